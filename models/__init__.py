@@ -1,0 +1,1 @@
+"""Papers as code: torch and transformers, no Ray, no Redis, no HTTP."""

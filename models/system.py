@@ -1,0 +1,116 @@
+"""The contract every answering system and every editor keeps, so that the service need not know them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from models.memory import Block, Image
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace."""
+
+    question: str
+    top_k: int = 1
+    explain: bool = False
+
+
+@dataclass(frozen=True)
+class Alternative:
+    answer: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a system says to one question.
+
+    answer: None when the system declines; `reason` then says why (`unsure`).
+    score: calibrated probability that the answer is right, in [0, 1].
+    edits: ids of the edits whose rows this answer rests on.
+    best: what would have been said without declining.
+    """
+
+    answer: str | None
+    score: float
+    best: str
+    reason: str | None = None
+    edits: tuple[str, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    truncated: bool = False
+    explanation: Mapping[str, Any] | None = None
+
+
+class View(Protocol):
+    """A memory at one version, compiled for reading. Immutable: a batch that holds one is never torn."""
+
+
+@dataclass(frozen=True)
+class Correction:
+    """An edit as the editor takes it: this question, in these other wordings too, has this answer."""
+
+    id: str
+    question: str
+    answer: str
+    paraphrases: tuple[str, ...] = ()
+
+
+class EditRefused(ValueError):
+    """An edit that cannot work, with a stable code (`no_active_slot`, `unreachable`, ...) and what to do."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one edit contributes to the fold. Made once, from the base alone, and never changed afterwards.
+
+    order: the edit's place in the ledger, assigned by the writer before the fold.
+    notes: what the report says of the rows (slots touched, margin, lambda, warnings).
+    """
+
+    edit: str
+    method: str
+    block: Block
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Capacity:
+    slots_used: int
+    slots_reserved: int
+
+
+class System(Protocol):
+    """One answering system with its memory. Thread-safe: views are immutable and the weights never change."""
+
+    name: str
+    memory: str
+    methods: tuple[str, ...]
+
+    @property
+    def base(self) -> Image:
+        """The memory with no edits."""
+
+    def view(self, image: Image) -> View:
+        """Compile an image for reading. Blocks already seen cost nothing."""
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Reply]:
+        """One forward pass for the whole batch; `views[i]` is what `asks[i]` reads. Bit-equal views may repeat."""
+
+    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+        """Turn corrections into rows, from the base alone (so that undo is exact). EditRefused if one cannot work."""
+
+    def fold(self, materials: Sequence[Material]) -> Image:
+        """The image that the active materials give, in ledger order. A pure function."""
+
+    def capacity(self, image: Image) -> Capacity: ...
+
+    def describe(self) -> Mapping[str, Any]:
+        """For GET /v1/models: sizes, checkpoint, engine, methods. JSON values only."""
