@@ -1,0 +1,72 @@
+"""The error tree is a public contract: codes and statuses are what clients branch on."""
+
+from __future__ import annotations
+
+import pickle
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from service import errors
+from service.errors import ErrataError, StaleVersion
+
+EXPECTED = {
+    "malformed_json": 400,
+    "invalid_input": 422,
+    "unknown_model": 404,
+    "not_found": 404,
+    "unauthorized": 401,
+    "forbidden": 403,
+    "stale_version": 409,
+    "version_gone": 410,
+    "version_ahead": 503,
+    "too_large": 413,
+    "too_many": 429,
+    "edit_refused": 422,
+    "nothing_to_do": 409,
+    "ledger_unavailable": 503,
+    "ledger_corrupt": 503,
+    "not_ready": 503,
+    "internal": 500,
+}
+
+
+def leaves(kind: type[ErrataError] = ErrataError) -> Iterator[type[ErrataError]]:
+    for child in kind.__subclasses__():
+        yield from leaves(child) if child.__subclasses__() else (child,)
+
+
+LEAVES = sorted(leaves(), key=lambda kind: kind.__name__)
+
+
+def test_every_promised_code_has_its_status_and_nothing_else_exists() -> None:
+    assert {kind.code: kind.status for kind in LEAVES} == EXPECTED
+    assert len(LEAVES) == len(EXPECTED)
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_a_code_is_the_name_of_its_class(kind: type[ErrataError]) -> None:
+    assert re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() == kind.code
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_the_tree_at_the_top_of_the_file_tells_the_truth(kind: type[ErrataError]) -> None:
+    assert errors.__doc__ is not None
+    row = re.search(rf"── {kind.__name__} +(\d+) (\w+)(.*)", errors.__doc__)
+    assert row is not None
+    assert (int(row[1]), row[2]) == (kind.status, kind.code)
+    assert ("Retry-After" in row[3]) == (kind.retry_after_s is not None)
+
+
+@pytest.mark.parametrize("kind", LEAVES)
+def test_an_error_survives_the_way_between_processes(kind: type[ErrataError]) -> None:
+    error = kind("what to do", replica="a", version=3)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (type(copy), copy.detail, copy.extras) == (kind, error.detail, {"replica": "a", "version": 3})
+
+
+def test_a_stale_writer_learns_where_the_ledger_is() -> None:
+    error = pickle.loads(pickle.dumps(StaleVersion.at(current=7, expected=4)))
+    assert error.extras == {"current": 7, "expected": 4}
+    assert "version 7" in str(error)
