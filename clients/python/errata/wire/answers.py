@@ -1,0 +1,79 @@
+"""Questions and answers as they travel: POST /v1/answers and /v1/answers/batch."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from errata.wire.base import Details, Name, Problem, Request, Response, Text, Version
+
+MAX_CONTEXT_CHARS = 100_000
+MAX_BATCH = 256
+
+
+class AnswerRequest(Request):
+    """version: read exactly this version. min_version: wait until the replica has at least this one."""
+
+    question: Text
+    model: Name = "nkb"
+    context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
+    document: Name | None = None
+    version: Version | None = None
+    min_version: Version | None = None
+    top_k: Annotated[int, Field(ge=1, le=10)] = 1
+    explain: bool = False
+    stream: bool = False
+
+
+class Alternative(Response):
+    answer: str
+    score: float
+
+
+class Timings(Response):
+    queue_ms: float
+    graph_ms: float
+    model_ms: float
+    total_ms: float
+
+
+class Answer(Response):
+    """answer: None when the model declines, `reason` says why and `best` what it would have said.
+
+    degraded: why the version may be old (`ledger_unavailable`), else None.
+    edits: ids of the edits that the answer rests on.
+    """
+
+    answer: str | None
+    reason: str | None = None
+    score: float
+    best: str
+    alternatives: list[Alternative]
+    model: str
+    version: Version
+    edits: list[str]
+    facts: list[Details]
+    timings: Timings
+    truncated: bool = False
+    degraded: str | None = None
+    replica: str
+    explanation: Details | None = None
+
+
+class BatchRequest(Request):
+    """Items are checked one by one, as AnswerRequest, so that one bad item does not spoil the rest."""
+
+    questions: Annotated[list[JsonValue], Field(min_length=1, max_length=MAX_BATCH)]
+
+
+class BatchResult(Response):
+    """Exactly one of the two is set."""
+
+    answer: Answer | None = None
+    problem: Problem | None = None
+
+
+class BatchResponse(Response):
+    results: list[BatchResult]

@@ -1,0 +1,42 @@
+"""What every wire type shares: strict requests, lenient responses, and the bounds of texts and versions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+MAX_TEXT_CHARS = 2_000
+LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Message = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS)]
+Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
+CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
+Details = dict[str, JsonValue]
+
+
+class Request(BaseModel):
+    """What a caller sends: unknown fields and wrong types are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Response(BaseModel):
+    """What the service says: fields added later do not break an older reader."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class Problem(Response):
+    """An RFC 9457 problem document; the members that a code adds (`current_version`, ...) are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str
+    instance: str | None = None

@@ -1,0 +1,93 @@
+"""The ledger as it is read: the log, one version, the difference of two, and the fact tests."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from errata.wire.base import CommitVersion, Details, Response, Version
+from errata.wire.edits import Kind
+from errata.wire.report import BrokenTest
+
+
+class VersionHead(Response):
+    """What every view of a commit says. target: the commit reverted, or the version rolled back to."""
+
+    version: CommitVersion
+    kind: Kind
+    author: str
+    time: AwareDatetime
+    message: str
+    target: Version | None = None
+
+
+class VersionSummary(VersionHead):
+    """edits: how many the commit made. checksums: of each memory that it wrote, after it."""
+
+    edits: int
+    checksums: dict[str, str]
+
+
+class VersionLog(Response):
+    """Newest first. head: the newest version there is; 0 is the base, before any commit."""
+
+    versions: list[VersionSummary]
+    head: Version
+
+
+class EditState(Response):
+    """active: the newest version still rests on this edit (nothing took it back)."""
+
+    id: str
+    question: str
+    answer: str
+    paraphrases: list[str] = Field(default_factory=list)
+    method: str
+    active: bool
+
+
+class WriteSummary(Response):
+    """How many blocks of rows the commit put into one memory and removed from it, and its checksum after."""
+
+    puts: int
+    removes: int
+    checksum: str
+
+
+class VersionDetail(VersionHead):
+    """edits: what the commit asked for. writes: memory name -> what it wrote. report: as in its receipt."""
+
+    edits: list[EditState]
+    checksums: dict[str, str]
+    writes: dict[str, WriteSummary]
+    report: Details
+
+
+class Change(Response):
+    """One question that two versions answer differently, and the edit that made the difference."""
+
+    question: str
+    before: str | None
+    after: str | None
+    edit: str
+    change: Literal["added", "removed", "replaced"]
+
+
+class Diff(Response):
+    """checksums_differ: memory name -> whether any of its rows differs between the two versions."""
+
+    from_version: Version
+    to_version: Version
+    changes: list[Change]
+    checksums_differ: dict[str, bool]
+
+
+class CheckReport(Response):
+    """The fact tests at one version. superseded: tests not run, because a later edit answers anew."""
+
+    version: Version
+    total: int
+    holding: int
+    broken: list[BrokenTest]
+    superseded: int

@@ -1,0 +1,70 @@
+"""What a commit did, measured by asking before and after it, so that a curator can judge it."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from errata.wire.base import Details, Response, Version
+
+
+class ParaphraseReport(Response):
+    question: str
+    before: str | None
+    after: str | None
+    follows: bool
+
+
+class EditReport(Response):
+    """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...)."""
+
+    id: str
+    question: str
+    answer: str
+    method: str
+    before: str | None
+    after: str | None
+    holds: bool
+    paraphrases: list[ParaphraseReport] = Field(default_factory=list)
+    notes: Details = Field(default_factory=dict)
+    warnings: list[str] = Field(default_factory=list)
+
+
+class ChangedProbe(Response):
+    """A probe question that nobody edited and whose answer changed all the same."""
+
+    question: str
+    before: str | None
+    after: str | None
+
+
+class BrokenTest(Response):
+    """The fact test of edit `edit`, made in `version`, that no longer comes out."""
+
+    edit: str
+    version: Version
+    question: str
+    expected: str
+    actual: str | None
+
+
+class Capacity(Response):
+    slots_used: int
+    slots_reserved: int
+
+
+class EditTimings(Response):
+    editor_ms: float
+    report_ms: float
+    commit_ms: float
+    replicas_ms: float
+
+
+class Report(Response):
+    """What a commit did, measured: probes is how many unrelated questions were asked before and after."""
+
+    edits: list[EditReport]
+    probes: int
+    changed: list[ChangedProbe]
+    broken_tests: list[BrokenTest]
+    capacity: Capacity
+    timings: EditTimings

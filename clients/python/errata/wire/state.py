@@ -1,0 +1,62 @@
+"""What the service is right now: its models, its memories, its replicas, and who the caller is to it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from errata.wire.base import Details, Response, Version
+
+
+class ReplicaState(Response):
+    replica: str
+    model: str
+    version: Version
+    checksums: dict[str, str]
+    lag: int
+    healthy: bool
+    applied_ms: float | None = None
+    seen_s_ago: float
+
+
+class ModelCard(Response):
+    """One answering system; `object`, `created` (unix s) and `owned_by` are there for OpenAI's clients."""
+
+    id: str
+    memory: str
+    methods: list[str]
+    ready: bool
+    replicas: int
+    details: Details = Field(default_factory=dict)
+    object: Literal["model"] = "model"
+    created: int = 0
+    owned_by: str = "errata"
+
+
+class ModelList(Response):
+    object: Literal["list"] = "list"
+    data: list[ModelCard]
+
+
+class EditCounts(Response):
+    """superseded: active, but a later active edit of the same question answers instead."""
+
+    active: int
+    reverted: int
+    superseded: int
+
+
+class MemoryState(Response):
+    """checksums: memory name -> digest of every row it holds at this version."""
+
+    version: Version
+    checksums: dict[str, str]
+    edits: EditCounts
+
+
+class Whoami(Response):
+    """The key that the request carried: its name and what it may do."""
+
+    name: str
+    scopes: list[str]
