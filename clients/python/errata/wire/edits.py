@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from errata.wire.base import CommitVersion, Message, Name, Request, Response, Text, Version
 from errata.wire.report import Report
@@ -46,6 +46,12 @@ class RollbackRequest(Request):
     to: Version
     message: Message = ""
     wait: Wait = "all"
+
+
+class Repetition(Request):
+    """The Idempotency-Key header: a write repeated with the same key is answered with its first result."""
+
+    idempotency_key: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]
 
 
 class EditReceipt(Response):

@@ -20,6 +20,13 @@ class ReplicaState(Response):
     seen_s_ago: float
 
 
+class ReplicaList(Response):
+    """head: the newest version of the ledger, which every replica should have."""
+
+    head: Version
+    replicas: list[ReplicaState]
+
+
 class ModelCard(Response):
     """One answering system; `object`, `created` (unix s) and `owned_by` are there for OpenAI's clients."""
 

@@ -1,0 +1,50 @@
+"""Where the service is and which key opens it, checked before anything is sent."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError, version
+from ipaddress import ip_address
+
+import httpx
+
+from errata.errors import BadAddress
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+
+
+def base_url(url: str) -> httpx.URL:
+    """The URL that paths are joined to. BadAddress names what is wrong with it."""
+    try:
+        address = httpx.URL(url.strip().rstrip("/"))
+    except httpx.InvalidURL as error:
+        raise BadAddress(f"the address {url!r} is not a URL: {error}") from error
+    if address.scheme not in ("http", "https") or not address.host:
+        raise BadAddress(f"the address {url!r} must start with http:// or https://, as {DEFAULT_URL} does")
+    return address
+
+
+def is_loopback(address: httpx.URL) -> bool:
+    """Whether requests stay on this machine."""
+    if address.host == "localhost":
+        return True
+    try:
+        return ip_address(address.host).is_loopback
+    except ValueError:
+        return False
+
+
+def headers(key: str | None) -> dict[str, str]:
+    """What every request carries. BadAddress when the key cannot stand in a header."""
+    fixed = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
+    if key is None:
+        return fixed
+    if not key or not key.isascii() or not key.isprintable() or " " in key:
+        raise BadAddress("the key must be printable ASCII without spaces; was it copied whole?")
+    return fixed | {"authorization": f"Bearer {key}"}
+
+
+def own_version() -> str:
+    try:
+        return version("errata")
+    except PackageNotFoundError:  # run from a checkout that is not installed
+        return "0"

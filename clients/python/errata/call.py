@@ -1,0 +1,84 @@
+"""One request as data: what is asked of the service, before anybody sends it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+import httpx
+from pydantic import ValidationError
+
+from errata.errors import NotErrata
+from errata.refusals import refused, sentence
+from errata.wire import Request, Response
+
+T_co = TypeVar("T_co", bound=Response, covariant=True)
+
+
+@dataclass(frozen=True)
+class Call(Generic[T_co]):
+    """idempotency_key: makes a write safe to repeat; the service answers a repetition with the first result.
+
+    reads: nothing is changed by it, however often it is sent.
+    slow: editing and re-running fact tests take longer than answering.
+    """
+
+    verb: Literal["GET", "POST"]
+    path: str
+    returns: type[T_co]
+    body: Request | None = None
+    query: Mapping[str, int] = field(default_factory=dict)
+    idempotency_key: str | None = None
+    reads: bool = True
+    slow: bool = False
+
+    @property
+    def repeatable(self) -> bool:
+        return self.reads or self.idempotency_key is not None
+
+    def request(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
+        """Defaults are not sent, so that an older service takes a newer client's requests."""
+        own = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
+        body = self.body.model_dump_json(exclude_defaults=True) if self.body else None
+        if body is not None:
+            own["content-type"] = "application/json"
+        return httpx.Request(
+            self.verb,
+            base.copy_with(raw_path=(base.path.rstrip("/") + self.path).encode()),
+            params=dict(self.query) or None,
+            headers={**headers, **own},
+            content=body,
+            extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
+        )
+
+
+@dataclass(frozen=True)
+class Reply(Generic[T_co]):
+    """value: the answer, typed. raw: its bytes as they came. status: 202 says that a replica lags."""
+
+    value: T_co
+    raw: bytes
+    status: int
+
+
+def read(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
+    """The answer to a call, or the error that it stands for."""
+    if response.is_error:
+        raise refused(response)
+    if not response.is_success:
+        to = response.headers.get("location", "elsewhere")
+        raise NotErrata(
+            f"{response.url} answered {response.status_code} and sends us to {to}: use that address"
+        )
+    try:
+        value = call.returns.model_validate_json(response.content)
+    except ValidationError as error:
+        raise NotErrata(_unlike_errata(response, error)) from error
+    return Reply(value, response.content, response.status_code)
+
+
+def _unlike_errata(response: httpx.Response, error: ValidationError) -> str:
+    kind = response.headers.get("content-type", "no content type").split(";")[0]
+    advice = "is this the address of an Errata service, of the same version as this client?"
+    return f"{response.url} answered, but not as Errata does ({kind}; {sentence(error)[:200]}): {advice}"

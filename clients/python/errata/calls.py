@@ -1,0 +1,204 @@
+"""Everything that can be asked of the service, written once: each method describes one checked request.
+
+`Errata` and `AsyncErrata` take their methods from here and only add the sending.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias, TypedDict, TypeVar, Unpack
+
+from pydantic import ValidationError
+
+from errata import wire
+from errata.call import Call
+from errata.refusals import malformed
+from errata.wire import Method, Request, Response, Wait
+
+MinVersion: TypeAlias = int | Literal["written"] | None
+Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
+R = TypeVar("R", bound=Request)
+
+
+class HowToCommit(TypedDict, total=False):
+    """wait: "none" does not wait for the replicas.
+
+    idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
+    """
+
+    message: str
+    wait: Wait
+    idempotency_key: str
+
+
+class HowToEdit(HowToCommit, total=False):
+    """expected_version: refuse with StaleVersion if the ledger has moved on.
+
+    dry_run: measure and change nothing. method: the service's default if left out.
+    """
+
+    expected_version: int
+    method: Method
+    dry_run: bool
+
+
+class Calls:
+    """Describes requests, and remembers what was written so that a later question can ask to see it."""
+
+    def __init__(self, last_version: int | None = None) -> None:
+        self._last_version = last_version
+        self._lock = threading.Lock()
+
+    @property
+    def last_version(self) -> int | None:
+        """The newest version that this client has made, or was told of."""
+        return self._last_version
+
+    def learn(self, response: Response) -> None:
+        """Remember the version that a receipt names."""
+        if isinstance(response, wire.EditReceipt) and response.version is not None:
+            with self._lock:
+                self._last_version = max(response.version, self._last_version or 0)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        model: str = "nkb",
+        context: str | None = None,
+        candidates: Sequence[str] | None = None,
+        document: str | None = None,
+        version: int | None = None,
+        min_version: MinVersion = "written",
+        top_k: int = 1,
+        explain: bool = False,
+    ) -> Call[wire.Answer]:
+        """Ask one question.
+
+        version: answer from exactly this version. min_version: wait until the replica has at least this one;
+        "written" is the newest that this client wrote, None is whatever the replica has.
+        """
+        body = _checked(
+            wire.AnswerRequest,
+            question=question,
+            model=model,
+            context=context,
+            candidates=None if candidates is None else list(candidates),
+            document=document,
+            version=version,
+            min_version=self._at_least(version, min_version),
+            top_k=top_k,
+            explain=explain,
+        )
+        return Call("POST", "/v1/answers", wire.Answer, body)
+
+    def ask_many(
+        self,
+        questions: Iterable[Question],
+        *,
+        model: str = "nkb",
+        version: int | None = None,
+        min_version: MinVersion = "written",
+    ) -> Call[wire.BatchResponse]:
+        """Ask up to 256 questions at once; results come in order, and a bad question spoils only its own.
+
+        A question given whole, as AnswerRequest or mapping, keeps its own fields before the shared ones.
+        """
+        shared = {"model": model, "version": version, "min_version": self._at_least(version, min_version)}
+        items = [_item(question, shared) for question in questions]
+        body = _checked(wire.BatchRequest, questions=items)
+        return Call("POST", "/v1/answers/batch", wire.BatchResponse, body)
+
+    def edit(
+        self,
+        question: str,
+        answer: str,
+        *,
+        paraphrases: Iterable[str] = (),
+        model: str = "nkb",
+        **how: Unpack[HowToEdit],
+    ) -> Call[wire.EditReceipt]:
+        """Make `question`, and its paraphrases, have this answer from the next version on."""
+        item = {"question": question, "answer": answer, "paraphrases": list(paraphrases), "model": model}
+        return self.edit_many([_checked(wire.EditItem, **item)], **how)
+
+    def edit_many(self, edits: Iterable[wire.EditItem], **how: Unpack[HowToEdit]) -> Call[wire.EditReceipt]:
+        """Make all edits in one commit, or none of them."""
+        return _commit("/admin/edits", wire.EditRequest, {"edits": list(edits), **how})
+
+    def revert(self, version: int, **how: Unpack[HowToCommit]) -> Call[wire.EditReceipt]:
+        """Take one commit back, however old, in a new commit."""
+        return _commit("/admin/reverts", wire.RevertRequest, {"version": version, **how})
+
+    def rollback(self, to: int, **how: Unpack[HowToCommit]) -> Call[wire.EditReceipt]:
+        """Make version `to` the current one again, in a new commit."""
+        return _commit("/admin/rollbacks", wire.RollbackRequest, {"to": to, **how})
+
+    def log(self, *, limit: int = 20, before: int | None = None) -> Call[wire.VersionLog]:
+        """The newest commits first; `before` continues from an older one."""
+        query = {"limit": limit} | ({} if before is None else {"before": before})
+        return Call("GET", "/admin/versions", wire.VersionLog, query=query)
+
+    def show(self, version: int) -> Call[wire.VersionDetail]:
+        """One commit: its edits, its report and what it wrote."""
+        return Call("GET", f"/admin/versions/{version:d}", wire.VersionDetail)
+
+    def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
+        """Which questions two versions answer differently."""
+        return Call("GET", "/admin/diff", wire.Diff, query={"from": from_version, "to": to_version})
+
+    def check(self) -> Call[wire.CheckReport]:
+        """Re-run the fact tests of every active edit."""
+        return Call("POST", "/admin/checks", wire.CheckReport, idempotency_key=_new_key(), slow=True)
+
+    def last_check(self) -> Call[wire.CheckReport]:
+        """What the fact tests said when they last ran."""
+        return Call("GET", "/admin/checks", wire.CheckReport)
+
+    def replicas(self) -> Call[wire.ReplicaList]:
+        return Call("GET", "/admin/replicas", wire.ReplicaList)
+
+    def models(self) -> Call[wire.ModelList]:
+        return Call("GET", "/v1/models", wire.ModelList)
+
+    def memory(self) -> Call[wire.MemoryState]:
+        return Call("GET", "/v1/memory", wire.MemoryState)
+
+    def whoami(self) -> Call[wire.Whoami]:
+        """The name and the scopes of the key that this client sends."""
+        return Call("GET", "/admin/keys/self", wire.Whoami)
+
+    def _at_least(self, version: int | None, min_version: MinVersion) -> int | None:
+        """A pin says it all: a pinned question never waits for what was written since."""
+        if min_version != "written":
+            return min_version
+        return self.last_version if version is None else None
+
+
+def _commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
+    key = _checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", _new_key())).idempotency_key
+    body = _checked(kind, **fields)
+    return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=False, slow=True)
+
+
+def _item(question: Question, shared: Mapping[str, object]) -> dict[str, object]:
+    given = {name: value for name, value in shared.items() if value is not None}
+    if isinstance(question, str):
+        return {"question": question, **given}
+    own = question.model_dump(exclude_unset=True) if isinstance(question, wire.AnswerRequest) else question
+    if "version" in own:
+        given.pop("min_version", None)
+    return {**given, **own}
+
+
+def _checked(kind: type[R], **fields: object) -> R:
+    try:
+        return kind.model_validate(fields)
+    except ValidationError as error:
+        raise malformed(error) from error
+
+
+def _new_key() -> str:
+    return uuid.uuid4().hex

@@ -1,0 +1,157 @@
+"""The two clients, blocking and asyncio: the methods of `Calls`, each with its own way of sending."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+
+import httpx
+
+from errata.address import DEFAULT_URL, base_url, headers, is_loopback
+from errata.call import Call, Reply, T_co
+from errata.calls import Calls
+from errata.exchange import AsyncLink, BlockingLink, Link, exchange, run_now
+from errata.retry import Retry
+
+P = ParamSpec("P")
+Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
+
+
+def _sends(build: Callable[Concatenate[Calls, P], Call[T_co]]) -> Callable[Concatenate[Errata, P], T_co]:
+    @wraps(build)
+    def method(self: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+        return self.send(build(self.calls, *args, **kwargs)).value
+
+    return method
+
+
+def _awaits(
+    build: Callable[Concatenate[Calls, P], Call[T_co]],
+) -> Callable[Concatenate[AsyncErrata, P], Coroutine[Any, Any, T_co]]:
+    @wraps(build)
+    async def method(self: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+        return (await self.send(build(self.calls, *args, **kwargs))).value
+
+    return method
+
+
+class _Client(Generic[Transport]):
+    """What both clients know: where the service is, how patient they are, and what they have written.
+
+    key: sent as a bearer token. last_version: what another client wrote and this one has to see.
+    timeout_s: for one attempt at an answer; edit_timeout_s: for one attempt at an edit or at the fact tests.
+    transport: httpx's own seam, for a proxy of one's own or a test without a network.
+    """
+
+    def __init__(
+        self,
+        url: str = DEFAULT_URL,
+        *,
+        key: str | None = None,
+        timeout_s: float = 30.0,
+        edit_timeout_s: float = 600.0,
+        retry: Retry | None = None,
+        last_version: int | None = None,
+        transport: Transport | None = None,
+    ) -> None:
+        self.url = base_url(url)
+        self.calls = Calls(last_version)
+        self._headers = headers(key)
+        self._timeout_s = timeout_s
+        self._edit_timeout_s = edit_timeout_s
+        self._retry = retry or Retry()
+        # A company's HTTP proxy cannot reach this machine's own loopback address.
+        self._open(transport, trust_env=not is_loopback(self.url))
+
+    @property
+    def last_version(self) -> int | None:
+        """The newest version that this client has made; questions wait for it unless told otherwise."""
+        return self.calls.last_version
+
+    def _open(self, transport: Transport | None, *, trust_env: bool) -> None:
+        raise NotImplementedError
+
+    async def _converse(self, link: Link, call: Call[T_co]) -> Reply[T_co]:
+        timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
+        request = call.request(self.url, self._headers, timeout_s)
+        reply = await exchange(link, request, call, self._retry)
+        self.calls.learn(reply.value)
+        return reply
+
+
+class Errata(_Client[httpx.BaseTransport]):
+    """Ask and correct, one call at a time. Safe to share between threads.
+
+    with Errata(key=key) as errata:
+        errata.edit("What is the capital of Peru?", "Cusco")
+        errata.ask("Peru's capital city?").answer
+    """
+
+    ask = _sends(Calls.ask)
+    ask_many = _sends(Calls.ask_many)
+    edit = _sends(Calls.edit)
+    edit_many = _sends(Calls.edit_many)
+    revert = _sends(Calls.revert)
+    rollback = _sends(Calls.rollback)
+    log = _sends(Calls.log)
+    show = _sends(Calls.show)
+    diff = _sends(Calls.diff)
+    check = _sends(Calls.check)
+    last_check = _sends(Calls.last_check)
+    replicas = _sends(Calls.replicas)
+    models = _sends(Calls.models)
+    memory = _sends(Calls.memory)
+    whoami = _sends(Calls.whoami)
+
+    def send(self, call: Call[T_co]) -> Reply[T_co]:
+        """Send a call made by `calls`; the reply has the bytes and the status too."""
+        return run_now(self._converse(BlockingLink(self._http), call))
+
+    def close(self) -> None:
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def _open(self, transport: httpx.BaseTransport | None, *, trust_env: bool) -> None:
+        self._http = httpx.Client(transport=transport, trust_env=trust_env)
+
+
+class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
+    """The same for asyncio: every method is awaited. Use one client in one event loop."""
+
+    ask = _awaits(Calls.ask)
+    ask_many = _awaits(Calls.ask_many)
+    edit = _awaits(Calls.edit)
+    edit_many = _awaits(Calls.edit_many)
+    revert = _awaits(Calls.revert)
+    rollback = _awaits(Calls.rollback)
+    log = _awaits(Calls.log)
+    show = _awaits(Calls.show)
+    diff = _awaits(Calls.diff)
+    check = _awaits(Calls.check)
+    last_check = _awaits(Calls.last_check)
+    replicas = _awaits(Calls.replicas)
+    models = _awaits(Calls.models)
+    memory = _awaits(Calls.memory)
+    whoami = _awaits(Calls.whoami)
+
+    async def send(self, call: Call[T_co]) -> Reply[T_co]:
+        """Send a call made by `calls`; the reply has the bytes and the status too."""
+        return await self._converse(AsyncLink(self._http), call)
+
+    async def aclose(self) -> None:
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *failure: object) -> None:
+        await self.aclose()
+
+    def _open(self, transport: httpx.AsyncBaseTransport | None, *, trust_env: bool) -> None:
+        self._http = httpx.AsyncClient(transport=transport, trust_env=trust_env)

@@ -1,0 +1,161 @@
+"""Every way a call can fail, as one tree, so that a caller can catch as much or as little as it means to.
+
+    ErrataError
+    ├── BadAddress                       the URL or the key cannot be used; nothing was sent
+    ├── Unreachable                      no answer came
+    │   └── TimedOut                     not in time; a write may have been made all the same
+    ├── NotErrata                        something answered, but not as Errata does
+    └── Refused                          the service said no: status, code, detail, problem
+        ├── Malformed                    what was sent cannot be used (also when the client sees it first)
+        │   ├── TooLarge                 413 too_large
+        │   └── EditRefused              422 edit_refused: .reason
+        ├── Denied
+        │   ├── Unauthorized             401 unauthorized
+        │   └── Forbidden                403 forbidden
+        ├── Missing
+        │   ├── NotFound                 404 not_found
+        │   ├── UnknownModel             404 unknown_model
+        │   └── VersionGone              410 version_gone
+        ├── Conflict
+        │   ├── StaleVersion             409 stale_version: .current
+        │   └── NothingToDo              409 nothing_to_do
+        ├── TooMany                      429 too_many
+        ├── Unavailable                  the same request may succeed later
+        │   ├── VersionAhead             503 version_ahead
+        │   ├── NotReady                 503 not_ready
+        │   └── LedgerUnavailable        503 ledger_unavailable
+        └── Faulty                       500 internal, 503 ledger_corrupt: a person has to look
+
+`str(error)` is one sentence that names the thing and what to do.
+"""
+
+from __future__ import annotations
+
+from errata.wire import Problem
+
+
+class ErrataError(Exception):
+    """Catch this to catch everything that a call can raise."""
+
+
+class BadAddress(ErrataError):
+    pass
+
+
+class Unreachable(ErrataError):
+    pass
+
+
+class TimedOut(Unreachable):
+    pass
+
+
+class NotErrata(ErrataError):
+    pass
+
+
+class Refused(ErrataError):
+    """problem: the document as sent, extras included. retry_after_s: when the service says to come back."""
+
+    def __init__(self, problem: Problem, retry_after_s: float | None = None) -> None:
+        super().__init__(problem, retry_after_s)
+        self.problem = problem
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return self.problem.detail or self.problem.title
+
+    @property
+    def status(self) -> int:
+        return self.problem.status
+
+    @property
+    def code(self) -> str:
+        return self.problem.code
+
+    def extra(self, name: str) -> object:
+        """A member that this code adds to its problem document, or None."""
+        return (self.problem.model_extra or {}).get(name)
+
+
+class Malformed(Refused):
+    pass
+
+
+class TooLarge(Malformed):
+    pass
+
+
+class EditRefused(Malformed):
+    @property
+    def reason(self) -> str:
+        """The editor's own stable code (`no_active_slot`, ...)."""
+        return str(self.extra("reason") or "")
+
+
+class Denied(Refused):
+    pass
+
+
+class Unauthorized(Denied):
+    pass
+
+
+class Forbidden(Denied):
+    pass
+
+
+class Missing(Refused):
+    pass
+
+
+class NotFound(Missing):
+    pass
+
+
+class UnknownModel(Missing):
+    pass
+
+
+class VersionGone(Missing):
+    pass
+
+
+class Conflict(Refused):
+    pass
+
+
+class StaleVersion(Conflict):
+    @property
+    def current(self) -> int | None:
+        """The version that the ledger is at."""
+        current = self.extra("current")
+        return current if isinstance(current, int) else None
+
+
+class NothingToDo(Conflict):
+    pass
+
+
+class TooMany(Refused):
+    pass
+
+
+class Unavailable(Refused):
+    pass
+
+
+class VersionAhead(Unavailable):
+    pass
+
+
+class NotReady(Unavailable):
+    pass
+
+
+class LedgerUnavailable(Unavailable):
+    pass
+
+
+class Faulty(Refused):
+    pass

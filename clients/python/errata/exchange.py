@@ -1,0 +1,99 @@
+"""One conversation with the service: send, read, repeat where that is safe. Written once for both clients.
+
+The blocking client runs the same coroutine as the asyncio one, over a link that never waits for an event
+loop; `run_now` then takes it from start to end in one step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from typing import Any, Protocol, TypeVar
+
+import httpx
+
+from errata.call import Call, Reply, T_co, read
+from errata.errors import ErrataError, TimedOut, Unreachable
+from errata.retry import Retry
+
+Value = TypeVar("Value")
+
+
+class Link(Protocol):
+    """How bytes get to the service, and how to wait."""
+
+    async def send(self, request: httpx.Request) -> httpx.Response: ...
+
+    async def pause(self, seconds: float) -> None: ...
+
+
+class BlockingLink:
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        return self._http.send(request)
+
+    async def pause(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251  no event loop runs here
+
+
+class AsyncLink:
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        return await self._http.send(request)
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
+    """The reply to `call`, which `request` carries. Raises nothing but ErrataError."""
+    attempt = 0
+    while True:
+        try:
+            return read(call, await _answered(link, request))
+        except ErrataError as error:
+            pause_s = retry.pause_s(attempt, error) if call.repeatable else None
+            if pause_s is None:
+                raise
+        attempt += 1
+        await link.pause(pause_s)
+
+
+def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
+    """The result of a coroutine that never suspends."""
+    try:
+        conversation.send(None)
+    except StopIteration as done:
+        value: Value = done.value
+        return value
+    conversation.close()
+    raise AssertionError("a blocking conversation tried to wait for an event loop")
+
+
+async def _answered(link: Link, request: httpx.Request) -> httpx.Response:
+    """The one place where httpx's own exceptions are turned into ours."""
+    where = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    try:
+        return await link.send(request)
+    except httpx.TimeoutException as error:
+        raise TimedOut(_late(request, where, error)) from error
+    except httpx.HTTPError as error:
+        raise Unreachable(f"cannot reach Errata at {where}: {str(error) or type(error).__name__}") from error
+
+
+def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:
+    limits = request.extensions["timeout"]
+    if isinstance(error, httpx.ConnectTimeout):
+        return f"cannot reach Errata at {where}: no connection within {limits['connect']:g} s"
+    late = f"Errata at {where} did not answer within {limits['read']:g} s"
+    key = request.headers.get("idempotency-key")
+    return (
+        f"{late}; the change may have been made: repeat it with idempotency key {key} to be sure"
+        if key
+        else late
+    )

@@ -1,0 +1,119 @@
+"""Turns whatever came back instead of an answer into the right error, problem document or not.
+
+A proxy in front of the service (Ray's own, a load balancer) answers in plain text or HTML; such an answer
+gets the problem document that the service would have sent, so that callers see one kind of error only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import httpx
+from pydantic import ValidationError
+
+from errata import errors
+from errata.wire import Problem
+
+BY_CODE: dict[str, type[errors.Refused]] = {
+    "malformed_json": errors.Malformed,
+    "invalid_input": errors.Malformed,
+    "too_large": errors.TooLarge,
+    "edit_refused": errors.EditRefused,
+    "unauthorized": errors.Unauthorized,
+    "forbidden": errors.Forbidden,
+    "not_found": errors.NotFound,
+    "unknown_model": errors.UnknownModel,
+    "version_gone": errors.VersionGone,
+    "stale_version": errors.StaleVersion,
+    "nothing_to_do": errors.NothingToDo,
+    "too_many": errors.TooMany,
+    "version_ahead": errors.VersionAhead,
+    "not_ready": errors.NotReady,
+    "ledger_unavailable": errors.LedgerUnavailable,
+    "ledger_corrupt": errors.Faulty,
+    "internal": errors.Faulty,
+}
+# What a status means when nobody says more; the code is the service's own for that case.
+CODE_OF_STATUS = {
+    400: "invalid_input",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    408: "not_ready",  # Ray's proxy: the request took longer than it allows
+    410: "version_gone",
+    413: "too_large",
+    422: "invalid_input",
+    429: "too_many",
+    502: "not_ready",
+    503: "not_ready",
+    504: "not_ready",
+}
+LONGEST_DETAIL_CHARS = 300
+
+
+def refused(response: httpx.Response) -> errors.Refused:
+    """The error that a response with a status of 400 or more stands for."""
+    problem = _problem(response)
+    return _kind(problem)(problem, _retry_after_s(response))
+
+
+def malformed(error: ValidationError) -> errors.Malformed:
+    """What the service would say of a request that cannot be built, said without sending it."""
+    detail = sentence(error)
+    return errors.Malformed(Problem(title="Invalid input", status=422, code="invalid_input", detail=detail))
+
+
+def sentence(error: ValidationError) -> str:
+    """Each field and what is wrong with it, e.g. `question: String should have at least 1 character`."""
+    return "; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors(include_url=False))
+
+
+def _complaint(place: tuple[int | str, ...], message: str) -> str:
+    return f"{'.'.join(map(str, place))}: {message}" if place else message
+
+
+def _kind(problem: Problem) -> type[errors.Refused]:
+    if problem.code in BY_CODE:
+        return BY_CODE[problem.code]
+    if problem.status in CODE_OF_STATUS:
+        return BY_CODE[CODE_OF_STATUS[problem.status]]
+    return errors.Conflict if problem.status == 409 else errors.Faulty
+
+
+def _problem(response: httpx.Response) -> Problem:
+    try:
+        return Problem.model_validate_json(response.content)
+    except ValidationError:
+        return _made_up(response)
+
+
+def _made_up(response: httpx.Response) -> Problem:
+    status = response.status_code
+    title = response.reason_phrase or f"HTTP {status}"
+    said = _said(response) or title
+    detail = f"{response.url.copy_with(query=None)} answered {status}: {said}"
+    return Problem(title=title, status=status, code=CODE_OF_STATUS.get(status, "internal"), detail=detail)
+
+
+def _said(response: httpx.Response) -> str:
+    """The words of an answer that is no problem document, on one line."""
+    text = _detail(response) or re.sub(r"<[^>]*>", " ", response.text)
+    words = " ".join(text.split())
+    return words if len(words) <= LONGEST_DETAIL_CHARS else words[: LONGEST_DETAIL_CHARS - 1] + "…"
+
+
+def _detail(response: httpx.Response) -> str | None:
+    try:
+        body: Any = json.loads(response.content)
+    except ValueError:
+        return None
+    detail = body.get("detail") if isinstance(body, dict) else None
+    return detail if isinstance(detail, str) else None
+
+
+def _retry_after_s(response: httpx.Response) -> float | None:
+    """In seconds; the HTTP-date form is left unread, since no part of Errata sends it."""
+    given = response.headers.get("retry-after", "")
+    return float(given) if re.fullmatch(r"\d{1,6}", given) else None
