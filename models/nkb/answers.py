@@ -1,0 +1,61 @@
+"""The answers of a batch as they grow, and which rows are still being written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEAVE = 0.25  # share of the rows that must have finished before moving the others together pays
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """One answer.
+
+    tokens: without start, end and padding. logprobs: one for each token, and the end token's when `finished`.
+    finished: the model itself ended the answer. alternatives: answers that begin with the next best first
+    tokens, best first token first.
+    """
+
+    tokens: tuple[int, ...]
+    logprobs: tuple[float, ...]
+    finished: bool
+    alternatives: tuple["Decoded", ...] = ()
+
+
+class Answers:
+    """Collects tokens by row while rows leave the batch."""
+
+    def __init__(self, n_rows: int, ends: frozenset[int]) -> None:
+        self._ends = ends
+        self._tokens: list[list[int]] = [[] for _ in range(n_rows)]
+        self._logprobs: list[list[float]] = [[] for _ in range(n_rows)]
+        self._finished = [False] * n_rows
+        self._live = list(range(n_rows))
+
+    def add(self, tokens: Sequence[int], logprobs: Sequence[float]) -> None:
+        """One step: a token for each row that is still in the batch."""
+        for row, token, logprob in zip(self._live, tokens, logprobs, strict=True):
+            if self._finished[row]:
+                continue
+            self._logprobs[row].append(logprob)
+            if token in self._ends:
+                self._finished[row] = True
+            else:
+                self._tokens[row].append(token)
+
+    def leave(self) -> list[int] | None:
+        """Places in the batch to go on with, when it is time to drop finished rows; None when it is not."""
+        places = [place for place, row in enumerate(self._live) if not self._finished[row]]
+        n_finished = len(self._live) - len(places)
+        if not n_finished or (places and n_finished < LEAVE * len(self._live)):
+            return None
+        self._live = [self._live[place] for place in places]
+        return places
+
+    def decoded(self, per_question: int) -> list[Decoded]:
+        """One answer for each group of rows, the others of the group as its alternatives."""
+        rows = [
+            Decoded(tuple(tokens), tuple(logprobs), finished)
+            for tokens, logprobs, finished in zip(self._tokens, self._logprobs, self._finished, strict=True)
+        ]
+        groups = [rows[start : start + per_question] for start in range(0, len(rows), per_question)]
+        return [Decoded(g[0].tokens, g[0].logprobs, g[0].finished, tuple(g[1:])) for g in groups]

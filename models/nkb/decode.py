@@ -1,0 +1,203 @@
+"""Greedy decoding for serving: a mounted T5 decoder with fused weights, a cache, and rows that leave early.
+
+Raffel et al., T5 (arXiv:1910.10683): RMS norms without mean or bias, attention scores that are not scaled,
+one relative position bias for all layers. Equal to transformers' `generate` on the same model. Thread-safe:
+weights never change, and each call has a cache of its own.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from transformers import T5ForConditionalGeneration
+
+from models.nkb.answers import Answers, Decoded
+from models.nkb.fused import FeedForward, Layer, cross_keys_values, fuse
+from models.nkb.matrix import Matrix
+from models.nkb.position import position_bias
+from models.nkb.reads import BankRead, changes, gates
+from models.nkb.run import Run
+
+__all__ = ["BankRead", "Decoded", "Decoder", "Position"]
+
+PADDED = -1e30  # added to the score of a padded state; finite, so that a row of padding only is not NaN
+
+
+@dataclass(frozen=True)
+class Position:
+    """The last feed-forward block, as it stood at each position of one pass.
+
+    unit: the block's input before its norm's weight. active: weights of its own slots, then the bank's.
+    h: the residual it adds to.
+    """
+
+    unit: Float[Tensor, "batch token d"]
+    active: Float[Tensor, "batch token wide"]
+    h: Float[Tensor, "batch token d"]
+
+
+class Decoder:
+    """Built once from a model, plain or mounted; later changes of the model do not reach it."""
+
+    def __init__(self, t5: T5ForConditionalGeneration) -> None:
+        config = t5.config
+        self.d_model, self.heads, self.d_kv = config.d_model, config.num_heads, config.d_kv
+        self.epsilon = config.layer_norm_epsilon
+        self.start = config.decoder_start_token_id
+        self.ends = _ids(config.eos_token_id)
+        with torch.no_grad():
+            self.embedding = t5.decoder.embed_tokens.weight.detach().float()
+            self.layers: list[Layer] = [fuse(t5, index) for index in range(len(t5.decoder.block))]
+            self._cross = cross_keys_values(t5)
+            self._head = Matrix(_scaled_head(t5))
+            self._bias = position_bias(t5)
+
+    @torch.inference_mode()
+    def generate(
+        self,
+        states: Float[Tensor, "batch state d"],
+        mask: Bool[Tensor, "batch state"] | Int[Tensor, "batch state"],
+        *,
+        reads: Sequence[BankRead | None] | None = None,
+        max_tokens: int,
+        top_first: int = 1,
+    ) -> list[Decoded]:
+        """The greedy answer of each row, of at most `max_tokens` tokens with the end token.
+
+        reads: what each row reads instead of the base; one forward pass serves them all.
+        top_first: also answer greedily from each of the best so many first tokens, in the same batch.
+        """
+        self._check(states, reads, max_tokens, top_first)
+        run = self.begin(states, mask, reads, max_tokens)
+        tokens = torch.full((len(states), 1), self.start, device=states.device)
+        scores, tokens = self._best(self.forward(run, tokens), top_first)
+        if top_first > 1:
+            run.select(torch.arange(len(states), device=states.device).repeat_interleave(top_first))
+        answers = Answers(len(states) * top_first, self.ends)
+        answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
+        tokens = tokens.reshape(-1, 1)
+        for _ in range(max_tokens - 1):
+            tokens = self._leave(run, answers, tokens)
+            if not len(tokens):
+                break
+            scores, tokens = self._best(self.forward(run, tokens), 1)
+            answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
+        return answers.decoded(top_first)
+
+    def begin(
+        self,
+        states: Float[Tensor, "batch state d"],
+        mask: Tensor,
+        reads: Sequence[BankRead | None] | None,
+        capacity: int,
+    ) -> Run:
+        """A run with an empty cache of `capacity` tokens; the encoder's states are read here, for all layers."""
+        batch, length, _ = states.shape
+        shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
+        crossed = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
+        cache = states.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
+        unseen = states.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
+        reads = reads or ()
+        return Run(cache, crossed, unseen, changes(reads, self.layers), gates(reads, states))
+
+    def forward(
+        self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
+    ) -> Float[Tensor, "batch token d"]:
+        """Input of the final norm for the next tokens, whose keys and values join the cache.
+
+        keep: filled with the last feed-forward block's inner state, for those who read the bank.
+        """
+        end = run.length + tokens.shape[1]
+        bias = self._bias[:, :, run.length : end, :end]
+        x = F.embedding(tokens, self.embedding)
+        for index, layer in enumerate(self.layers):
+            x = self._attend(layer, x, run, index, bias)
+            x = self._consult(layer, x, run, index)
+            x = self._feed(layer.feed_forward, x, run, index, keep)
+        run.length = end
+        return x
+
+    def head(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position token"]:
+        """Logits of what enters the final norm. Differentiable in x."""
+        return F.linear(self.unit(x), self._head.weight)
+
+    def unit(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
+        """The RMS norm without its weight, which is multiplied into the matrix that reads it."""
+        return F.rms_norm(x, (self.d_model,), None, self.epsilon)
+
+    def _attend(self, layer: Layer, x: Tensor, run: Run, index: int, bias: Tensor) -> Tensor:
+        batch, n_new, _ = x.shape
+        qkv = layer.qkv(self.unit(x)).view(batch, n_new, 3, self.heads, self.d_kv).permute(2, 0, 3, 1, 4)
+        end = run.length + n_new
+        cache = run.cache[index]
+        cache[:, :, :, run.length : end] = qkv[1:]
+        key, value = cache[0, :, :, :end], cache[1, :, :, :end]
+        seen = F.scaled_dot_product_attention(qkv[0], key, value, attn_mask=bias, scale=1.0)
+        return layer.out.add(seen.transpose(1, 2).reshape(batch, n_new, -1), x)
+
+    def _consult(self, layer: Layer, x: Tensor, run: Run, index: int) -> Tensor:
+        batch, n_new, _ = x.shape
+        query = layer.query(self.unit(x)).view(batch, n_new, self.heads, self.d_kv).transpose(1, 2)
+        key, value = run.crossed[index]
+        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=run.unseen, scale=1.0)
+        return layer.cross_out.add(seen.transpose(1, 2).reshape(batch, n_new, -1), x)
+
+    def _feed(
+        self, block: FeedForward, x: Tensor, run: Run, index: int, keep: list[Position] | None
+    ) -> Tensor:
+        unit = self.unit(x)
+        active = block.activate(unit)
+        is_last = index == len(self.layers) - 1
+        if keep is not None and is_last:
+            keep.append(Position(unit, active, x))
+        gated = (
+            run.gates if is_last and run.gates is not None and run.length < run.gates.open.shape[1] else None
+        )
+        if gated is not None:
+            active[..., block.d_ff :] *= gated.open[:, run.length, None]
+        out = block.down.add(active, x)
+        if index in run.changes:
+            change = run.changes[index]
+            out = out + (active[..., block.d_ff + change.slots] * change.reads[:, None]) @ change.rows
+        return out if gated is None else out + gated.steps[:, run.length, None]
+
+    def _best(self, x: Float[Tensor, "batch 1 d"], count: int) -> tuple[Tensor, Tensor]:
+        """Log probabilities and ids of the best next tokens, best first: [batch count] each."""
+        logprobs = F.log_softmax(self._head(self.unit(x[:, 0])), -1)
+        if count == 1:
+            return logprobs.max(-1, keepdim=True)
+        return logprobs.topk(count, -1)
+
+    def _leave(self, run: Run, answers: Answers, tokens: Tensor) -> Tensor:
+        """Tokens of the rows to go on with: none when all have finished."""
+        places = answers.leave()
+        if places is None:
+            return tokens
+        rows = torch.tensor(places, dtype=torch.long, device=tokens.device)
+        if places:
+            run.select(rows)
+        return tokens[rows]
+
+    def _check(
+        self, states: Tensor, reads: Sequence[BankRead | None] | None, max_tokens: int, top_first: int
+    ) -> None:
+        if states.shape[-1] != self.d_model:
+            raise ValueError(f"encoder states are {states.shape[-1]} wide, the decoder reads {self.d_model}")
+        if reads is not None and len(reads) != len(states):
+            raise ValueError(f"{len(reads)} reads for a batch of {len(states)}: one for each row, or None")
+        if not 1 <= max_tokens <= self._bias.shape[-1]:
+            raise ValueError(f"max_tokens: 1 to {self._bias.shape[-1]}, not {max_tokens}")
+        if not 1 <= top_first <= len(self.embedding):
+            raise ValueError(f"top_first: 1 to {len(self.embedding)}, not {top_first}")
+
+
+def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:
+    scale = t5.config.d_model**-0.5 if t5.config.scale_decoder_outputs else 1.0
+    return t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float() * scale
+
+
+def _ids(ends: int | list[int] | None) -> frozenset[int]:
+    return frozenset() if ends is None else frozenset([ends] if isinstance(ends, int) else ends)
