@@ -1,0 +1,45 @@
+# What a newcomer runs. Every target sets up .venv by itself; a second run installs nothing.
+PORT ?= 8000
+VAR ?= var
+GOLDEN ?= ../shared/golden
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: serve test lint parity bench train pack clean
+
+serve: .venv/serve
+	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+lint: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+parity: .venv/dev
+	$(BIN)/python -m pytest tests/parity --golden $(GOLDEN)
+
+bench: .venv/bench
+	$(BIN)/python -m tests.bench
+
+train: .venv/dev
+	nice $(BIN)/python -m models.training
+
+pack: .venv/build
+	$(BIN)/python -m models.packs.build
+
+clean:
+	rm -rf .venv build *.egg-info
+
+# torch first and by its exact version: the registry's CPU build is found by pip alone.
+.venv/serve: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m pip install --quiet --editable '.[serve]'
+	touch $@
+
+.venv/dev .venv/bench .venv/build: .venv/%: .venv/serve
+	$(BIN)/python -m pip install --quiet --editable '.[serve,$*]'
+	touch $@

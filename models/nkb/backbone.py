@@ -1,0 +1,66 @@
+"""The default backbone: T5's decoder reading a frozen MiniLM's states through one linear map.
+
+Raffel et al., T5 (arXiv:1910.10683), the decoder; Wang et al., MiniLM (arXiv:2002.10957), the encoder. A small
+T5 encoder trained here on a few thousand facts would know the training phrasings only; a pretrained one knows
+that "Peru's capital city?" and "What is the capital of Peru?" ask for the same thing.
+"""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor, nn
+from transformers import T5Config, T5ForConditionalGeneration
+
+from models.encoder.minilm import WIDTH
+
+
+@dataclass(frozen=True)
+class BackboneConfig:
+    """Shape of the decoder. vocab: pieces of the answer tokenizer."""
+
+    vocab: int
+    d_model: int
+    d_kv: int
+    d_ff: int
+    heads: int
+    layers: int
+    dropout: float
+
+    def t5(self) -> T5Config:
+        return T5Config(
+            vocab_size=self.vocab,
+            d_model=self.d_model,
+            d_kv=self.d_kv,
+            d_ff=self.d_ff,
+            num_heads=self.heads,
+            num_layers=self.layers,  # transformers sizes the decoder's cache by this one
+            num_decoder_layers=self.layers,
+            dropout_rate=self.dropout,
+            feed_forward_proj="relu",
+            tie_word_embeddings=True,
+            decoder_start_token_id=0,
+            pad_token_id=0,
+            eos_token_id=1,
+        )
+
+
+class Projection(nn.Module):
+    """From the encoder's width to the decoder's."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(WIDTH, d_model, bias=False)
+
+    def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token d"]:
+        return self.linear(states)
+
+
+def build(config: BackboneConfig) -> tuple[T5ForConditionalGeneration, Projection]:
+    """A decoder with random weights, and the map into it. The T5 encoder stack is dropped: nothing reads it."""
+    t5 = T5ForConditionalGeneration(config.t5())
+    t5.encoder.block = nn.ModuleList()
+    t5.encoder.final_layer_norm = nn.Identity()
+    projection = Projection(config.d_model)
+    nn.init.normal_(projection.linear.weight, std=WIDTH**-0.5)
+    return t5, projection
+

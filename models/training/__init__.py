@@ -1,0 +1,1 @@
+"""How each default checkpoint was made; one command each."""

@@ -1,0 +1,155 @@
+"""Phase one: the backbone learns the base facts from their questions and masked statements."""
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Int
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import T5ForConditionalGeneration
+from transformers.modeling_outputs import BaseModelOutput
+
+from models.nkb.backbone import Projection
+from models.training.lines import Line
+from models.training.states import States
+
+IGNORED = -100  # the label that the loss passes over
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """epochs: passes over the facts. draws: texts drawn per fact and epoch. lr: peak of AdamW, linear decay."""
+
+    epochs: int
+    draws: int
+    batch: int
+    lr: float
+    warmup_steps: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Texts with their states and the token ids of their answers; row i of each belongs to lines[i]."""
+
+    lines: Sequence[Line]
+    states: States
+    answers: Sequence[Sequence[int]]
+
+    def labels(self, rows: Sequence[int]) -> Int[Tensor, "batch token"]:
+        width = max(len(self.answers[row]) for row in rows)
+        return torch.tensor([[*self.answers[r], *[IGNORED] * (width - len(self.answers[r]))] for r in rows])
+
+
+class Seq2Seq(nn.Module):
+    """Projection and decoder as one trainable thing."""
+
+    def __init__(self, t5: T5ForConditionalGeneration, projection: Projection) -> None:
+        super().__init__()
+        self.t5, self.projection = t5, projection
+
+    def forward(self, corpus: Corpus, rows: Sequence[int]) -> tuple[Float[Tensor, ""], Tensor, Tensor]:
+        """Loss, logits and labels of some lines."""
+        states, mask = corpus.states.batch(rows)
+        labels = corpus.labels(rows)
+        read = BaseModelOutput(last_hidden_state=self.projection(states))
+        out = self.t5(encoder_outputs=read, attention_mask=mask, labels=labels)
+        return out.loss, out.logits, labels
+
+
+def epoch_rows(
+    by_item: Sequence[Sequence[int]], draws: int, batch: int, rng: random.Random
+) -> Iterator[list[int]]:
+    """Batches of one epoch: every fact in `draws` of its texts, shuffled."""
+    rows = [row for choices in by_item for row in rng.sample(choices, min(draws, len(choices)))]
+    rng.shuffle(rows)
+    for start in range(0, len(rows), batch):
+        yield rows[start : start + batch]
+
+
+def train(
+    model: Seq2Seq,
+    corpus: Corpus,
+    by_item: Sequence[Sequence[int]],
+    schedule: Schedule,
+    folder: Path,
+    say: Callable[[str], None],
+    check: Callable[[], str],
+) -> None:
+    """Train in place, resuming at the last finished epoch that `folder` holds."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=schedule.lr, betas=(0.9, 0.98), weight_decay=0.01)
+    per_epoch = math.ceil(sum(min(schedule.draws, len(rows)) for rows in by_item) / schedule.batch)
+    total = per_epoch * schedule.epochs
+    first = resume(folder, model, optimizer)
+    for epoch in range(first, schedule.epochs):
+        rng = random.Random(f"{schedule.seed}/{epoch}")
+        torch.manual_seed(hash((schedule.seed, epoch)))
+        started, losses = time.monotonic(), 0.0
+        model.train()
+        for step, rows in enumerate(epoch_rows(by_item, schedule.draws, schedule.batch, rng), epoch * per_epoch):
+            for group in optimizer.param_groups:
+                group["lr"] = schedule.lr * _slope(step, total, schedule.warmup_steps)
+            losses += _step(model, optimizer, corpus, rows)
+        model.eval()
+        keep(folder, model, optimizer, epoch + 1)
+        seconds = time.monotonic() - started
+        say(f"epoch {epoch + 1}/{schedule.epochs} loss {losses / per_epoch:.3f} {seconds:.0f} s {check()}")
+
+
+def _step(model: Seq2Seq, optimizer: torch.optim.Optimizer, corpus: Corpus, rows: Sequence[int]) -> float:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss, _, _ = model(corpus, rows)
+    optimizer.zero_grad(set_to_none=True)
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+    optimizer.step()
+    return float(loss)
+
+
+def _slope(step: int, total: int, warmup: int) -> float:
+    return min((step + 1) / warmup, max(0.02, (total - step) / (total - warmup)))
+
+
+@torch.inference_mode()
+def exact(model: Seq2Seq, corpus: Corpus, rows: Sequence[int], batch: int = 256) -> float:
+    """Share of lines whose whole answer is the argmax under teacher forcing: then greedy generation says it too."""
+    hits = 0
+    for start in range(0, len(rows), batch):
+        _, logits, labels = model(corpus, rows[start : start + batch])
+        right = (logits.argmax(-1) == labels) | (labels == IGNORED)
+        hits += int(right.all(1).sum())
+    return hits / max(1, len(rows))
+
+
+def keep(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int) -> None:
+    moments = {
+        f"{index}.{name}": value
+        for index, state in optimizer.state_dict()["state"].items()
+        for name, value in state.items()
+    }
+    weights = {name: value.clone() for name, value in model.state_dict().items()}
+    partial = folder / "progress.partial"
+    save_file({**{f"m.{k}": v for k, v in weights.items()}, **{f"o.{k}": v for k, v in moments.items()},
+               "epoch": torch.tensor(epoch)}, partial)  # fmt: skip
+    partial.replace(folder / "progress.safetensors")
+
+
+def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
+    """Put back what `keep` wrote. Returns the epochs already done."""
+    path = folder / "progress.safetensors"
+    if not path.exists():
+        return 0
+    saved = load_file(path)
+    model.load_state_dict({k[2:]: v for k, v in saved.items() if k.startswith("m.")})
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in saved.items():
+        if key.startswith("o."):
+            index, name = key[2:].split(".")
+            state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    return int(saved["epoch"])

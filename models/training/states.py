@@ -1,0 +1,69 @@
+"""Encoder states of every training text, computed once: the encoder is frozen, so they never change."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.encoder.minilm import WIDTH, MiniLM
+
+BATCH = 64
+
+
+@dataclass(frozen=True)
+class States:
+    """Packed half-precision states; row i of the texts lies at offsets[i]:offsets[i + 1]."""
+
+    packed: np.ndarray
+    offsets: Int[Tensor, " texts+1"]
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def batch(
+        self, rows: Sequence[int] | Tensor
+    ) -> tuple[Float[Tensor, "batch token width"], Bool[Tensor, "batch token"]]:
+        index = torch.as_tensor(rows)
+        starts, ends = self.offsets[index], self.offsets[index + 1]
+        lengths = ends - starts
+        places = torch.arange(int(lengths.max()))
+        mask = places < lengths[:, None]
+        flat = (starts[:, None] + places)[mask]
+        states = torch.zeros(*mask.shape, WIDTH)
+        states[mask] = torch.from_numpy(self.packed[flat.numpy()]).float()
+        return states, mask
+
+
+def load_or_encode(
+    folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]
+) -> States:
+    """States of the texts, from the folder when an earlier run left them there whole."""
+    packed, offsets = folder / "states.npy", folder / "offsets.npy"
+    if not offsets.exists():
+        lengths = [len(encoder.tokens(text)[0]) for text in texts]
+        edges = np.concatenate([[0], np.cumsum(lengths)])
+        _encode(packed, texts, edges, encoder, say)
+        np.save(offsets, edges)
+    edges = np.load(offsets)
+    if len(edges) != len(texts) + 1:
+        raise ValueError(f"{folder} holds states of other texts: delete it and run again")
+    return States(np.load(packed), torch.from_numpy(edges))
+
+
+def _encode(
+    path: Path, texts: Sequence[str], edges: np.ndarray, encoder: MiniLM, say: Callable[[str], None]
+) -> None:
+    out = np.lib.format.open_memmap(path, "w+", np.float16, (int(edges[-1]), WIDTH))
+    order = sorted(range(len(texts)), key=lambda i: int(edges[i + 1] - edges[i]))
+    for start in range(0, len(order), BATCH):
+        rows = order[start : start + BATCH]
+        encoded = encoder.encode([texts[i] for i in rows])
+        for row, states, mask in zip(rows, encoded.states, encoded.mask, strict=True):
+            out[edges[row] : edges[row + 1]] = states[mask].half().numpy()
+        if start // BATCH % 200 == 0:
+            say(f"encoded {start} of {len(order)} texts")
+    out.flush()
