@@ -1,0 +1,67 @@
+"""All commands of `errata` in one list, in the order in which a curator meets them."""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from errata.address import own_version
+from errata.cli import ask, edit, history, state, undo
+from errata.cli.command import command
+
+EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
+4 the model is not sure of an answer, 5 a fact test no longer holds."""
+
+app = typer.Typer(
+    name="errata",
+    help="Ask questions, correct the answers, and look after the corrections.",
+    epilog=EXITS,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ASKING, CORRECTING, LOOKING = "Ask", "Correct", "Look"
+for panel, functions in {
+    ASKING: (ask.ask,),
+    CORRECTING: (edit.edit, undo.revert, undo.rollback),
+    LOOKING: (
+        history.log,
+        history.show,
+        history.diff,
+        state.check,
+        state.replicas,
+        state.models,
+        state.memory,
+        state.whoami,
+    ),
+}.items():
+    for function in functions:
+        app.command(rich_help_panel=panel)(command(function))
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"errata {own_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line. A terminal that cannot show a letter gets a question mark, not a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    app()

@@ -1,0 +1,113 @@
+"""Commits and their differences as a person reads them who knows git."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import groupby
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from errata.cli.words import ago, plural, short
+from errata.wire import Change, Diff, EditState, VersionDetail, VersionLog, VersionSummary
+
+
+def draw_log(log: VersionLog, now: datetime) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("version", justify="right", style="yellow")
+    for title in ("when", "who", "what", "message"):
+        table.add_column(title)
+    for one in log.versions:
+        table.add_row(_mark(one.version, log.head), ago(one.time, now), one.author, _what(one), one.message)
+    oldest = log.versions[-1].version if log.versions else 1
+    if oldest == 1:
+        table.add_row("0", "", "", "the base, before any edit", "", style="dim")
+        return table
+    return Group(table, Text(f"Older ones: errata log --before {oldest}", style="dim"))
+
+
+def _mark(version: int, head: int) -> Text:
+    return Text.assemble(("newest ", "cyan"), str(version)) if version == head else Text(str(version))
+
+
+def _what(one: VersionSummary) -> str:
+    if one.kind == "edit":
+        return plural(one.edits, "edit")
+    return f"revert of {one.target}" if one.kind == "revert" else f"rollback to {one.target}"
+
+
+def draw_commit(commit: VersionDetail) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"version {commit.version}{_target(commit)}", style="yellow")]
+    parts.append(Text(f"Author: {commit.author}"))
+    parts.append(Text(f"Date:   {commit.time.astimezone():%a %Y-%m-%d %H:%M:%S %z}"))
+    if commit.message:
+        parts.append(Padding(Text(commit.message), (1, 0, 0, 4)))
+    parts += [Padding(_edit(one, _before(commit, one.id)), (1, 0, 0, 0)) for one in commit.edits]
+    parts.append(Padding(_writes(commit), (1, 0, 0, 0)))
+    return Group(*parts)
+
+
+def _target(commit: VersionDetail) -> str:
+    if commit.kind == "edit":
+        return ""
+    return f" (revert of {commit.target})" if commit.kind == "revert" else f" (rollback to {commit.target})"
+
+
+def _edit(edit: EditState, before: str | None) -> RenderableType:
+    state = "" if edit.active else "  (taken back)"
+    lines = [Text.assemble(edit.question, (f"  {edit.id} {edit.method}{state}", "dim"))]
+    lines += [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
+    return Group(*lines, *_lines(before, edit.answer))
+
+
+def _before(commit: VersionDetail, edit_id: str) -> str | None:
+    """What the question answered before, as the report of the commit has it."""
+    reports = commit.report.get("edits")
+    for one in reports if isinstance(reports, list) else []:
+        if isinstance(one, dict) and one.get("id") == edit_id:
+            before = one.get("before")
+            return before if isinstance(before, str) else None
+    return None
+
+
+def _writes(commit: VersionDetail) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), style="dim")
+    for memory, write in commit.writes.items():
+        rows = f"{plural(write.puts, 'block')} put, {write.removes:,} removed"
+        table.add_row(memory, rows, short(write.checksum))
+    return table
+
+
+def draw_diff(diff: Diff) -> RenderableType:
+    parts: list[RenderableType] = [
+        Text(f"--- version {diff.from_version}", style="bold"),
+        Text(f"+++ version {diff.to_version}", style="bold"),
+    ]
+    for question, changes in groupby(diff.changes, key=lambda change: change.question):
+        parts.append(Group(*_change(question, list(changes))))
+    parts.append(_sum(diff))
+    return Group(*parts)
+
+
+def _change(question: str, changes: list[Change]) -> list[RenderableType]:
+    lines: list[RenderableType] = []
+    for one in changes:
+        lines.append(Text.assemble((question, "cyan"), (f"  {one.edit}", "dim")))
+        lines += _lines(one.before, one.after)
+    return lines
+
+
+def _lines(before: str | None, after: str | None) -> list[RenderableType]:
+    """As a diff shows them; a side on which no edit says anything is left out."""
+    removed = [] if before is None else [Text(f"- {before}", style="red")]
+    added = [] if after is None else [Text(f"+ {after}", style="green")]
+    return [*removed, *added]
+
+
+def _sum(diff: Diff) -> Text:
+    differing = [memory for memory, differs in diff.checksums_differ.items() if differs]
+    if not differing:
+        return Text("The two versions are the same, bit for bit.", style="dim")
+    return Text(f"{plural(len(diff.changes), 'change')}; rows differ in {', '.join(differing)}.", style="dim")

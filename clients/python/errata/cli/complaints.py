@@ -1,0 +1,59 @@
+"""Says on stderr why a command failed and what to do about it, and which exit code that is."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from errata import errors
+from errata.cli.exits import Exit
+from errata.cli.keyring import Key
+from errata.cli.words import visible
+
+HINTS: dict[type[errors.ErrataError], str] = {
+    errors.TimedOut: "`errata log` shows whether a change was made.",
+    errors.Unreachable: "Is it running? `make serve` starts it; --url or ERRATA_URL names another address.",
+    errors.Forbidden: "`errata whoami` shows what your key may do.",
+    errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
+    errors.NotFound: "`errata log` lists the versions there are.",
+    errors.UnknownModel: "`errata models` lists the models there are.",
+    errors.LedgerUnavailable: "Answers go on as before; edits have to wait until the ledger is back.",
+    errors.VersionAhead: "`errata replicas` shows how far each replica is.",
+    errors.NotReady: "It may still be starting: try again in a moment.",
+    errors.TooMany: "Try again in a moment.",
+    errors.EditRefused: "Nothing was changed.",
+}
+
+
+def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
+    """Print the error; the exit code to leave with."""
+    err.print(Text.assemble(("error: ", "bold red"), visible(str(error)), _code(error)), soft_wrap=True)
+    hint = _hint(error, key)
+    if hint:
+        err.print(Text.assemble(("hint: ", "bold"), hint), soft_wrap=True)
+    return _exit(error)
+
+
+def _exit(error: errors.ErrataError) -> Exit:
+    if isinstance(error, errors.Refused):
+        return Exit.REFUSED
+    return Exit.USAGE if isinstance(error, errors.BadAddress) else Exit.UNREACHABLE
+
+
+def _code(error: errors.ErrataError) -> tuple[str, str]:
+    if not isinstance(error, errors.Refused):
+        return "", ""
+    reason = error.reason if isinstance(error, errors.EditRefused) else ""
+    return visible(f" [{': '.join(filter(None, (error.code, reason)))}]"), "dim"
+
+
+def _hint(error: errors.ErrataError, key: Key) -> str:
+    if isinstance(error, errors.Unauthorized):
+        return _about_key(key)
+    return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")
+
+
+def _about_key(key: Key) -> str:
+    if key.value is None:
+        return f"No key was sent ({key.source}): give one with --key or ERRATA_KEY."
+    return f"The key sent was the one {key.source}; it belongs to another service, or is out of date."

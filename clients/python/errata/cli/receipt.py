@@ -1,0 +1,134 @@
+"""What a curator reads after a change: which version it made, what it did, and whether everybody has it."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from errata.cli.words import became, milliseconds, plural, said
+from errata.wire import BrokenTest, ChangedProbe, EditReceipt, EditReport, ReplicaState, Report
+
+MOST_SHOWN = 10  # edits shown one by one; of more, those that went well are only counted
+
+
+def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
+    """done: what the command did, e.g. `version 3 is taken back`."""
+    report = receipt.report
+    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), " ", _reach(receipt))]
+    parts += _edits(report.edits)
+    parts += _side_effects(report)
+    parts.append(_costs(report))
+    if receipt.version is not None:
+        parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
+    return Group(*parts)
+
+
+def _headline(receipt: EditReceipt, done: str) -> Text:
+    if receipt.version is None:
+        return Text(f"Dry run, nothing was changed: {done}.", style="bold")
+    return Text(f"Version {receipt.version}: {done}.", style="bold green")
+
+
+def _reach(receipt: EditReceipt) -> Text:
+    """Who has it already."""
+    replicas = receipt.replicas
+    if receipt.version is None:
+        return Text("")
+    if receipt.all_applied:
+        return Text(
+            f"All {plural(len(replicas), 'replica')} have it." if len(replicas) > 1 else "The replica has it."
+        )
+    if not replicas:
+        return Text("The replicas were not waited for.", style="yellow")
+    late = [one for one in replicas if one.version < receipt.version]
+    return Text(
+        f"{len(late)} of {plural(len(replicas), 'replica')} did not confirm in time: {_names(late)}.",
+        "yellow",
+    )
+
+
+def _names(replicas: list[ReplicaState]) -> str:
+    return ", ".join(f"{one.replica} (at version {one.version})" for one in replicas)
+
+
+def _edits(edits: list[EditReport]) -> list[RenderableType]:
+    if len(edits) <= MOST_SHOWN:
+        return [Padding(draw_edit(one), (0, 0, 0, 2)) for one in edits]
+    failed = [one for one in edits if not _went_well(one)]
+    count = Text(f"  {len(edits) - len(failed)} of {plural(len(edits), 'edit')} hold, in all wordings given.")
+    return [count, *(Padding(draw_edit(one), (0, 0, 0, 2)) for one in failed)]
+
+
+def _went_well(edit: EditReport) -> bool:
+    return edit.holds and not edit.warnings and all(one.follows for one in edit.paraphrases)
+
+
+def draw_edit(edit: EditReport) -> RenderableType:
+    """The question, what it answered and answers, then the same for each other wording."""
+    lines: list[RenderableType] = [
+        Text(edit.question),
+        _outcome(edit.holds, edit.before, edit.after, edit.answer),
+    ]
+    for other in edit.paraphrases:
+        lines.append(Text.assemble(("also ", "dim"), other.question))
+        lines.append(_outcome(other.follows, other.before, other.after, edit.answer))
+    lines += [Text(f"  warning: {warning}", style="yellow") for warning in edit.warnings]
+    return Group(*lines)
+
+
+def _outcome(good: bool, before: str | None, after: str | None, wanted: str) -> Text:
+    if good:
+        return Text.assemble(("  ✓ ", "green"), became(before, after))
+    return Text.assemble(("  ✗ ", "red"), became(before, after), (f"  (wanted: {wanted})", "red"))
+
+
+def _side_effects(report: Report) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    if report.probes:
+        parts.append(_probes(report))
+    if report.changed:
+        parts.append(_changed(report.changed))
+    if report.broken_tests:
+        parts.append(
+            Text(f"{plural(len(report.broken_tests), 'earlier edit')} no longer holds:", style="red")
+        )
+        parts.append(draw_broken(report.broken_tests))
+    return parts
+
+
+def _probes(report: Report) -> Text:
+    if not report.changed:
+        return Text(f"Nothing else changed: {plural(report.probes, 'other question')} answer as before.")
+    return Text(
+        f"{len(report.changed)} of {plural(report.probes, 'other question')} changed too:", style="yellow"
+    )
+
+
+def _changed(changed: list[ChangedProbe]) -> Table:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    for one in changed:
+        table.add_row(one.question, became(one.before, one.after))
+    return table
+
+
+def draw_broken(broken: list[BrokenTest]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+    for title in ("version", "question", "should be", "is"):
+        table.add_column(title)
+    for one in broken:
+        table.add_row(str(one.version), one.question, one.expected, said(one.actual))
+    return table
+
+
+def _costs(report: Report) -> Text:
+    spent, room = report.timings, report.capacity
+    parts = [
+        f"{room.slots_used:,} of {plural(room.slots_reserved, 'slot')} used",
+        f"editor {milliseconds(spent.editor_ms)}",
+        f"report {milliseconds(spent.report_ms)}",
+        f"commit {milliseconds(spent.commit_ms)}",
+        f"replicas {milliseconds(spent.replicas_ms)}",
+    ]
+    return Text(" · ".join(parts), style="dim")

@@ -1,0 +1,50 @@
+"""What one run of the command works with: the client, the two streams, and whether JSON was asked for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import typer
+from rich.console import Console, RenderableType
+
+from errata.call import Call, Reply, T_co
+from errata.calls import Calls
+from errata.cli.waiting import waiting
+from errata.cli.words import printable
+from errata.client import Errata
+
+PIPE_COLUMNS = 160  # what tables may take where there is no terminal to ask
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that prints what it is given: no markup, no emoji codes, no colouring of numbers."""
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
+    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+
+
+@dataclass(frozen=True)
+class Session:
+    errata: Errata
+    as_json: bool
+    out: Console
+    err: Console
+
+    @property
+    def calls(self) -> Calls:
+        return self.errata.calls
+
+    def send(self, call: Call[T_co], doing: str) -> Reply[T_co]:
+        """doing: what a person who waits is told, e.g. `Asking`."""
+        with waiting(self.err, doing):
+            return self.errata.send(call)
+
+    def show(self, reply: Reply[T_co], draw: Callable[[T_co], RenderableType]) -> None:
+        """Print a reply: as it came over the wire, or as a person reads it."""
+        if self.as_json:
+            typer.echo(reply.raw)
+        else:
+            self.out.print(draw(printable(reply.value)))

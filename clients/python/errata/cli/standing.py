@@ -1,0 +1,86 @@
+"""Tables of how things stand: fact tests, replicas, models, memories, the key."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from errata.cli.receipt import draw_broken
+from errata.cli.words import plural, short
+from errata.wire import CheckReport, MemoryState, ModelCard, ModelList, ReplicaList, ReplicaState, Whoami
+
+
+def draw_check(check: CheckReport) -> RenderableType:
+    aside = f" ({check.superseded:,} not run: a later edit answers instead)" if check.superseded else ""
+    if not check.broken:
+        return Text(
+            f"All {plural(check.total, 'fact test')} hold at version {check.version}{aside}.", "green"
+        )
+    count = f"{check.holding:,} of {plural(check.total, 'fact test')} hold at version {check.version}{aside}."
+    return Group(Text(count, style="red"), draw_broken(check.broken))
+
+
+def draw_replicas(listed: ReplicaList) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("replica", "model", "version", "behind", "health", "checksums", "seen"):
+        table.add_column(title, justify="right" if title in ("version", "behind") else "left")
+    for one in listed.replicas:
+        table.add_row(*_replica(one))
+    if not listed.replicas:
+        return Text("No replica has reported yet.", style="yellow")
+    return Group(table, *_disagreements(listed.replicas))
+
+
+def _replica(one: ReplicaState) -> list[str | Text]:
+    health = Text("well", style="green") if one.healthy else Text("unwell", style="red")
+    behind = Text(str(one.lag), style="yellow" if one.lag else "")
+    sums = ", ".join(f"{memory} {short(digest)}" for memory, digest in sorted(one.checksums.items()))
+    return [one.replica, one.model, str(one.version), behind, health, sums, f"{one.seen_s_ago:.1f} s ago"]
+
+
+def _disagreements(replicas: list[ReplicaState]) -> list[Text]:
+    """Replicas at one version must hold the same bits; if two do not, that is the news."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for one in replicas:
+        for memory, digest in one.checksums.items():
+            found.setdefault((memory, one.version), set()).add(digest)
+    return [
+        Text(f"warning: replicas disagree on {memory} at version {version}", style="bold red")
+        for (memory, version), digests in found.items()
+        if len(digests) > 1
+    ]
+
+
+def draw_models(listed: ModelList) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("model", "memory", "edits by", "replicas", "state"):
+        table.add_column(title)
+    for one in listed.data:
+        state = Text("ready", style="green") if one.ready else Text("not ready", style="yellow")
+        table.add_row(one.id, one.memory, ", ".join(one.methods), str(one.replicas), state)
+    return Group(table, *(_details(one) for one in listed.data if one.details))
+
+
+def _details(model: ModelCard) -> Table:
+    """What a model says of itself, as far as it fits on a line."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), title_justify="left")
+    table.title = Text(f"\n{model.id}", style="bold")
+    for name, value in model.details.items():
+        if isinstance(value, str | int | float):
+            table.add_row(Text(name, style="dim"), f"{value:,}" if type(value) is int else str(value))
+    return table
+
+
+def draw_memory(memory: MemoryState) -> RenderableType:
+    counts = memory.edits
+    aside = f"{counts.reverted:,} taken back, {counts.superseded:,} superseded"
+    lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
+    lines += [
+        Text.assemble(f"  {name}  ", (digest, "dim")) for name, digest in sorted(memory.checksums.items())
+    ]
+    return Group(*lines)
+
+
+def draw_whoami(caller: Whoami) -> RenderableType:
+    return Text(f"{caller.name}: may {', '.join(caller.scopes) or 'nothing'}")

@@ -1,0 +1,33 @@
+"""A spinner for whatever takes long enough to make a person wonder; never in a pipe or a log file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+PATIENCE_S = 0.5
+
+
+@contextmanager
+def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
+    """Say on `err` what is being waited for, and for how long already, once `patience_s` have passed."""
+    if not err.is_terminal:
+        yield
+        return
+    spinner = Progress(
+        SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err, transient=True
+    )
+    spinner.add_task(doing, total=None)
+    timer = threading.Timer(patience_s, spinner.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # a spinner that is just starting must have started before it can be stopped
+        spinner.stop()
