@@ -1,6 +1,6 @@
 """A pack is a folder of facts; this loads one and refuses it, by file and line, when it is malformed.
 
-The format is described in world/README.md. Labels are compared case-folded: a label or alias names one entity.
+The format is described in world/README.md. A name, case-folded, is one entity's.
 """
 
 import hashlib
@@ -178,7 +178,7 @@ def _about(folder: Path) -> dict[str, Any]:
         file = folder / name
         _check(file.is_file(), f"{path}:1", f"{name} is listed but missing: build the pack again")
         same = hashlib.sha256(file.read_bytes()).hexdigest() == digest
-        _check(same, f"{file}:1", f"the file is not the one {path.name} was written for: build the pack again")
+        _check(same, f"{file}:1", f"pack.toml was written for another {name}: build the pack again")
     return about
 
 
@@ -233,13 +233,15 @@ def _rows(path: Path, columns: tuple[str, ...], optional: bool = False) -> Itera
         _check(optional, f"{path}:1", "the file is missing: a pack needs it")
         return
     lines = _text(path).split("\n")
-    _check(lines[0] == "\t".join(columns), f"{path}:1", f"the header must be {', '.join(columns)}: write it so")
+    titled = lines[0] == "\t".join(columns)
+    _check(titled, f"{path}:1", f"the header must be {', '.join(columns)}: write it so")
     for number, line in enumerate(lines[1:], 2):
         if not line and number == len(lines):
             return
         fields = line.split("\t")
-        _check(len(fields) == len(columns), f"{path}:{number}", f"expected {len(columns)} columns: check the tabs")
-        yield f"{path}:{number}", fields
+        where = f"{path}:{number}"
+        _check(len(fields) == len(columns), where, f"expected {len(columns)} columns: check the tabs")
+        yield where, fields
 
 
 def _toml(path: Path) -> dict[str, Any]:

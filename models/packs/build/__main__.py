@@ -1,0 +1,35 @@
+"""Builds the pack `world`: python -m models.packs.build --facts ../shared/facts"""
+
+import argparse
+from itertools import chain
+from pathlib import Path
+
+from models.packs.build.countries import countries
+from models.packs.build.elements import elements
+from models.packs.build.make import make
+from models.packs.build.raw import entityquestions, wikidata
+from models.packs.build.writing import write
+from models.packs.pack import WORLD, read_relations
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m models.packs.build", description=__doc__)
+    parser.add_argument(
+        "--facts", type=Path, default=Path("../shared/facts"), help="folder of the fact tables"
+    )
+    parser.add_argument("--out", type=Path, default=WORLD, help="folder of the pack; holds relations.toml")
+    options = parser.parse_args()
+    relations = read_relations(options.out / "relations.toml")
+    sources = (
+        countries(),
+        elements(),
+        wikidata(options.facts, relations),
+        entityquestions(options.facts, relations),
+    )
+    pack = make(chain.from_iterable(sources), relations)
+    write(pack, options.out)
+    print(f"{options.out}: {sum(1 for _ in pack.items())} items, {len(pack.entities)} entities")
+
+
+if __name__ == "__main__":
+    main()
