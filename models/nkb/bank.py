@@ -43,8 +43,10 @@ class Bank(nn.Module):
 
     def forward(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
         """What the bank adds to the residual (eq. 10). No dropout, no scale, no gate."""
-        ex = self.wo_ex(self.slot_weights(n))
-        return ex if self.ex_ada_out is None else self.ex_ada_out(ex)
+        ex: Tensor = self.wo_ex(self.slot_weights(n))
+        if self.ex_ada_out is not None:
+            ex = self.ex_ada_out(ex)
+        return ex
 
     @property
     def values(self) -> Float[Tensor, "slot d"]:

@@ -14,7 +14,7 @@ KEYS = (LAYERS, SIZE, ADAPTIVE)
 
 @dataclass(frozen=True)
 class BankConfig:
-    """layers: decoder layers with a bank, ascending. size: slots of each (d'). adaptive: linear maps around it."""
+    """layers: decoder layers with a bank, ascending. size: slots of each (d'). adaptive: with linear maps."""
 
     layers: tuple[int, ...]
     size: int

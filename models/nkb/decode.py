@@ -18,7 +18,7 @@ from models.nkb.answers import Answers, Decoded
 from models.nkb.fused import FeedForward, Layer, cross_keys_values, fuse
 from models.nkb.matrix import Matrix
 from models.nkb.position import position_bias
-from models.nkb.reads import BankRead, changes, gates
+from models.nkb.reads import BankRead, find_changes, find_gates
 from models.nkb.run import Run
 
 __all__ = ["BankRead", "Decoded", "Decoder", "Position"]
@@ -94,14 +94,14 @@ class Decoder:
         reads: Sequence[BankRead | None] | None,
         capacity: int,
     ) -> Run:
-        """A run with an empty cache of `capacity` tokens; the encoder's states are read here, for all layers."""
+        """A run with an empty cache of `capacity` tokens. The encoder's states are read here."""
         batch, length, _ = states.shape
         shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
         crossed = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
         cache = states.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
         unseen = states.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
         reads = reads or ()
-        return Run(cache, crossed, unseen, changes(reads, self.layers), gates(reads, states))
+        return Run(cache, crossed, unseen, find_changes(reads, self.layers), find_gates(reads, states))
 
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
@@ -122,7 +122,12 @@ class Decoder:
 
     def head(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position token"]:
         """Logits of what enters the final norm. Differentiable in x."""
-        return F.linear(self.unit(x), self._head.weight)
+        return F.linear(self.unit(x), self.head_weight)
+
+    @property
+    def head_weight(self) -> Float[Tensor, "token d"]:
+        """Output matrix with the final norm's weight and T5's scale multiplied in."""
+        return self._head.weight
 
     def unit(self, x: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
         """The RMS norm without its weight, which is multiplied into the matrix that reads it."""
@@ -153,23 +158,25 @@ class Decoder:
         is_last = index == len(self.layers) - 1
         if keep is not None and is_last:
             keep.append(Position(unit, active, x))
-        gated = (
-            run.gates if is_last and run.gates is not None and run.length < run.gates.open.shape[1] else None
-        )
-        if gated is not None:
-            active[..., block.d_ff :] *= gated.open[:, run.length, None]
+        gates = run.gates if is_last and run.gates is not None and run.gates.reach(run.length) else None
+        bank = active[..., block.d_ff :]
+        if gates is not None:
+            gates.shut(bank, run.length)
         out = block.down.add(active, x)
         if index in run.changes:
-            change = run.changes[index]
-            out = out + (active[..., block.d_ff + change.slots] * change.reads[:, None]) @ change.rows
-        return out if gated is None else out + gated.steps[:, run.length, None]
+            out = out + run.changes[index].effect(bank)
+        if gates is not None:
+            gates.add(out, run.length)
+        return out
 
     def _best(self, x: Float[Tensor, "batch 1 d"], count: int) -> tuple[Tensor, Tensor]:
         """Log probabilities and ids of the best next tokens, best first: [batch count] each."""
         logprobs = F.log_softmax(self._head(self.unit(x[:, 0])), -1)
         if count == 1:
-            return logprobs.max(-1, keepdim=True)
-        return logprobs.topk(count, -1)
+            best, ids = logprobs.max(-1, keepdim=True)
+        else:
+            best, ids = logprobs.topk(count, -1)
+        return best, ids
 
     def _leave(self, run: Run, answers: Answers, tokens: Tensor) -> Tensor:
         """Tokens of the rows to go on with: none when all have finished."""
@@ -196,7 +203,8 @@ class Decoder:
 
 def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:
     scale = t5.config.d_model**-0.5 if t5.config.scale_decoder_outputs else 1.0
-    return t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float() * scale
+    head: Tensor = t5.lm_head.weight.detach().float()
+    return head * t5.decoder.final_layer_norm.weight.detach().float() * scale
 
 
 def _ids(ends: int | list[int] | None) -> frozenset[int]:

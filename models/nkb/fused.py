@@ -14,10 +14,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.activations import ACT2FN
+from transformers.models.t5.modeling_t5 import T5LayerFF
 
 from models.nkb.bank import Bank
 from models.nkb.matrix import Matrix
-from models.nkb.mount import bank_of
+from models.nkb.mount import KnowledgeLayer, bank_of
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,9 @@ def cross_keys_values(t5: T5ForConditionalGeneration) -> Matrix:
     return Matrix(torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]))
 
 
-def _feed_forward(t5: T5ForConditionalGeneration, sublayer: nn.Module, bank: Bank | None) -> FeedForward:
+def _feed_forward(
+    t5: T5ForConditionalGeneration, sublayer: T5LayerFF | KnowledgeLayer, bank: Bank | None
+) -> FeedForward:
     dense, norm = sublayer.DenseReluDense, sublayer.layer_norm.weight.detach().float()
     gated = bool(t5.config.is_gated_act)
     own = torch.cat([dense.wi_0.weight, dense.wi_1.weight]) if gated else dense.wi.weight

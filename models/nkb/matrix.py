@@ -1,7 +1,7 @@
 """A frozen weight matrix, laid out once for the processor that multiplies by it.
 
-On a CPU with oneDNN, small batches spend most of a product on re-ordering the weights; doing that once makes
-a product of 32 rows about 2.5 times faster. Elsewhere, and for one row of a small matrix, torch's linear.
+On a CPU with oneDNN, small batches spend most of a product on re-ordering the weights; doing that once makes a
+product of 32 rows about 2.5 times faster. Elsewhere, and for one row of a small matrix, torch's own linear.
 """
 
 import torch
@@ -22,30 +22,36 @@ class Matrix:
         self._packed = _pack(self.weight)
 
     def __call__(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:
-        return self._product(x, "none")
+        packed = self._layout_for(x)
+        if packed is None:
+            return F.linear(x, self.weight, self.bias)
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, self.bias, "none", [], "")
+        return product
 
     def relu(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:
-        return self._product(x, "relu")
+        packed = self._layout_for(x)
+        if packed is None:
+            return F.linear(x, self.weight, self.bias).relu_()
+        product: Tensor = torch.ops.mkldnn._linear_pointwise(x, packed, self.bias, "relu", [], "")
+        return product
 
     def add(
         self, x: Float[Tensor, "*row in"], residual: Float[Tensor, "*row out"]
     ) -> Float[Tensor, "*row out"]:
         """residual + x W^T + b."""
-        if self._packed is None or self._unpacked_is_faster(x):
+        packed = self._layout_for(x)
+        if packed is None:
             return residual + F.linear(x, self.weight, self.bias)
-        return torch.ops.mkldnn._linear_pointwise.binary(x, residual, self._packed, self.bias, "add")
+        total: Tensor = torch.ops.mkldnn._linear_pointwise.binary(x, residual, packed, self.bias, "add")
+        return total
 
-    def _product(self, x: Tensor, after: str) -> Tensor:
-        if self._packed is None or self._unpacked_is_faster(x):
-            product = F.linear(x, self.weight, self.bias)
-            return product if after == "none" else product.relu_()
-        return torch.ops.mkldnn._linear_pointwise(x, self._packed, self.bias, after, [], "")
-
-    def _unpacked_is_faster(self, x: Tensor) -> bool:
-        return self.weight.numel() < SMALL and x.numel() == x.shape[-1]
+    def _layout_for(self, x: Tensor) -> Tensor | None:
+        is_one_row = x.numel() == x.shape[-1]
+        return None if is_one_row and self.weight.numel() < SMALL else self._packed
 
 
 def _pack(weight: Tensor) -> Tensor | None:
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():
+    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
         return None
-    return torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
+    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
+    return packed

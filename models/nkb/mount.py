@@ -34,9 +34,10 @@ class KnowledgeLayer(nn.Module):
 
     def forward(self, hidden_states: Float[Tensor, "batch token d"]) -> Float[Tensor, "batch token d"]:
         n = self.layer_norm(hidden_states)
-        ori = hidden_states + self.dropout(self.DenseReluDense(n))
+        ori: Tensor = hidden_states + self.dropout(self.DenseReluDense(n))
         ex = self.slots(n.to(self.slots.wi_ex.weight.dtype))
-        return (ori + ex).to(hidden_states.dtype)
+        total: Tensor = ori + ex
+        return total.to(hidden_states.dtype)
 
 
 def mount(

@@ -35,4 +35,5 @@ def position_bias(t5: T5ForConditionalGeneration) -> Float[Tensor, "1 head query
         distance, t5.config.relative_attention_num_buckets, t5.config.relative_attention_max_distance
     )
     later = places[None, :] > places[:, None]
-    return weight[bucket].permute(2, 0, 1).masked_fill(later, float("-inf"))[None].contiguous()
+    bias: Tensor = weight[bucket].permute(2, 0, 1).masked_fill(later, float("-inf"))
+    return bias[None].contiguous()

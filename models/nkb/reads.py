@@ -39,6 +39,10 @@ class Changes:
     slots: Int[Tensor, " n"]
     rows: Float[Tensor, "n d"]
 
+    def effect(self, weights: Float[Tensor, "batch token acting"]) -> Float[Tensor, "batch token d"]:
+        """What the changes add to the bank's output at these slot weights."""
+        return (weights[..., self.slots] * self.reads[:, None]) @ self.rows
+
     def select(self, rows: Int[Tensor, " kept"]) -> "Changes":
         return Changes(self.reads[rows], self.slots, self.rows)
 
@@ -50,11 +54,24 @@ class Gates:
     open: Float[Tensor, "batch step 1"]
     steps: Float[Tensor, "batch step d"]
 
+    def reach(self, start: int) -> bool:
+        return start < self.open.shape[1]
+
+    def shut(self, weights: Float[Tensor, "batch token acting"], start: int) -> None:
+        """Silence the slots, in place, where a gate stands; `start` is the step of the first token."""
+        is_open = self.open[:, start : start + weights.shape[1]]
+        weights[:, : is_open.shape[1]] *= is_open
+
+    def add(self, out: Float[Tensor, "batch token d"], start: int) -> None:
+        """Put the gates' rows where the bank was silenced, in place."""
+        steps = self.steps[:, start : start + out.shape[1]]
+        out[:, : steps.shape[1]] += steps
+
     def select(self, rows: Int[Tensor, " kept"]) -> "Gates":
         return Gates(self.open[rows], self.steps[rows])
 
 
-def changes(reads: Sequence[BankRead | None], layers: Sequence[Layer]) -> dict[int, Changes]:
+def find_changes(reads: Sequence[BankRead | None], layers: Sequence[Layer]) -> dict[int, Changes]:
     """By layer. ValueError for a layer without a bank or a slot outside it."""
     named = {layer for read in reads if read for layer in read.values}
     return {index: _in_layer(reads, index, layers) for index in sorted(named)}
@@ -89,7 +106,7 @@ def _difference(
     return slots, bank.acting(rows - base[slots])
 
 
-def gates(reads: Sequence[BankRead | None], like: Float[Tensor, "... d"]) -> Gates | None:
+def find_gates(reads: Sequence[BankRead | None], like: Float[Tensor, "... d"]) -> Gates | None:
     """Padded to the longest; None when no row has any."""
     wanted = [None if read is None else read.steps for read in reads]
     longest = max((len(steps) for steps in wanted if steps is not None), default=0)

@@ -1,8 +1,8 @@
 """The last decoder layer read under teacher forcing: what the bank saw, what it fired, and what it added.
 
 At each position of a wanted answer, n enters the bank's keys, a are the slot weights, s enters the final norm
-when the bank is silent, and ex = V^T a (the notation of models/editors). None of n, a and s depends on the last
-bank's values, so they are computed once, whatever is edited later.
+when the bank is silent, and ex = V^T a (the notation of models/editors). None of n, a and s depends on the
+last bank's values, so they are computed once, whatever is edited later.
 """
 
 from dataclasses import dataclass
