@@ -1,0 +1,37 @@
+-- Append one commit, only if the ledger has not moved.
+-- KEYS[1] the log                        ARGV[1] the version the commit makes
+-- KEYS[2] the idempotency key, if any    ARGV[2] digest of the commit it follows, "" for the first
+--                                        ARGV[3] digest of the commit
+--                                        ARGV[4] the commit, encoded
+--                                        ARGV[5] seconds the idempotency key is kept
+-- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale.
+-- A commit that is sent again because its reply was lost is recognised by its digest and not made twice.
+
+local function digest_of(entry)
+  if not entry then return '' end
+  for i = 1, #entry[2], 2 do
+    if entry[2][i] == 'digest' then return entry[2][i + 1] end
+  end
+  return ''
+end
+
+if KEYS[2] then
+  local known = redis.call('GET', KEYS[2])
+  if known then return tonumber(known) end
+end
+
+local id = ARGV[1] .. '-0'
+local version = tonumber(ARGV[1])
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+local current = last and tonumber(string.match(last[1], '^%d+')) or 0
+
+if current >= version then
+  local resent = redis.call('XRANGE', KEYS[1], id, id)[1]
+  if resent and digest_of(resent) == ARGV[3] then return version end
+end
+if current ~= version - 1 then return -1 - current end
+if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end
+
+redis.call('XADD', KEYS[1], id, 'commit', ARGV[4], 'digest', ARGV[3])
+if KEYS[2] then redis.call('SET', KEYS[2], ARGV[1], 'EX', ARGV[5]) end
+return version

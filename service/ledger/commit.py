@@ -1,0 +1,153 @@
+"""What the ledger holds: one commit per version, readable in twenty years and checkable to the bit.
+
+Canonical JSON, so that equal commits are equal bytes. Each commit names the digest of the one before it, so
+no entry can be altered, lost or slipped in without every later one showing it. Rows are named by digest and
+stored beside the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeAlias
+from uuid import uuid4
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from service.errors import LedgerCorrupt
+
+FORMAT = 1
+EDITS_PER_COMMIT = 100_000
+
+Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
+Kind: TypeAlias = Literal["edit", "revert", "rollback"]
+
+
+def new_edit_id() -> str:
+    return uuid4().hex[:12]
+
+
+def edit_order(version: int, index: int) -> int:
+    """Where the edit stands in the ledger: by commit, then by its place within the commit."""
+    return version * EDITS_PER_COMMIT + index
+
+
+@dataclass(frozen=True)
+class EditRecord:
+    """One edit as it was asked for, with the digest of the rows it contributes to every later fold."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    id: str
+    model: str
+    memory: str
+    question: str
+    answer: str
+    paraphrases: tuple[str, ...]
+    method: str
+    material: str
+    order: int
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a commit changes in one memory. checksum: of the whole memory afterwards."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    checksum: str
+    puts: tuple[Entry, ...] = ()
+    removes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One version.
+
+    time: unix seconds. activates, deactivates: edit ids. target: the commit a revert takes back, the version
+    a rollback returns to. report: JSON values only. previous: digest of the commit before, "" for the first.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    version: int
+    kind: Kind
+    author: str
+    time: float
+    message: str
+    edits: tuple[EditRecord, ...] = ()
+    activates: tuple[str, ...] = ()
+    deactivates: tuple[str, ...] = ()
+    target: int | None = None
+    writes: Mapping[str, Write] = field(default_factory=dict)
+    report: Mapping[str, Any] = field(default_factory=dict)
+    previous: str = ""
+    format: int = FORMAT
+
+    def encode(self) -> bytes:
+        return self.encoded
+
+    @cached_property
+    def encoded(self) -> bytes:
+        return canonical(_JSON.dump_python(self, mode="json"))
+
+    @cached_property
+    def digest(self) -> str:
+        return sha256(self.encoded)
+
+    @staticmethod
+    def decode(data: bytes, version: int | None = None) -> Commit:
+        """The commit that `encode` wrote. LedgerCorrupt when it is not one, or not the one of `version`."""
+        try:
+            commit = _JSON.validate_json(data, strict=True)
+        except ValidationError as error:
+            raise corrupt(version, _reason(data, error)) from error
+        if commit.format != FORMAT:
+            raise corrupt(version, _too_new(commit.format))
+        if version is not None and commit.version != version:
+            raise corrupt(version, f"it calls itself version {commit.version}")
+        commit.__dict__["encoded"] = data
+        return commit
+
+
+_JSON = TypeAdapter(Commit)
+
+
+def canonical(value: object) -> bytes:
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def sha256(data: bytes) -> str:
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def corrupt(version: int | None, reason: str) -> LedgerCorrupt:
+    name = "an entry" if version is None else f"the entry of version {version}"
+    advice = "nothing was changed; restore the data of Redis from a backup that is older than the damage"
+    return LedgerCorrupt(f"{name} of the ledger cannot be used: {reason}; {advice}", version=version)
+
+
+def _reason(data: bytes, error: ValidationError) -> str:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    newer = _format_of(data)
+    return _too_new(newer) if newer > FORMAT else f"{where or 'it'}: {first['msg']}"
+
+
+def _format_of(data: bytes) -> int:
+    """The format number of an entry whose other fields this program may not know; 0 when it has none."""
+    try:
+        found = json.loads(data)["format"]
+    except (ValueError, TypeError, KeyError):
+        return 0
+    return found if isinstance(found, int) else 0
+
+
+def _too_new(found: int) -> str:
+    return f"it has format {found} and this program reads format {FORMAT}: start a newer Errata"

@@ -1,0 +1,77 @@
+"""Which edits are active at a version: a pure function of the commits, so that undo is exact.
+
+An edit commit activates its edits. A revert undoes what is left of one commit's effect. A rollback makes the
+active set that of an old version again. A commit's edits come and go together, and an edit that comes back
+stands where it stood first, so the rows that follow from the active edits do not remember what was undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from service.errors import NotFound, NothingToDo
+from service.ledger.commit import Commit, EditRecord, corrupt
+
+
+@dataclass(frozen=True)
+class Change:
+    """Edit ids that a new commit switches on and off, each in ledger order."""
+
+    activates: tuple[str, ...]
+    deactivates: tuple[str, ...]
+
+
+def edits(commits: Iterable[Commit]) -> dict[str, EditRecord]:
+    """Every edit ever made, in ledger order."""
+    return {edit.id: edit for commit in commits for edit in commit.edits}
+
+
+def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
+    """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
+    ids: set[str] = set()
+    for commit in commits:
+        ids = _step(ids, commit)
+    return {key: edit for key, edit in edits(commits).items() if key in ids}
+
+
+def revert(commits: Sequence[Commit], version: int) -> Change:
+    """What a new commit must switch to take commit `version` back. NothingToDo when it has no effect left."""
+    commit = _existing(commits, version)
+    now = active(commits)
+    back = [key for key in commit.deactivates if key not in now]
+    gone = [key for key in commit.activates if key in now]
+    if not back and not gone:
+        detail = f"version {version} has no effect left: it was taken back before; there is nothing to revert"
+        raise NothingToDo(detail, version=version)
+    return _change(commits, back, gone)
+
+
+def rollback(commits: Sequence[Commit], to: int) -> Change:
+    """What a new commit must switch to be version `to` again. NothingToDo when the same edits are active."""
+    if to != 0:
+        _existing(commits, to)
+    then, now = active(commits[:to]), active(commits)
+    if then.keys() == now.keys():
+        detail = f"the edits of version {to} are the active ones already; there is nothing to roll back"
+        raise NothingToDo(detail, version=to)
+    return _change(commits, then.keys() - now.keys(), now.keys() - then.keys())
+
+
+def _existing(commits: Sequence[Commit], version: int) -> Commit:
+    if not 1 <= version <= len(commits):
+        head = len(commits)
+        raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
+    return commits[version - 1]
+
+
+def _change(commits: Sequence[Commit], back: Iterable[str], gone: Iterable[str]) -> Change:
+    place = {key: index for index, key in enumerate(edits(commits))}
+    return Change(tuple(sorted(back, key=place.__getitem__)), tuple(sorted(gone, key=place.__getitem__)))
+
+
+def _step(ids: set[str], commit: Commit) -> set[str]:
+    on, off = set(commit.activates), set(commit.deactivates)
+    if on & ids or not off <= ids:
+        raise corrupt(commit.version, "it switches edits that are not as it expects them")
+    return (ids - off) | on

@@ -1,0 +1,79 @@
+"""From the ledger to what a replica reads: the nearest manifest, then the rows of the commits after it.
+
+A replica computes nothing and believes nothing: it loads published rows and checks the checksum of every
+memory against the one that the writer recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from models.memory import Delta, Image
+from service.errors import LedgerCorrupt
+from service.ledger.commit import Commit, Entry
+from service.ledger.store import Ledger
+
+READ_COMMITS = 1000
+
+
+async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
+    """What each memory of `bases` holds at `version`."""
+    found = await ledger.nearest_image(version)
+    since, kept = found if found else (0, {})
+    images = {memory: _on(base, kept.get(memory), memory, since) for memory, base in bases.items()}
+    return await advance(images, await commits_between(ledger, since, version), ledger)
+
+
+async def commits_between(ledger: Ledger, after: int, to: int) -> list[Commit]:
+    commits: list[Commit] = []
+    while len(commits) < to - after:
+        some = await ledger.read(after + len(commits), min(READ_COMMITS, to - after - len(commits)))
+        if not some:
+            break
+        commits += some
+    return commits
+
+
+async def advance(images: Mapping[str, Image], commits: Sequence[Commit], ledger: Ledger) -> dict[str, Image]:
+    """`images` after `commits`, which follow on them. Memories that `images` does not have are left out."""
+    return {memory: await _advanced(memory, image, commits, ledger) for memory, image in images.items()}
+
+
+async def _advanced(memory: str, image: Image, commits: Sequence[Commit], ledger: Ledger) -> Image:
+    writing = [commit for commit in commits if memory in commit.writes]
+    if not writing:
+        return image
+    puts, removes = _net(memory, writing)
+    blocks = await ledger.blocks(list(puts.values()))
+    result = image.apply(Delta(tuple(blocks), tuple(key for key in removes if key in image.blocks)))
+    _check(memory, result, writing[-1])
+    return result
+
+
+def _net(memory: str, commits: Sequence[Commit]) -> tuple[dict[str, Entry], set[str]]:
+    """What is left to do of many commits: rows that a later one replaces or removes are not even loaded."""
+    puts: dict[str, Entry] = {}
+    removes: set[str] = set()
+    for write in (commit.writes[memory] for commit in commits):
+        for key in write.removes:
+            puts.pop(key, None)
+            removes.add(key)
+        for entry in write.puts:
+            puts[entry[0]] = entry
+            removes.discard(entry[0])
+    return puts, removes
+
+
+def _on(base: Image, kept: Image | None, memory: str, version: int) -> Image:
+    if kept is not None and kept.base != base.base:
+        detail = f"{memory} at version {version} lies on the checkpoint {kept.base}, and this process runs"
+        raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
+    return kept or base
+
+
+def _check(memory: str, image: Image, commit: Commit) -> None:
+    expected = commit.writes[memory].checksum
+    if image.checksum != expected:
+        detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"
+        advice = "either this process runs another checkpoint than the writer, or rows were altered"
+        raise LedgerCorrupt(f"{detail}: {advice}", version=commit.version, memory=memory)

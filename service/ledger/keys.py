@@ -1,0 +1,45 @@
+"""The ledger's layout in Redis; no other module names these keys.
+
+    {errata}:log              stream   one commit per entry, id `<version>-0`, never trimmed
+                                       commit: canonical JSON; digest: sha256 of those bytes
+    {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed
+    {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
+    {errata}:images           zset     the versions that have a manifest, scored by themselves
+    {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; kept 7 days
+    {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`
+    {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
+
+The log and the blocks are the truth. Manifests are derived (about 110 bytes a block) and may be deleted: a
+start then replays from an older one. The braces are a hash tag: a cluster keeps all these keys on one node.
+"""
+
+from __future__ import annotations
+
+PREFIX = "{errata}:"
+
+LOG = PREFIX + "log"
+IMAGES = PREFIX + "images"
+REPLICAS = PREFIX + "replicas"
+
+IDEMPOTENCY_TTL_S = 7 * 24 * 3600
+
+
+def block(digest: str) -> str:
+    return f"{PREFIX}block:{digest.removeprefix('sha256:')}"
+
+
+def image(version: int) -> str:
+    return f"{PREFIX}image:{version}"
+
+
+def idempotency(key: str) -> str:
+    return f"{PREFIX}idem:{key}"
+
+
+def check(name: str) -> str:
+    return f"{PREFIX}check:{name}"
+
+
+def entry(version: int) -> str:
+    """The stream id of a commit; Redis refuses an id that is not above the last one."""
+    return f"{version}-0"

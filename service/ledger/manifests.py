@@ -1,0 +1,58 @@
+"""What every memory holds at some versions, so that a start reads a manifest and not ten thousand commits.
+
+A manifest is derived from commits and says nothing they do not. It names blocks by digest and carries the
+checksum of the whole, which is checked when it is read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from models.memory import Image, checksum
+from service.errors import LedgerCorrupt
+from service.ledger import keys
+from service.ledger.commit import Entry, canonical
+
+
+@dataclass(frozen=True)
+class Manifest:
+    base: str
+    checksum: str
+    blocks: tuple[Entry, ...]
+
+    @staticmethod
+    def of(image: Image) -> Manifest:
+        entries = tuple((block.key, block.order, block.digest) for block in image.ordered)
+        return Manifest(image.base, image.checksum, entries)
+
+    @property
+    def sound(self) -> bool:
+        return self.checksum == checksum(self.base, (digest for _, _, digest in self.blocks))
+
+
+_MANIFESTS = TypeAdapter(dict[str, Manifest])
+
+
+def encode(images: Mapping[str, Image]) -> bytes:
+    manifests: Any = {memory: Manifest.of(image) for memory, image in images.items()}
+    return canonical({"memory": _MANIFESTS.dump_python(manifests, mode="json")})
+
+
+def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
+    try:
+        manifests = _MANIFESTS.validate_python(json.loads(data or b"")["memory"])
+    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        raise damaged(version) from error
+    if not all(manifest.sound for manifest in manifests.values()):
+        raise damaged(version)
+    return manifests
+
+
+def damaged(version: int) -> LedgerCorrupt:
+    advice = f"it is derived from the commits: drop it with `ZREM {keys.IMAGES} {version}` and start again"
+    return LedgerCorrupt(f"the manifest of version {version} cannot be used; {advice}", version=version)

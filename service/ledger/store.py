@@ -1,0 +1,211 @@
+"""The edit ledger: append-only, so that every past state can be rebuilt. Redis layout: keys.py."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from redis.exceptions import ResponseError
+
+from models.memory import Block, Image
+from service.errors import LedgerCorrupt, NotFound, StaleVersion
+from service.ledger import keys, log, manifests, rows
+from service.ledger.commit import Commit, Entry, corrupt
+from service.ledger.connection import TAIL_BLOCK_S, Connection
+
+FORGET_REPLICA_AFTER_S = 3600.0
+LIMIT_S = 5.0
+
+
+class Ledger(Protocol):
+    """Every call ends within the store's time limit; LedgerUnavailable then, LedgerCorrupt for damage."""
+
+    async def head(self) -> int:
+        """The newest version; 0 when there is no commit."""
+
+    async def append(
+        self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
+    ) -> int:
+        """Make the commit, whole or not at all. StaleVersion when another was faster.
+
+        The version returned is the commit's own, or, for a known idempotency key, that of the first request.
+        Appending the same commit again is harmless, so a caller that got no answer may ask once more.
+        """
+
+    async def remembered(self, idempotency_key: str) -> int | None:
+        """The version that a request with this key made already."""
+
+    async def read(self, after: int, limit: int = 1000) -> list[Commit]:
+        """Versions after + 1, after + 2, ... at most `limit` of them."""
+
+    async def get(self, version: int) -> Commit:
+        """One commit. NotFound when there is none."""
+
+    async def newest(self, limit: int, before: int | None = None) -> list[Commit]:
+        """The newest first, from version before - 1 down."""
+
+    async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
+        """The rows that (key, order, digest) name, in this order."""
+
+    async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
+        """Keep what every memory holds at this version, for quick starts."""
+
+    async def nearest_image(self, version: int) -> tuple[int, Mapping[str, Image]] | None:
+        """The newest kept images that are not newer than `version`, and the version they are of."""
+
+    async def wait(self, after: int, block_s: float) -> bool:
+        """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
+
+    async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None: ...
+
+    async def replicas(self) -> dict[str, dict[str, Any]]:
+        """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
+
+    async def forget(self, replica_id: str) -> None: ...
+
+    async def ping(self) -> None: ...
+
+    async def aclose(self) -> None: ...
+
+
+class RedisLedger:
+    """A ledger in any Redis >= 6.2 or Valkey. One per process and event loop."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._redis = connection.commands
+        self._append = self._redis.register_script(_lua("append"))
+        self._head = self._redis.register_script(_lua("head"))
+        self._beat = self._redis.register_script(_lua("heartbeat"))
+
+    @staticmethod
+    def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
+        """`redis://`, `rediss://` or `unix://`. Nothing is sent before the first call."""
+        return RedisLedger(Connection(url, limit_s))
+
+    async def aclose(self) -> None:
+        await self._connection.aclose()
+
+    async def ping(self) -> None:
+        async with self._connection.bounded("answer a ping"):
+            await self._redis.ping()
+
+    async def head(self) -> int:
+        async with self._connection.bounded("tell its version"):
+            return int(await self._head(keys=[keys.LOG]))
+
+    async def append(
+        self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
+    ) -> int:
+        Commit.decode(commit.encode(), commit.version)  # what could not be read back must not get in
+        await rows.store(self._connection, blocks)
+        result = await self._run_append(commit, idempotency_key)
+        if result < 0:
+            raise StaleVersion.at(current=-1 - result, expected=commit.version - 1)
+        return result
+
+    async def _run_append(self, commit: Commit, idempotency_key: str | None) -> int:
+        touched = [keys.LOG] + ([keys.idempotency(idempotency_key)] if idempotency_key is not None else [])
+        values = [commit.version, commit.previous, commit.digest, commit.encode(), keys.IDEMPOTENCY_TTL_S]
+        async with self._connection.bounded("append a commit"):
+            try:
+                return int(await self._append(keys=touched, args=values))
+            except ResponseError as error:
+                raise _forked(commit, error) from error
+
+    async def remembered(self, idempotency_key: str) -> int | None:
+        async with self._connection.bounded("look up an Idempotency-Key"):
+            version = await self._redis.get(keys.idempotency(idempotency_key))
+        return None if version is None else int(version)
+
+    async def read(self, after: int, limit: int = 1000) -> list[Commit]:
+        if after == 0:
+            return log.chained(await self._range(keys.entry(1), "+", limit), 1, "")
+        entries = await self._range(keys.entry(after), "+", limit + 1)
+        if not entries:  # the reader is ahead: what it read before was lost, and no later read can mend that
+            raise corrupt(after, f"it was there before and is gone; the newest is {await self.head()}")
+        return log.chained(entries[1:], after + 1, log.chained(entries[:1], after, None)[0].digest)
+
+    async def _range(self, first: str, last: str, count: int) -> list[log.Raw]:
+        async with self._connection.bounded("read commits"):
+            return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
+
+    async def get(self, version: int) -> Commit:
+        found = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
+        if not found:
+            head = await self.head()
+            raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
+        return log.read(found[0])
+
+    async def newest(self, limit: int, before: int | None = None) -> list[Commit]:
+        head = await self.head()
+        last = head if before is None else min(before - 1, head)
+        first = max(last - limit + 1, 1)
+        if last < first:
+            return []
+        entries = await self._range(keys.entry(first), keys.entry(last), limit)
+        return log.chained(entries, first, None)[::-1]
+
+    async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
+        return await rows.load(self._connection, entries)
+
+    async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
+        await rows.store(self._connection, (block for image in images.values() for block in image.ordered))
+        async with self._connection.bounded("keep a manifest"):
+            pipeline = self._redis.pipeline(transaction=True)
+            pipeline.set(keys.image(version), manifests.encode(images))
+            pipeline.zadd(keys.IMAGES, {str(version): version})
+            await pipeline.execute()
+
+    async def nearest_image(self, version: int) -> tuple[int, Mapping[str, Image]] | None:
+        async with self._connection.bounded("look for a manifest"):
+            found = await self._redis.zrange(
+                keys.IMAGES, version, 0, desc=True, byscore=True, offset=0, num=1
+            )
+            if not found:
+                return None
+            data = await self._redis.get(keys.image(int(found[0])))
+        kept = manifests.decode(data, int(found[0]))
+        return int(found[0]), {memory: await self._image(manifest) for memory, manifest in kept.items()}
+
+    async def _image(self, manifest: manifests.Manifest) -> Image:
+        blocks = await self.blocks(manifest.blocks)
+        return Image(manifest.base, {block.key: block for block in blocks})
+
+    async def wait(self, after: int, block_s: float) -> bool:
+        block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
+        async with self._connection.bounded("wait for a commit", extra_s=block_s):
+            streams = {keys.LOG: keys.entry(after)}
+            return bool(await self._connection.tail.xread(streams, count=1, block=int(block_s * 1000)))
+
+    async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None:
+        async with self._connection.bounded("note a heartbeat"):
+            await self._beat(keys=[keys.REPLICAS], args=[replica_id, json.dumps(payload)])
+
+    async def replicas(self) -> dict[str, dict[str, Any]]:
+        async with self._connection.bounded("list the replicas"):
+            seconds, micros = await self._redis.time()
+            found = await self._redis.hgetall(keys.REPLICAS)
+        return {name.decode(): _heartbeat(value, seconds + micros / 1e6) for name, value in found.items()}
+
+    async def forget(self, replica_id: str) -> None:
+        async with self._connection.bounded("forget a replica"):
+            await self._redis.hdel(keys.REPLICAS, replica_id)
+
+
+def _lua(name: str) -> str:
+    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
+
+
+def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:
+    seen, _, payload = value.partition(b" ")
+    return {**json.loads(payload), "seen_s_ago": max(0.0, now_s - float(seen))}
+
+
+def _forked(commit: Commit, error: ResponseError) -> Exception:
+    if not str(error).startswith("FORKED"):
+        return error
+    detail = f"version {commit.version - 1} of the ledger is not the one this process knows: start it again"
+    return LedgerCorrupt(detail, version=commit.version - 1)
