@@ -203,8 +203,8 @@ class Decoder:
 
 def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:
     scale = t5.config.d_model**-0.5 if t5.config.scale_decoder_outputs else 1.0
-    head: Tensor = t5.lm_head.weight.detach().float()
-    return head * t5.decoder.final_layer_norm.weight.detach().float() * scale
+    head: Tensor = t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float()
+    return head * scale
 
 
 def _ids(ends: int | list[int] | None) -> frozenset[int]:

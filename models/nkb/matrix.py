@@ -1,7 +1,7 @@
 """A frozen weight matrix, laid out once for the processor that multiplies by it.
 
-On a CPU with oneDNN, small batches spend most of a product on re-ordering the weights; doing that once makes a
-product of 32 rows about 2.5 times faster. Elsewhere, and for one row of a small matrix, torch's own linear.
+On a CPU with oneDNN, small batches spend most of a product on re-ordering the weights; doing that once makes
+a product of 32 rows about 2.5 times faster. Elsewhere, and for one row of a small matrix, torch's own linear.
 """
 
 import torch

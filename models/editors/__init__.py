@@ -1,0 +1,1 @@
+"""Editors: (model, edits) -> row writes. Pure computation; nothing here stores anything."""

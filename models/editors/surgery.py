@@ -1,0 +1,184 @@
+"""The paper's value surgery: move one value row so that another first token is said.
+
+Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 12. With a the slot weights at the first step:
+
+    t = argmax a          V[t] += lambda (E[new] - E[old])
+
+E are raw embedding rows. Only the first token of the answer is steered. The smallest lambda is ours: the
+final RMS norm divides all logits by one positive number, so "new beats j by a margin" is a concave condition
+on lambda whose bounds are roots of a quadratic.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.system import EditRefused
+
+PAPER_LAMBDA = 0.07
+SCRIPT_LAMBDA = 0.09  # the authors' released script
+NONE = -1.0  # stands for a root that is not there: no lambda is negative
+AdapterEdit = Literal["least_squares", "raw"]
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an answer begins: the last bank at the first decode step.
+
+    weights: a. x: input of the final norm, bank included. out: weight of the adapter's output map, if any.
+    """
+
+    weights: Float[Tensor, " slot"]
+    x: Float[Tensor, " d"]
+    out: Float[Tensor, "d d"] | None = None
+
+
+@dataclass(frozen=True)
+class Head:
+    """How the final norm's input becomes logits: rows @ x / sqrt(mean(x^2) + epsilon).
+
+    rows: the output matrix with the norm's weight and T5's scale multiplied in. embedding: E, raw.
+    """
+
+    rows: Float[Tensor, "token d"]
+    embedding: Float[Tensor, "token d"]
+    epsilon: float
+
+
+@dataclass(frozen=True)
+class Surgery:
+    """Add `delta` to the stored value row of `slot`. weight: w'_t, which the effect is proportional to."""
+
+    slot: int
+    weight: float
+    scale: float
+    delta: Float[Tensor, " d"]
+
+
+def operate(
+    site: Site,
+    head: Head,
+    new: int,
+    old: int,
+    *,
+    scale: float | None,
+    margin: float,
+    most: float = math.inf,
+    slot: int | None = None,
+    adapter_edit: AdapterEdit = "least_squares",
+) -> Surgery:
+    """The row change that makes token `new` the first one instead of `old`.
+
+    scale: lambda; None takes the smallest with which `new` leads every other token by `margin` logits.
+    most: the largest lambda to try. slot: None takes the one with the largest weight.
+    EditRefused: `no_change`, `no_active_slot`, `bad_slot`, `bad_lambda`, `unreachable`.
+    """
+    if new == old:
+        raise EditRefused("no_change", f"the answer already begins with token {new}: nothing to edit")
+    chosen = choose_slot(site.weights) if slot is None else _given(slot, site.weights)
+    weight = float(site.weights[chosen])
+    unit = unit_delta(head.embedding[new] - head.embedding[old], site.out, adapter_edit)
+    if scale is None:
+        effect = weight * (unit if site.out is None else site.out @ unit)
+        scale = smallest_lambda(site.x, effect, head, new, margin, most)
+    elif not (math.isfinite(scale) and scale > 0):
+        raise EditRefused("bad_lambda", f"lambda is a finite number above 0, not {scale}")
+    return Surgery(chosen, weight, scale, scale * unit)
+
+
+def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> int:
+    """The slot that fires most, the lowest of equals.
+
+    digits: round to so many significant digits first; 5 finds the slot the authors' script finds.
+    EditRefused `no_active_slot` when none fires.
+    """
+    rounded = weights if digits is None else _round(weights, digits)
+    top = rounded.max()
+    if not top > 0:
+        raise EditRefused(
+            "no_active_slot", "no slot of the bank fires on this question: surgery cannot act here"
+        )
+    return int((rounded == top).nonzero()[0])
+
+
+def unit_delta(
+    direction: Float[Tensor, " d"], out: Float[Tensor, "d d"] | None, adapter_edit: AdapterEdit
+) -> Float[Tensor, " d"]:
+    """What to add to a stored row per unit of lambda.
+
+    A value passes through the adapter's output map, so the row is solved for: out @ delta = direction, in the
+    least-squares sense. `raw` adds the direction itself, as the authors' script does.
+    """
+    if out is None or adapter_edit == "raw":
+        return direction
+    solved = torch.linalg.lstsq(out.double(), direction.double()[:, None], driver="gelsd").solution
+    delta: Tensor = solved[:, 0].to(direction.dtype)
+    return delta
+
+
+def smallest_lambda(
+    x: Float[Tensor, " d"],
+    effect: Float[Tensor, " d"],
+    head: Head,
+    new: int,
+    margin: float,
+    most: float = math.inf,
+) -> float:
+    """The smallest lambda >= 0 with which `new` leads every other token by `margin` at x + lambda * effect.
+
+    For competitor j, p + lambda q >= margin r(lambda), with p = (rows[new] - rows[j]) x, q the same of
+    `effect`, and r the norm's root mean square. r is convex, so each condition holds on one interval.
+    EditRefused `unreachable` when no lambda up to `most` is in all of them.
+    """
+    x, effect, rows = x.double(), effect.double(), head.rows.double()
+    ahead = rows[new] - torch.cat([rows[:new], rows[new + 1 :]])
+    mean_square = torch.stack([effect @ effect, 2 * (x @ effect), x @ x]) / len(x)
+    mean_square[2] += head.epsilon
+    low, high = _interval(ahead @ x, ahead @ effect, margin, mean_square)
+    first, last = float(low.max()), min(float(high.min()), most)
+    if not first <= last:
+        best = "at any lambda" if most == math.inf else f"with lambda up to {most:g}"
+        raise EditRefused(
+            "unreachable",
+            f"moving this one row cannot make token {new} lead by {margin:g} logits {best}; try gated slots",
+        )
+    return first
+
+
+def _interval(p: Tensor, q: Tensor, margin: float, square: Tensor) -> tuple[Tensor, Tensor]:
+    """By competitor, bounds of { lambda >= 0: p + lambda q >= margin sqrt(square(lambda)) }; inf if empty."""
+    if margin == 0:
+        roots = torch.stack([-p / q, torch.full_like(p, NONE)])
+    else:
+        a, b, c = (torch.stack([q * q, 2 * p * q, p * p], 1) - margin**2 * square).unbind(1)
+        roots = _roots(a, b, c)
+        roots = torch.where(p + roots * q >= 0, roots, NONE)  # the others solve p + lambda q = -margin r
+    near, far = torch.where(roots > 0, roots, math.inf).sort(0).values
+    holds_now = p >= margin * square[2].sqrt()
+    return torch.where(holds_now, 0.0, near), torch.where(holds_now, near, far)
+
+
+def _roots(a: Tensor, b: Tensor, c: Tensor) -> Float[Tensor, "2 token"]:
+    """Real roots of a x^2 + b x + c, without cancellation; NONE where there are none."""
+    discriminant = b * b - 4 * a * c
+    half = -0.5 * (b + torch.where(b < 0, -1.0, 1.0) * discriminant.clamp(min=0).sqrt())
+    roots = torch.stack([half / a, c / half])
+    return torch.where((discriminant >= 0) & roots.isfinite(), roots, NONE)
+
+
+def _given(slot: int, weights: Tensor) -> int:
+    if not 0 <= slot < len(weights):
+        raise EditRefused("bad_slot", f"slot {slot} does not exist, the bank has 0 to {len(weights) - 1}")
+    if not weights[slot] > 0:
+        raise EditRefused(
+            "no_active_slot", f"slot {slot} does not fire on this question: changing it does nothing"
+        )
+    return slot
+
+
+def _round(weights: Tensor, digits: int) -> Tensor:
+    return torch.tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])
