@@ -21,7 +21,10 @@ CORRECTIONS = {
     ("BY", "currencyname"): "Ruble",
 }
 
-NOT_NEIGHBOURS = {frozenset(("RS", "AL"))}  # Kosovo, listed by itself, lies between
+NOT_NEIGHBOURS = {
+    frozenset(("RS", "AL")),  # Kosovo, listed by itself, lies between
+    frozenset(("US", "CU")),  # a leased bay is not a border
+}
 
 MOST_LANGUAGES = 3
 

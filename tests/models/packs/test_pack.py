@@ -1,0 +1,131 @@
+"""What a pack is read as, and which malformed packs are refused, where and why."""
+
+from pathlib import Path
+
+import pytest
+
+from models.packs.pack import Pack, PackError
+
+
+def edited(folder: Path, name: str, old: str, new: str) -> Path:
+    path = folder / name
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new, 1), "utf-8")
+    return folder
+
+
+def refusal(folder: Path) -> str:
+    with pytest.raises(PackError) as caught:
+        Pack.load(folder)
+    return str(caught.value)
+
+
+def test_a_fact_becomes_an_item_with_its_subject_relation_and_answer(folder: Path) -> None:
+    items = {item.relation.id: item for item in Pack.load(folder).items()}
+    assert items["capital"].subject.label == "Peru"
+    assert items["capital"].answer == "Lima"
+    assert items["capital"].relation.question("Peru") == "What is the capital of Peru?"
+
+
+def test_several_objects_are_one_answer_in_alphabetical_order(folder: Path) -> None:
+    lines = (folder / "facts.tsv").read_text("utf-8").splitlines()
+    (folder / "facts.tsv").write_text("\n".join([lines[0], *reversed(lines[1:])]) + "\n", "utf-8")
+    answers = {item.relation.id: item.answer for item in Pack.load(folder).items()}
+    assert answers == {"capital": "Lima", "neighbours": "Bolivia, Chile"}
+
+
+def test_an_entity_is_named_by_its_label_and_its_aliases(folder: Path) -> None:
+    assert Pack.load(folder).entities["Q419"].names == ("Peru", "Republic of Peru", "Perú")
+
+
+def test_strangers_and_probes_may_be_absent(folder: Path) -> None:
+    pack = Pack.load(folder)
+    assert (pack.strangers, pack.probes) == ((), ())
+
+
+def test_a_quote_or_an_unusual_line_separator_in_a_label_is_only_a_character(folder: Path) -> None:
+    edited(folder, "entities.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    edited(folder, "facts.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    assert Pack.load(folder).entities["Q750"].label == '"Bolivia\u2028'
+
+
+MALFORMED = [
+    ("entities.tsv", "id\tlabel", "id\tname", "entities.tsv:1: the header must be id, label, type, aliases"),
+    ("entities.tsv", "Q298\tChile", "Q298 Chile", "entities.tsv:3: expected 4 columns"),
+    ("entities.tsv", "Q298\t", "Q2868\t", "entities.tsv:3: the id Q2868 is used twice"),
+    ("entities.tsv", "Bolivia", "peru", "entities.tsv:5: 'peru' already names Q419"),
+    ("entities.tsv", "Bolivia", "republic of peru", "entities.tsv:5: 'republic of peru' already names Q419"),
+    ("entities.tsv", "\tplace", "\t", "entities.tsv:2: id, label and type must not be empty"),
+    ("facts.tsv", "Q419\tcapital", "Q1\tcapital", "facts.tsv:2: entity Q1 is not in entities.tsv"),
+    ("facts.tsv", "capital", "anthem", "facts.tsv:2: relation anthem is not in relations.toml"),
+    ("facts.tsv", "Lima\tQ2868", "\t", "facts.tsv:2: the object is empty"),
+    ("facts.tsv", "Lima\tQ2868", "Cusco\tQ2868", "facts.tsv:2: Q2868 is not 'Cusco' in entities.tsv"),
+    (
+        "facts.tsv",
+        "neighbours\tBolivia\tQ750",
+        "capital\tBolivia\tQ750",
+        "facts.tsv:3: Q419 has a second capital",
+    ),
+    ("facts.tsv", "Chile\tQ298", "Bolivia\tQ750", "facts.tsv:4: the fact is there twice"),
+    ("pack.toml", 'version = "1"', "", "pack.toml:1: the pack lacks version"),
+    ("pack.toml", 'name = "andes"', 'name = "andes', "pack.toml: not valid TOML"),
+    ("relations.toml", '"one"', '"few"', 'relations.toml:2: cardinality of capital must be "one" or "many"'),
+    ("relations.toml", 'label = "capital"', "", "relations.toml:2: relation capital lacks label"),
+    ("relations.toml", '"{subject} has which capital?",', "", "needs at least 6 phrasings"),
+    (
+        "relations.toml",
+        '"What borders {subject}?", ',
+        "",
+        "relations.toml:15: relation neighbours needs at least 3",
+    ),
+    (
+        "relations.toml",
+        '"capital of {subject}"',
+        '"capital of"',
+        "must hold {subject} once: mend 'capital of'",
+    ),
+    (
+        "relations.toml",
+        "{object} borders {subject}.",
+        "It borders {subject}.",
+        "hold {subject} and {object} once",
+    ),
+    ("relations.toml", "What borders {subject}?", "Which countries border {subject}?", "trains on held"),
+    (
+        "relations.toml",
+        "What borders {subject}?",
+        "CAPITAL of {subject}",
+        "also asks for capital: reword one",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new", "expected"), MALFORMED)
+def test_a_malformed_pack_is_refused_by_file_and_line(
+    folder: Path, name: str, old: str, new: str, expected: str
+) -> None:
+    message = refusal(edited(folder, name, old, new))
+    assert expected in message
+    assert message.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["pack.toml", "relations.toml", "entities.tsv", "facts.tsv"])
+def test_a_pack_without_one_of_its_files_is_refused(folder: Path, name: str) -> None:
+    (folder / name).unlink()
+    assert f"{name}:1: the file is missing" in refusal(folder)
+
+
+def test_a_file_that_is_not_utf8_is_refused(folder: Path) -> None:
+    (folder / "facts.tsv").write_bytes(b"\xff\xfe")
+    assert "facts.tsv: not UTF-8 at byte 0" in refusal(folder)
+
+
+def test_a_file_changed_after_its_digest_was_taken_is_refused(folder: Path) -> None:
+    edited(folder, "pack.toml", 'version = "1"', f'version = "1"\n[files]\n"facts.tsv" = "{"0" * 64}"')
+    assert "pack.toml was written for another facts.tsv" in refusal(folder)
+
+
+def test_a_stranger_is_either_for_tuning_or_for_testing(folder: Path) -> None:
+    (folder / "strangers.tsv").write_text("subject\trelation_id\tsplit\nOz\tcapital\ttrain\n", "utf-8")
+    assert "strangers.tsv:2: the split is 'train'" in refusal(folder)
