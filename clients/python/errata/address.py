@@ -16,10 +16,13 @@ def base_url(url: str) -> httpx.URL:
     """The URL that paths are joined to. BadAddress names what is wrong with it."""
     try:
         address = httpx.URL(url.strip().rstrip("/"))
-    except httpx.InvalidURL as error:
+        address.host.encode("idna")  # as the system does when it looks the name up
+    except (httpx.InvalidURL, UnicodeError) as error:
         raise BadAddress(f"the address {url!r} is not a URL: {error}") from error
     if address.scheme not in ("http", "https") or not address.host:
         raise BadAddress(f"the address {url!r} must start with http:// or https://, as {DEFAULT_URL} does")
+    if address.port is not None and not 0 < address.port < 65_536:
+        raise BadAddress(f"the address {url!r} has no port between 1 and 65535")
     return address
 
 

@@ -7,6 +7,7 @@ loop; `run_now` then takes it from start to end in one step.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import Coroutine
 from typing import Any, Protocol, TypeVar
@@ -83,7 +84,8 @@ async def _answered(link: Link, request: httpx.Request) -> httpx.Response:
     except httpx.TimeoutException as error:
         raise TimedOut(_late(request, where, error)) from error
     except httpx.HTTPError as error:
-        raise Unreachable(f"cannot reach Errata at {where}: {str(error) or type(error).__name__}") from error
+        why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+        raise Unreachable(f"cannot reach Errata at {where}: {why}") from error
 
 
 def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:

@@ -6,7 +6,6 @@ from datetime import datetime
 from itertools import groupby
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -39,14 +38,16 @@ def _what(one: VersionSummary) -> str:
 
 
 def draw_commit(commit: VersionDetail) -> RenderableType:
-    parts: list[RenderableType] = [Text(f"version {commit.version}{_target(commit)}", style="yellow")]
-    parts.append(Text(f"Author: {commit.author}"))
-    parts.append(Text(f"Date:   {commit.time.astimezone():%a %Y-%m-%d %H:%M:%S %z}"))
+    lines = [
+        Text(f"version {commit.version}{_target(commit)}", style="yellow"),
+        Text(f"Author: {commit.author}"),
+        Text(f"Date:   {commit.time.astimezone():%a %Y-%m-%d %H:%M:%S %z}"),
+    ]
     if commit.message:
-        parts.append(Padding(Text(commit.message), (1, 0, 0, 4)))
-    parts += [Padding(_edit(one, _before(commit, one.id)), (1, 0, 0, 0)) for one in commit.edits]
-    parts.append(Padding(_writes(commit), (1, 0, 0, 0)))
-    return Group(*parts)
+        lines += [Text(), *(Text(f"    {line}") for line in commit.message.splitlines())]
+    for one in commit.edits:
+        lines += [Text(), *_edit(one, _before(commit, one.id))]
+    return Group(*lines, Text(), _writes(commit))
 
 
 def _target(commit: VersionDetail) -> str:
@@ -55,11 +56,11 @@ def _target(commit: VersionDetail) -> str:
     return f" (revert of {commit.target})" if commit.kind == "revert" else f" (rollback to {commit.target})"
 
 
-def _edit(edit: EditState, before: str | None) -> RenderableType:
+def _edit(edit: EditState, before: str | None) -> list[Text]:
     state = "" if edit.active else "  (taken back)"
-    lines = [Text.assemble(edit.question, (f"  {edit.id} {edit.method}{state}", "dim"))]
-    lines += [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
-    return Group(*lines, *_lines(before, edit.answer))
+    first = Text.assemble((edit.question, "cyan"), (f"  {edit.id} {edit.method}{state}", "dim"))
+    others = [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
+    return [first, *others, *_lines(before, edit.answer)]
 
 
 def _before(commit: VersionDetail, edit_id: str) -> str | None:
@@ -91,15 +92,15 @@ def draw_diff(diff: Diff) -> RenderableType:
     return Group(*parts)
 
 
-def _change(question: str, changes: list[Change]) -> list[RenderableType]:
-    lines: list[RenderableType] = []
+def _change(question: str, changes: list[Change]) -> list[Text]:
+    lines: list[Text] = []
     for one in changes:
         lines.append(Text.assemble((question, "cyan"), (f"  {one.edit}", "dim")))
         lines += _lines(one.before, one.after)
     return lines
 
 
-def _lines(before: str | None, after: str | None) -> list[RenderableType]:
+def _lines(before: str | None, after: str | None) -> list[Text]:
     """As a diff shows them; a side on which no edit says anything is left out."""
     removed = [] if before is None else [Text(f"- {before}", style="red")]
     added = [] if after is None else [Text(f"+ {after}", style="green")]

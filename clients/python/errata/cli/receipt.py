@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -16,7 +15,7 @@ MOST_SHOWN = 10  # edits shown one by one; of more, those that went well are onl
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     """done: what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
-    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), " ", _reach(receipt))]
+    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), _reach(receipt))]
     parts += _edits(report.edits)
     parts += _side_effects(report)
     parts.append(_costs(report))
@@ -27,7 +26,7 @@ def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
 
 def _headline(receipt: EditReceipt, done: str) -> Text:
     if receipt.version is None:
-        return Text(f"Dry run, nothing was changed: {done}.", style="bold")
+        return Text(f"Dry run: {done} would do this; nothing was changed.", style="bold")
     return Text(f"Version {receipt.version}: {done}.", style="bold green")
 
 
@@ -35,53 +34,52 @@ def _reach(receipt: EditReceipt) -> Text:
     """Who has it already."""
     replicas = receipt.replicas
     if receipt.version is None:
-        return Text("")
+        return Text()
     if receipt.all_applied:
-        return Text(
-            f"All {plural(len(replicas), 'replica')} have it." if len(replicas) > 1 else "The replica has it."
-        )
+        return Text(f" {_everyone(len(replicas))} it.")
     if not replicas:
-        return Text("The replicas were not waited for.", style="yellow")
+        return Text(" The replicas were not waited for.", style="yellow")
     late = [one for one in replicas if one.version < receipt.version]
-    return Text(
-        f"{len(late)} of {plural(len(replicas), 'replica')} did not confirm in time: {_names(late)}.",
-        "yellow",
-    )
+    count = f"{len(late)} of {plural(len(replicas), 'replica')}"
+    return Text(f" {count} did not confirm it in time: {_names(late)}.", style="yellow")
+
+
+def _everyone(replicas: int) -> str:
+    known = {0: "All replicas have", 1: "The replica has", 2: "Both replicas have"}
+    return known.get(replicas, f"All {replicas:,} replicas have")
 
 
 def _names(replicas: list[ReplicaState]) -> str:
     return ", ".join(f"{one.replica} (at version {one.version})" for one in replicas)
 
 
-def _edits(edits: list[EditReport]) -> list[RenderableType]:
+def _edits(edits: list[EditReport]) -> list[Text]:
     if len(edits) <= MOST_SHOWN:
-        return [Padding(draw_edit(one), (0, 0, 0, 2)) for one in edits]
+        return [line for one in edits for line in draw_edit(one)]
     failed = [one for one in edits if not _went_well(one)]
-    count = Text(f"  {len(edits) - len(failed)} of {plural(len(edits), 'edit')} hold, in all wordings given.")
-    return [count, *(Padding(draw_edit(one), (0, 0, 0, 2)) for one in failed)]
+    count = Text(
+        f"  {len(edits) - len(failed):,} of {plural(len(edits), 'edit')} hold, in all wordings given."
+    )
+    return [count, *(line for one in failed for line in draw_edit(one))]
 
 
 def _went_well(edit: EditReport) -> bool:
     return edit.holds and not edit.warnings and all(one.follows for one in edit.paraphrases)
 
 
-def draw_edit(edit: EditReport) -> RenderableType:
+def draw_edit(edit: EditReport) -> list[Text]:
     """The question, what it answered and answers, then the same for each other wording."""
-    lines: list[RenderableType] = [
-        Text(edit.question),
-        _outcome(edit.holds, edit.before, edit.after, edit.answer),
-    ]
+    lines = [Text(f"  {edit.question}"), _outcome(edit.holds, edit.before, edit.after, edit.answer)]
     for other in edit.paraphrases:
-        lines.append(Text.assemble(("also ", "dim"), other.question))
+        lines.append(Text.assemble(("  also ", "dim"), other.question))
         lines.append(_outcome(other.follows, other.before, other.after, edit.answer))
-    lines += [Text(f"  warning: {warning}", style="yellow") for warning in edit.warnings]
-    return Group(*lines)
+    return [*lines, *(Text(f"    warning: {warning}", style="yellow") for warning in edit.warnings)]
 
 
 def _outcome(good: bool, before: str | None, after: str | None, wanted: str) -> Text:
     if good:
-        return Text.assemble(("  ✓ ", "green"), became(before, after))
-    return Text.assemble(("  ✗ ", "red"), became(before, after), (f"  (wanted: {wanted})", "red"))
+        return Text.assemble(("    ✓ ", "green"), became(before, after))
+    return Text.assemble(("    ✗ ", "red"), became(before, after), (f"  (wanted: {wanted})", "red"))
 
 
 def _side_effects(report: Report) -> list[RenderableType]:

@@ -16,7 +16,7 @@ from errata.cli.waiting import waiting
 from errata.cli.words import printable
 from errata.client import Errata
 
-PIPE_COLUMNS = 160  # what tables may take where there is no terminal to ask
+PIPE_COLUMNS = 10_000  # in a pipe nothing is wrapped: what reads it looks for lines
 
 
 def console(*, stderr: bool = False) -> Console:

@@ -13,10 +13,11 @@ from errata.wire import CheckReport, MemoryState, ModelCard, ModelList, ReplicaL
 
 def draw_check(check: CheckReport) -> RenderableType:
     aside = f" ({check.superseded:,} not run: a later edit answers instead)" if check.superseded else ""
+    if not check.total:
+        return Text(f"There is nothing to test at version {check.version}: no edit is active.")
     if not check.broken:
-        return Text(
-            f"All {plural(check.total, 'fact test')} hold at version {check.version}{aside}.", "green"
-        )
+        hold = "The only fact test holds" if check.total == 1 else f"All {check.total:,} fact tests hold"
+        return Text(f"{hold} at version {check.version}{aside}.", style="green")
     count = f"{check.holding:,} of {plural(check.total, 'fact test')} hold at version {check.version}{aside}."
     return Group(Text(count, style="red"), draw_broken(check.broken))
 
@@ -59,13 +60,15 @@ def draw_models(listed: ModelList) -> RenderableType:
     for one in listed.data:
         state = Text("ready", style="green") if one.ready else Text("not ready", style="yellow")
         table.add_row(one.id, one.memory, ", ".join(one.methods), str(one.replicas), state)
-    return Group(table, *(_details(one) for one in listed.data if one.details))
+    details = [
+        part for one in listed.data if one.details for part in (Text(f"\n{one.id}", "bold"), _details(one))
+    ]
+    return Group(table, *details)
 
 
 def _details(model: ModelCard) -> Table:
     """What a model says of itself, as far as it fits on a line."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), title_justify="left")
-    table.title = Text(f"\n{model.id}", style="bold")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     for name, value in model.details.items():
         if isinstance(value, str | int | float):
             table.add_row(Text(name, style="dim"), f"{value:,}" if type(value) is int else str(value))

@@ -1,0 +1,190 @@
+"""The state of a tiny service to test clients against: a dictionary for a model, a list for a ledger.
+
+Its HTTP side is in python/errata/conftest.py. It is something to answer at the far end of the transport; the
+real service is tested with this client elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from errata import wire
+from fastapi import Request
+from fastapi.responses import Response
+
+PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
+BASE = {PERU: "Lima", PERU_TOO: "Lima", "What is the capital of Chile?": "Santiago"}
+NO_COSTS = wire.EditTimings(editor_ms=31.2, report_ms=120.4, commit_ms=2.1, replicas_ms=8.0)
+
+
+@dataclass
+class Tiny:
+    """commits[n] made version n + 1. active[v]: the commits whose edits version v rests on.
+
+    trouble: answers to give to the next requests instead of doing anything. seen: every request, in order.
+    """
+
+    commits: list[dict[str, Any]] = field(default_factory=list)
+    active: list[frozenset[int]] = field(default_factory=lambda: [frozenset()])
+    receipts: dict[str, wire.EditReceipt] = field(default_factory=dict)
+    trouble: list[Response] = field(default_factory=list)
+    seen: list[tuple[Request, bytes]] = field(default_factory=list)
+    broken: list[dict[str, Any]] = field(default_factory=list)
+    replica_lags: bool = False
+
+    @property
+    def head(self) -> int:
+        return len(self.commits)
+
+    def state(self, version: int) -> dict[str, str]:
+        answers = dict(BASE)
+        for number in sorted(self.active[version]):
+            for edit in self.commits[number - 1]["edits"]:
+                answers |= dict.fromkeys([edit.question, *edit.paraphrases], edit.answer)
+        return answers
+
+    def commit(
+        self, kind: str, active: frozenset[int], body: Any, edits: Any = (), target: Any = None
+    ) -> None:
+        self.commits.append({"kind": kind, "message": body.message, "edits": edits, "target": target})
+        self.active.append(active)
+
+    def answer(self, asked: wire.AnswerRequest) -> wire.Answer:
+        version = self.head if asked.version is None else asked.version
+        known = self.state(version).get(asked.question)
+        edits = ["e1"] if known not in (None, BASE.get(asked.question)) else []
+        return wire.Answer(
+            answer=known,
+            reason=None if known else "unsure",
+            score=0.97 if known else 0.21,
+            best=known or "Nobody",
+            alternatives=[wire.Alternative(answer=known or "Nobody", score=0.97)] * asked.top_k,
+            model=asked.model,
+            version=version,
+            edits=edits,
+            facts=[],
+            timings=wire.Timings(queue_ms=1, graph_ms=0, model_ms=12, total_ms=14),
+            replica="nkb#1",
+            explanation={"rests_on": edits} if asked.explain else None,
+        )
+
+    def report(self, edits: list[wire.EditItem], version: int) -> wire.Report:
+        before = self.state(version)
+        reports = [
+            wire.EditReport(
+                id=f"e{version + 1}",
+                question=one.question,
+                answer=one.answer,
+                method="gated",
+                before=before.get(one.question),
+                after=one.answer,
+                holds=True,
+                paraphrases=[
+                    wire.ParaphraseReport(question=q, before=before.get(q), after=one.answer, follows=True)
+                    for q in one.paraphrases
+                ],
+            )
+            for one in edits
+        ]
+        room = wire.Capacity(slots_used=3 * len(edits), slots_reserved=4096)
+        return wire.Report(
+            edits=reports, probes=200, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
+        )
+
+    def replicas(self) -> list[wire.ReplicaState]:
+        late = self.head - 1 if self.replica_lags else self.head
+        return [_replica("nkb#1", self.head, 0), _replica("nkb#2", late, self.head - late)]
+
+    def edit(self, body: wire.EditRequest) -> wire.EditReceipt:
+        report = self.report(body.edits, self.head)
+        if body.dry_run:
+            return wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
+        self.commit("edit", self.active[-1] | {self.head + 1}, body, body.edits)
+        return self.receipt("edit", report)
+
+    def undo(self, kind: Any, active: frozenset[int], body: Any, target: int) -> wire.EditReceipt:
+        self.commit(kind, active, body, target=target)
+        return self.receipt(kind, self.report([], self.head))
+
+    def receipt(self, kind: Any, report: wire.Report) -> wire.EditReceipt:
+        return wire.EditReceipt(
+            version=self.head,
+            kind=kind,
+            report=report,
+            replicas=self.replicas(),
+            all_applied=not self.replica_lags,
+        )
+
+    def check(self) -> wire.CheckReport:
+        broken = [wire.BrokenTest.model_validate(one) for one in self.broken]
+        total = len(self.active[-1])
+        return wire.CheckReport(
+            version=self.head, total=total, holding=total - len(broken), broken=broken, superseded=0
+        )
+
+    def diff(self, older: int, newer: int) -> wire.Diff:
+        before, after = self.state(older), self.state(newer)
+        changes = [
+            wire.Change(question=q, before=before.get(q), after=after[q], edit=f"e{newer}", change="replaced")
+            for q in after
+            if before.get(q) != after[q]
+        ]
+        differ = {"nkb/bank": self.active[older] != self.active[newer]}
+        return wire.Diff(from_version=older, to_version=newer, changes=changes, checksums_differ=differ)
+
+    def summary(self, version: int) -> wire.VersionSummary:
+        commit = self.commits[version - 1]
+        return wire.VersionSummary(
+            **_head(version, commit), edits=len(commit["edits"]), checksums=checksums(version)
+        )
+
+    def detail(self, version: int) -> wire.VersionDetail:
+        one = self.commits[version - 1]
+        edits = [
+            wire.EditState(
+                id=f"e{version}",
+                question=edit.question,
+                answer=edit.answer,
+                paraphrases=edit.paraphrases,
+                method="gated",
+                active=version in self.active[-1],
+            )
+            for edit in one["edits"]
+        ]
+        sums = checksums(version)
+        return wire.VersionDetail(
+            **_head(version, one),
+            edits=edits,
+            checksums=sums,
+            writes={"nkb/bank": wire.WriteSummary(puts=1, removes=0, checksum=sums["nkb/bank"])},
+            report=self.report(one["edits"], version - 1).model_dump(mode="json"),
+        )
+
+
+def checksums(version: int) -> dict[str, str]:
+    return {"nkb/bank": "sha256:" + f"{version:02x}" * 32}
+
+
+def _replica(name: str, version: int, lag: int) -> wire.ReplicaState:
+    return wire.ReplicaState(
+        replica=name,
+        model="nkb",
+        version=version,
+        checksums=checksums(version),
+        lag=lag,
+        healthy=True,
+        seen_s_ago=0.4,
+    )
+
+
+def _head(version: int, commit: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: commit[name] for name in ("kind", "message", "target")}
+    return {"version": version, "author": "curator", "time": datetime(2026, 11, 21, 9, tzinfo=UTC), **kept}
+
+
+@pytest.fixture
+def tiny() -> Tiny:
+    return Tiny()

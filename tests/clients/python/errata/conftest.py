@@ -1,0 +1,206 @@
+"""The HTTP side of the tiny service, checked by the wire types, and clients that talk to it.
+
+The blocking client and the command reach it over a real socket (uvicorn on a free port of 127.0.0.1), the
+asyncio client in process, through httpx's ASGITransport.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from errata import AsyncErrata, Errata, Retry, wire
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
+
+KEY = "right-key"
+AT_ONCE = Retry(first_pause_s=0.001, longest_pause_s=0.01)
+
+
+def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
+    retry = {"retry-after": str(more.pop("retry_after"))} if "retry_after" in more else {}
+    body = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail, **more}
+    return JSONResponse(body, status, media_type="application/problem+json", headers=retry)
+
+
+def build(tiny: Any) -> FastAPI:
+    app = FastAPI()
+
+    @app.middleware("http")
+    async def troubled(request: Request, go_on: Callable[..., Any]) -> Response:
+        tiny.seen.append((request, await request.body()))
+        if tiny.trouble:
+            return tiny.trouble.pop(0)
+        if request.url.path.startswith("/admin") and request.headers.get("authorization") != f"Bearer {KEY}":
+            return problem(401, "unauthorized", "this route needs a key")
+        known = tiny.receipts.get(request.headers.get("idempotency-key", ""))
+        return JSONResponse(known.model_dump(mode="json"), 201) if known else await go_on(request)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        return problem(422, "invalid_input", str(error.errors()[0]["msg"]))
+
+    _public_routes(app, tiny)
+    _reading_routes(app, tiny)
+    _writing_routes(app, tiny)
+    return app
+
+
+def _public_routes(app: FastAPI, tiny: Any) -> None:
+    @app.post("/v1/answers")
+    async def answers(body: wire.AnswerRequest) -> Any:
+        if body.version is not None and body.version > tiny.head:
+            return problem(404, "not_found", f"there is no version {body.version}")
+        return tiny.answer(body)
+
+    @app.post("/v1/answers/batch")
+    async def batch(body: wire.BatchRequest) -> wire.BatchResponse:
+        return wire.BatchResponse(results=[_one(tiny, item) for item in body.questions])
+
+    @app.get("/v1/models")
+    async def models() -> wire.ModelList:
+        card = wire.ModelCard(
+            id="nkb",
+            memory="nkb/bank",
+            methods=["gated", "surgery"],
+            ready=True,
+            replicas=2,
+            details={"slots": 4096},
+        )
+        return wire.ModelList(data=[card])
+
+    @app.get("/v1/memory")
+    async def memory() -> wire.MemoryState:
+        counts = wire.EditCounts(active=len(tiny.active[-1]), reverted=0, superseded=0)
+        return wire.MemoryState(version=tiny.head, checksums={"nkb/bank": "sha256:" + "0" * 64}, edits=counts)
+
+
+def _one(tiny: Any, item: Any) -> wire.BatchResult:
+    try:
+        return wire.BatchResult(answer=tiny.answer(wire.AnswerRequest.model_validate(item)))
+    except ValidationError as error:
+        detail = error.errors()[0]["msg"]
+        return wire.BatchResult(
+            problem=wire.Problem(title="Invalid input", status=422, code="invalid_input", detail=detail)
+        )
+
+
+def _reading_routes(app: FastAPI, tiny: Any) -> None:
+    @app.get("/admin/versions")
+    async def log(limit: int = 20, before: int | None = None) -> wire.VersionLog:
+        newest = tiny.head if before is None else before - 1
+        chosen = range(newest, max(newest - limit, 0), -1)
+        return wire.VersionLog(versions=[tiny.summary(version) for version in chosen], head=tiny.head)
+
+    @app.get("/admin/versions/{version}")
+    async def show(version: int) -> Any:
+        known = 0 < version <= tiny.head
+        return tiny.detail(version) if known else problem(404, "not_found", f"there is no version {version}")
+
+    @app.get("/admin/diff")
+    async def diff(request: Request) -> wire.Diff:
+        return tiny.diff(int(request.query_params["from"]), int(request.query_params["to"]))
+
+    @app.api_route("/admin/checks", methods=["GET", "POST"])
+    async def checks() -> wire.CheckReport:
+        return tiny.check()
+
+    @app.get("/admin/replicas")
+    async def replicas() -> wire.ReplicaList:
+        return wire.ReplicaList(head=tiny.head, replicas=tiny.replicas())
+
+    @app.get("/admin/keys/self")
+    async def whoami() -> wire.Whoami:
+        return wire.Whoami(name="curator", scopes=["read", "edit"])
+
+
+def _writing_routes(app: FastAPI, tiny: Any) -> None:
+    def keep(request: Request, receipt: wire.EditReceipt) -> Response:
+        tiny.receipts[request.headers.get("idempotency-key", "none")] = receipt
+        status = 200 if receipt.version is None else 201 if receipt.all_applied else 202
+        return JSONResponse(receipt.model_dump(mode="json"), status)
+
+    @app.post("/admin/edits")
+    async def edit(request: Request, body: wire.EditRequest) -> Response:
+        if body.expected_version not in (None, tiny.head):
+            return problem(409, "stale_version", f"the ledger is at version {tiny.head}", current=tiny.head)
+        return keep(request, tiny.edit(body))
+
+    @app.post("/admin/reverts")
+    async def revert(request: Request, body: wire.RevertRequest) -> Response:
+        if body.version not in tiny.active[-1]:
+            return problem(409, "nothing_to_do", f"version {body.version} is taken back already")
+        return keep(request, tiny.undo("revert", tiny.active[-1] - {body.version}, body, body.version))
+
+    @app.post("/admin/rollbacks")
+    async def rollback(request: Request, body: wire.RollbackRequest) -> Response:
+        return keep(request, tiny.undo("rollback", tiny.active[body.to], body, body.to))
+
+
+class Server:
+    """uvicorn in a thread; which tiny service it shows changes from test to test."""
+
+    def __init__(self) -> None:
+        self.app: Any = None
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        config = uvicorn.Config(self._serve, interface="asgi3", lifespan="off", ws="none", log_level="error")
+        self.uvicorn = uvicorn.Server(config)
+        self.thread = threading.Thread(target=self.uvicorn.run, kwargs={"sockets": [self.socket]})
+
+    async def _serve(self, scope: Any, receive: Any, send: Any) -> None:
+        await self.app(scope, receive, send)
+
+
+@pytest.fixture(scope="session")
+def running() -> Iterator[Server]:
+    server = Server()
+    server.thread.start()
+    while not server.uvicorn.started:
+        time.sleep(0.01)
+    yield server
+    server.uvicorn.should_exit = True
+    server.thread.join(timeout=10)
+    server.socket.close()
+
+
+@pytest.fixture
+def app(tiny: Any) -> FastAPI:
+    return build(tiny)
+
+
+@pytest.fixture
+def url(running: Server, app: FastAPI) -> str:
+    running.app = app
+    return running.url
+
+
+@pytest.fixture
+def errata(url: str) -> Iterator[Errata]:
+    with Errata(url, key=KEY, retry=AT_ONCE) as client:
+        yield client
+
+
+@pytest.fixture
+async def async_errata(app: FastAPI) -> AsyncIterator[AsyncErrata]:
+    transport = httpx.ASGITransport(app=app)
+    async with AsyncErrata("http://tiny", key=KEY, retry=AT_ONCE, transport=transport) as client:
+        yield client
+
+
+@pytest.fixture
+def trouble(tiny: Any) -> Callable[..., None]:
+    """Makes the next requests fail: trouble(status, code, times=1, retry_after=...)."""
+
+    def cause(status: int, code: str, times: int = 1, **more: Any) -> None:
+        tiny.trouble += [problem(status, code, f"trouble: {code}", **more) for _ in range(times)]
+
+    return cause

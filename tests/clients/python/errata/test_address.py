@@ -1,0 +1,55 @@
+"""An address or a key that cannot be used is named before anything is sent."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from errata import AsyncErrata, Errata
+from errata.address import base_url, is_loopback
+from errata.errors import BadAddress
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "localhost:8000",
+        "ftp://host",
+        "http://",
+        "",
+        "http://a:b:c",
+        "http://host:99999",
+        "http://host:0",
+        "http://a..b",
+        "http://" + "a" * 64,
+    ],
+)
+def test_an_address_that_is_none_is_named(url: str) -> None:
+    with pytest.raises(BadAddress) as caught:
+        Errata(url)
+    assert repr(url) in str(caught.value)
+
+
+@pytest.mark.parametrize("key", ["", "a b", "clé", "a\nb"])
+def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(key: str) -> None:
+    with pytest.raises(BadAddress, match="printable ASCII"):
+        AsyncErrata(key=key)
+
+
+def test_a_slash_at_the_end_changes_nothing() -> None:
+    assert base_url("http://host:8000/") == base_url(" http://host:8000 ")
+
+
+@pytest.mark.parametrize(
+    ("url", "here"),
+    [
+        ("http://127.0.0.1:8000", True),
+        ("http://127.9.9.9", True),
+        ("http://[::1]:8000", True),
+        ("http://localhost:1", True),
+        ("http://10.0.0.1", False),
+        ("http://localhost.example.com", False),
+        ("http://127.0.0.1.example.com", False),
+    ],
+)
+def test_only_this_machine_is_this_machine(url: str, here: bool) -> None:
+    assert is_loopback(httpx.URL(url)) is here

@@ -1,0 +1,210 @@
+"""What each method asks for, before anything is sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from errata import wire
+from errata.call import Call
+from errata.calls import Calls
+from errata.errors import Malformed
+from pydantic import JsonValue
+
+BASE = httpx.URL("http://errata.test")
+RECEIPT = {
+    "kind": "edit",
+    "replicas": [],
+    "all_applied": True,
+    "report": {
+        "edits": [],
+        "probes": 0,
+        "changed": [],
+        "broken_tests": [],
+        "capacity": {"slots_used": 0, "slots_reserved": 1},
+        "timings": {"editor_ms": 0, "report_ms": 0, "commit_ms": 0, "replicas_ms": 0},
+    },
+}
+
+
+def request(call: Call[Any], base: httpx.URL = BASE) -> httpx.Request:
+    return call.request(base, {"authorization": "Bearer k"}, timeout_s=9.0)
+
+
+def body(call: Call[Any]) -> dict[str, JsonValue]:
+    sent: dict[str, JsonValue] = json.loads(request(call).content)
+    return sent
+
+
+def after_writing(version: int | None) -> Calls:
+    calls = Calls()
+    calls.learn(wire.EditReceipt.model_validate({**RECEIPT, "version": version}))
+    return calls
+
+
+def test_a_plain_question_sends_the_question_and_nothing_else() -> None:
+    assert body(Calls().ask("Peru?")) == {"question": "Peru?"}
+
+
+def test_every_option_of_a_question_is_sent() -> None:
+    options: dict[str, Any] = {
+        "model": "kbert",
+        "context": "c",
+        "candidates": ["Lima"],
+        "document": "d",
+        "version": 4,
+        "min_version": 3,
+        "top_k": 5,
+        "explain": True,
+    }
+    assert body(Calls().ask("Peru?", **options)) == {"question": "Peru?", **options}
+
+
+def test_every_option_of_an_edit_is_sent() -> None:
+    options: dict[str, Any] = {
+        "message": "m",
+        "expected_version": 0,
+        "method": "surgery",
+        "wait": "none",
+        "dry_run": True,
+    }
+    edit = {"question": "q", "answer": "a", "paraphrases": ["p"], "model": "kbert"}
+    call = Calls().edit("q", "a", paraphrases=["p"], model="kbert", **options)
+    assert body(call) == {"edits": [edit], **options}
+
+
+@pytest.mark.parametrize(
+    ("call", "target"),
+    [
+        (Calls().ask("q"), "POST /v1/answers"),
+        (Calls().ask_many(["q"]), "POST /v1/answers/batch"),
+        (Calls().edit("q", "a"), "POST /admin/edits"),
+        (Calls().revert(1), "POST /admin/reverts"),
+        (Calls().rollback(0), "POST /admin/rollbacks"),
+        (Calls().log(limit=5, before=9), "GET /admin/versions?limit=5&before=9"),
+        (Calls().show(3), "GET /admin/versions/3"),
+        (Calls().diff(0, 2), "GET /admin/diff?from=0&to=2"),
+        (Calls().check(), "POST /admin/checks"),
+        (Calls().last_check(), "GET /admin/checks"),
+        (Calls().replicas(), "GET /admin/replicas"),
+        (Calls().models(), "GET /v1/models"),
+        (Calls().memory(), "GET /v1/memory"),
+        (Calls().whoami(), "GET /admin/keys/self"),
+    ],
+)
+def test_every_call_goes_to_its_route(call: Call[Any], target: str) -> None:
+    sent = request(call)
+    assert f"{sent.method} {sent.url.raw_path.decode()}" == target
+    assert sent.headers["authorization"] == "Bearer k"
+
+
+def test_a_service_below_a_path_is_reached_there() -> None:
+    sent = request(Calls().show(3), httpx.URL("https://host/qa/"))
+    assert str(sent.url) == "https://host/qa/admin/versions/3"
+
+
+@pytest.mark.parametrize("path", ["/admin/edits", "/admin/reverts", "/admin/rollbacks"])
+def test_every_write_can_be_repeated_because_it_carries_a_key_of_its_own(path: str) -> None:
+    calls = Calls()
+    make = {
+        "/admin/edits": lambda: calls.edit("q", "a"),
+        "/admin/reverts": lambda: calls.revert(1),
+        "/admin/rollbacks": lambda: calls.rollback(0),
+    }[path]
+    first, second = make(), make()
+    assert not first.reads
+    assert first.repeatable
+    assert request(first).headers["idempotency-key"] != request(second).headers["idempotency-key"]
+
+
+def test_a_caller_who_repeats_a_write_later_gives_its_key() -> None:
+    call = Calls().revert(1, idempotency_key="mine")
+    assert request(call).headers["idempotency-key"] == "mine"
+
+
+@pytest.mark.parametrize("key", ["", "två", "a b", "x" * 201, "a\nb"])
+def test_a_key_that_cannot_stand_in_a_header_is_refused(key: str) -> None:
+    with pytest.raises(Malformed, match="idempotency_key"):
+        Calls().revert(1, idempotency_key=key)
+
+
+def test_a_write_without_a_key_is_not_repeatable() -> None:
+    assert not Call("POST", "/x", wire.EditReceipt, reads=False).repeatable
+
+
+def test_a_question_asks_for_what_was_written_before() -> None:
+    assert body(after_writing(7).ask("q"))["min_version"] == 7
+
+
+def test_an_older_receipt_does_not_make_the_client_forget_a_newer_one() -> None:
+    calls = after_writing(7)
+    calls.learn(wire.EditReceipt.model_validate({**RECEIPT, "version": 5}))
+    assert calls.last_version == 7
+
+
+def test_a_dry_run_is_nothing_to_wait_for() -> None:
+    assert "min_version" not in body(after_writing(None).ask("q"))
+
+
+def test_a_client_can_be_told_what_another_one_wrote() -> None:
+    assert body(Calls(last_version=4).ask("q"))["min_version"] == 4
+
+
+@pytest.mark.parametrize(
+    ("told", "sent"), [({"min_version": None}, {}), ({"min_version": 2}, {"min_version": 2})]
+)
+def test_a_caller_who_says_otherwise_is_obeyed(told: dict[str, Any], sent: dict[str, int]) -> None:
+    assert body(after_writing(7).ask("q", **told)) == {"question": "q", **sent}
+
+
+def test_a_pinned_question_does_not_wait_for_what_was_written() -> None:
+    assert body(after_writing(7).ask("q", version=2)) == {"question": "q", "version": 2}
+
+
+def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() -> None:
+    given = ["one", wire.AnswerRequest(question="two", top_k=3), {"question": "three", "model": "kbert"}]
+    assert body(after_writing(7).ask_many(given, model="thu-ernie"))["questions"] == [
+        {"question": "one", "model": "thu-ernie", "min_version": 7},
+        {"question": "two", "model": "thu-ernie", "min_version": 7, "top_k": 3},
+        {"question": "three", "model": "kbert", "min_version": 7},
+    ]
+
+
+def test_a_pinned_question_in_a_batch_does_not_wait_either() -> None:
+    sent = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
+    assert sent["questions"] == [{"question": "q", "model": "nkb", "version": 1}]
+
+
+def test_edits_wait_longer_than_questions() -> None:
+    slow = [call.path for call in (Calls().edit("q", "a"), Calls().revert(1), Calls().check()) if call.slow]
+    assert slow == ["/admin/edits", "/admin/reverts", "/admin/checks"]
+    assert not Calls().ask("q").slow
+
+
+def test_the_time_limit_travels_with_the_request() -> None:
+    limits = request(Calls().ask("q")).extensions["timeout"]
+    assert limits == {"connect": 5.0, "read": 9.0, "write": 9.0, "pool": 9.0}
+
+
+@pytest.mark.parametrize(
+    ("make", "named"),
+    [
+        (lambda calls: calls.ask(" "), "question: "),
+        (lambda calls: calls.ask("q", top_k=99), "top_k: "),
+        (lambda calls: calls.ask("q", version=-1), "version: "),
+        (lambda calls: calls.ask_many([]), "questions: "),
+        (lambda calls: calls.ask_many([{"question": object()}]), "questions.0"),
+        (lambda calls: calls.edit("q", ""), "answer: "),
+        (lambda calls: calls.edit("q", "a", mesage="typo"), "mesage: "),
+        (lambda calls: calls.edit_many([]), "edits: "),
+        (lambda calls: calls.revert(0), "version: "),
+        (lambda calls: calls.rollback(-1), "to: "),
+    ],
+)
+def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, named: str) -> None:
+    with pytest.raises(Malformed) as caught:
+        make(Calls())
+    assert named in str(caught.value)
+    assert (caught.value.status, caught.value.code) == (422, "invalid_input")

@@ -1,0 +1,136 @@
+"""Requests are refused when they are not what they should be; responses outlive additions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from errata import wire
+from pydantic import ValidationError
+
+Q = {"question": "What is the capital of Peru?"}
+TIMINGS = {"queue_ms": 1.0, "graph_ms": 0.0, "model_ms": 2.0, "total_ms": 3.0}
+ANSWER = {
+    "answer": "Lima",
+    "score": 0.9,
+    "best": "Lima",
+    "alternatives": [],
+    "model": "nkb",
+    "version": 0,
+    "edits": [],
+    "facts": [],
+    "timings": TIMINGS,
+    "replica": "r1",
+}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"qestion": "misspelt"},
+        {"question": ""},
+        {"question": " \n\t "},
+        {"question": "x" * 2_001},
+        {"question": "half a letter \ud800"},
+        {"question": 7},
+        {**Q, "modle": "nkb"},
+        {**Q, "version": True},
+        {**Q, "version": "3"},
+        {**Q, "version": 1.0},
+        {**Q, "version": -1},
+        {**Q, "version": 2**53},
+        {**Q, "min_version": -1},
+        {**Q, "top_k": 0},
+        {**Q, "top_k": 11},
+        {**Q, "explain": "yes"},
+        {**Q, "candidates": []},
+        {**Q, "candidates": ["Lima", ""]},
+    ],
+)
+def test_a_question_that_is_not_one_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        wire.AnswerRequest.model_validate(fields)
+
+
+@pytest.mark.parametrize("length", [1, 2_000])
+def test_a_question_of_any_length_within_the_bounds_is_taken(length: int) -> None:
+    assert len(wire.AnswerRequest(question="x" * length).question) == length
+
+
+def test_space_around_a_question_is_no_part_of_it() -> None:
+    assert wire.AnswerRequest(question="  Peru?\n").question == "Peru?"
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"edits": []},
+        {"edits": [{"question": "q", "answer": "a"}] * 1_001},
+        {"edits": [{"question": "q", "answer": " "}]},
+        {"edits": [{"question": "q", "answer": "a", "paraphrases": ["p"] * 21}]},
+        {"edits": [{"question": "q", "answer": "a", "paraphrases": [""]}]},
+        {"edits": [{"question": "q", "answer": "a"}], "method": "magic"},
+        {"edits": [{"question": "q", "answer": "a"}], "wait": "some"},
+        {"edits": [{"question": "q", "answer": "a"}], "dry_run": 1},
+        {"edits": [{"question": "q", "answer": "a"}], "expected_version": -1},
+        {"edits": {"question": "q", "answer": "a"}},
+    ],
+)
+def test_an_edit_that_is_not_one_is_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        wire.EditRequest.model_validate(fields)
+
+
+def test_an_edit_says_everything_it_leaves_out() -> None:
+    body = wire.EditRequest.model_validate({"edits": [{"question": "q", "answer": "a"}]})
+    assert (body.message, body.expected_version, body.method, body.wait) == ("", None, None, "all")
+    assert (body.edits[0].paraphrases, body.edits[0].model, body.dry_run) == ([], "nkb", False)
+
+
+@pytest.mark.parametrize("version", [0, -1])
+def test_the_base_cannot_be_reverted(version: int) -> None:
+    with pytest.raises(ValidationError):
+        wire.RevertRequest(version=version)
+
+
+def test_everything_can_be_rolled_back_to_the_base() -> None:
+    assert wire.RollbackRequest(to=0).to == 0
+
+
+def test_a_batch_carries_items_that_are_no_questions() -> None:
+    items: list[Any] = [Q, {}, "text", None, 7, [1]]
+    assert wire.BatchRequest(questions=items).questions == items
+
+
+@pytest.mark.parametrize("count", [0, 257])
+def test_a_batch_has_a_question_and_not_too_many(count: int) -> None:
+    with pytest.raises(ValidationError):
+        wire.BatchRequest(questions=[Q] * count)
+
+
+def test_an_answer_from_a_newer_service_is_read() -> None:
+    answer = wire.Answer.model_validate({**ANSWER, "invented_later": {"x": 1}})
+    assert answer.answer == "Lima"
+
+
+def test_an_answer_without_its_version_is_not_an_answer() -> None:
+    with pytest.raises(ValidationError, match="version"):
+        wire.Answer.model_validate({name: value for name, value in ANSWER.items() if name != "version"})
+
+
+def test_a_problem_keeps_what_its_code_adds() -> None:
+    given = {"title": "t", "status": 409, "code": "stale_version", "detail": "d", "current": 7}
+    assert wire.Problem.model_validate(given).model_dump()["current"] == 7
+
+
+def test_what_came_over_the_wire_cannot_be_changed() -> None:
+    answer = wire.Answer.model_validate(ANSWER)
+    with pytest.raises(ValidationError, match="frozen"):
+        answer.version = 3  # type: ignore[misc]
+
+
+def test_a_commit_names_its_time_with_an_offset() -> None:
+    head = {"version": 1, "kind": "edit", "author": "a", "message": "", "edits": 1, "checksums": {}}
+    assert wire.VersionSummary.model_validate({**head, "time": "2026-11-21T09:00:00Z"}).time.tzinfo
+    with pytest.raises(ValidationError, match="timezone"):
+        wire.VersionSummary.model_validate({**head, "time": "2026-11-21T09:00:00"})
