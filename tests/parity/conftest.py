@@ -1,0 +1,50 @@
+"""Where the golden vectors lie: `--golden FOLDER`, or GOLDEN in the environment, or ../shared/golden.
+
+A folder per system; for each system every `NAME.config.json` is one case. Vectors that cannot be found are an
+error and not a skip: a run without them proves nothing.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+DEFAULT = CHECKOUT.parent / "shared" / "golden"
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> Iterator[None]:
+    """Golden models are tiny: threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--golden", default=None, help="folder with golden vectors, one folder per system")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Give `golden_case` every case of the system that the test file is named after."""
+    if "golden_case" not in metafunc.fixturenames:
+        return
+    system = metafunc.module.__name__.rpartition("test_")[2]
+    folder = golden(metafunc.config) / system
+    cases = sorted(
+        path.with_name(path.name.removesuffix(".config.json")) for path in folder.glob("*.config.json")
+    )
+    if not cases:
+        raise pytest.UsageError(
+            f"no golden vectors for {system}: {folder} holds no *.config.json. "
+            f"Name the folder above it with `--golden FOLDER` or `make parity GOLDEN=FOLDER`."
+        )
+    metafunc.parametrize("golden_case", cases, ids=[case.name for case in cases], scope="module")
+
+
+def golden(config: pytest.Config) -> Path:
+    given = config.getoption("--golden", default=None) or os.environ.get("GOLDEN")
+    return Path(given) if given else DEFAULT
