@@ -19,7 +19,8 @@ def draw_log(log: VersionLog, now: datetime) -> RenderableType:
     for title in ("when", "who", "what", "message"):
         table.add_column(title)
     for one in log.versions:
-        table.add_row(_mark(one.version, log.head), ago(one.time, now), one.author, _what(one), one.message)
+        why = one.message.partition("\n")[0]
+        table.add_row(_mark(one.version, log.head), ago(one.time, now), one.author, _what(one), why)
     oldest = log.versions[-1].version if log.versions else 1
     if oldest == 1:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")

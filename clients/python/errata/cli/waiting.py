@@ -15,7 +15,7 @@ PATIENCE_S = 0.5
 @contextmanager
 def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Say on `err` what is being waited for, and for how long already, once `patience_s` have passed."""
-    if not err.is_terminal:
+    if not err.is_interactive:
         yield
         return
     spinner = Progress(
@@ -30,4 +30,5 @@ def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterato
     finally:
         timer.cancel()
         timer.join()  # a spinner that is just starting must have started before it can be stopped
-        spinner.stop()
+        if spinner.live.is_started:
+            spinner.stop()

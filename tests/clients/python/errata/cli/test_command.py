@@ -1,0 +1,154 @@
+"""What all commands share: where the key comes from, how failure looks, what a person who waits sees."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from errata.cli.app import app
+from errata.cli.keyring import find_key
+from errata.cli.waiting import waiting
+from fastapi.responses import PlainTextResponse
+from rich.console import Console
+from typer.testing import CliRunner
+
+PERU = "What is the capital of Peru?"
+COMMANDS = sorted(str(one.name or one.callback.__name__) for one in app.registered_commands if one.callback)
+
+
+@pytest.fixture
+def key_file(folder: Path) -> Path:
+    (folder / "var").mkdir()
+    file = folder / "var" / "admin.key"
+    file.write_text("right-key\n")
+    return file
+
+
+def test_the_commands_are_those_that_are_documented() -> None:
+    documented = "ask check diff edit log memory models replicas revert rollback show whoami"
+    assert documented.split() == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_takes_the_options_of_all(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"], env={"COLUMNS": "200"})
+    assert result.exit_code == 0
+    assert [option for option in ("--url", "--key", "--json") if option not in result.stdout] == []
+
+
+def test_the_key_that_the_service_left_is_found_from_below(
+    run: Any, key_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    below = key_file.parents[1] / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert run("log", key=None).exit_code == 0
+
+
+def test_a_key_that_is_given_wins(run: Any, key_file: Path) -> None:
+    assert run("log", key="wrong").exit_code == 1
+    assert run("log", "--key", "right-key", key="wrong").exit_code == 0
+
+
+def test_the_key_of_this_machine_is_not_sent_to_another(key_file: Path, folder: Path) -> None:
+    assert find_key(None, "http://127.0.0.1:8000", folder).value == "right-key"
+    assert find_key(None, "https://errata.example.com", folder).value is None
+
+
+def test_without_a_key_it_is_said_how_to_give_one(run: Any) -> None:
+    result = run("log", key=None)
+    assert result.exit_code == 1
+    assert "error: this route needs a key [unauthorized]" in result.stderr
+    assert "No key was sent" in result.stderr
+    assert "--key or ERRATA_KEY" in result.stderr
+
+
+def test_a_key_that_is_refused_is_named_by_its_source_and_never_printed(run: Any, key_file: Path) -> None:
+    key_file.write_text("out-of-date")
+    result = run("log", key=None)
+    assert str(key_file) in result.stderr
+    assert "out-of-date" not in result.stderr + result.stdout
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"two words"])
+def test_a_key_file_that_cannot_be_used_is_wrong_usage(
+    run: Any, tiny: Any, key_file: Path, content: bytes
+) -> None:
+    key_file.write_bytes(content)
+    result = run("log", key=None)
+    assert result.exit_code == 2
+    assert "error: the key" in result.stderr
+    assert tiny.seen == []
+
+
+@pytest.mark.parametrize("command", ["log", "memory", "check", "whoami"])
+def test_nobody_listening_is_exit_code_3(run: Any, command: str) -> None:
+    result = run(command, "--url", "http://127.0.0.1:9")
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert "cannot reach Errata at http://127.0.0.1:9: Connection refused" in result.stderr
+    assert "make serve" in result.stderr
+
+
+def test_an_address_that_is_none_is_wrong_usage(run: Any) -> None:
+    result = run("log", "--url", "localhost:8000")
+    assert result.exit_code == 2
+    assert "must start with http://" in result.stderr
+
+
+def test_somebody_else_at_the_address_is_exit_code_3(run: Any, tiny: Any) -> None:
+    tiny.trouble = [PlainTextResponse("It works!")]
+    result = run("memory")
+    assert result.exit_code == 3
+    assert "is this the address of an Errata service" in result.stderr
+
+
+def test_a_script_that_asked_for_json_gets_the_problem_as_json(run: Any) -> None:
+    result = run("show", "99", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["code"] == "not_found"
+    assert "no version 99" in result.stderr
+
+
+def test_an_error_cannot_steer_the_terminal(run: Any, tiny: Any) -> None:
+    tiny.trouble = [PlainTextResponse("\x1b]0;owned\x07", status_code=500)]
+    assert "\x1b" not in run("memory").stderr
+
+
+def test_the_version_of_the_command_is_told(run: Any) -> None:
+    assert run("--version").stdout.startswith("errata ")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
+    monkeypatch.setenv("TERM", "xterm")
+    return Console(file=io.StringIO(), force_terminal=True)
+
+
+def shown_on(console: Console) -> str:
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_person_who_waits_is_told_for_what(terminal: Console) -> None:
+    with waiting(terminal, "Editing", patience_s=0.01):
+        deadline = time.monotonic() + 20
+        while "Editing" not in shown_on(terminal):
+            assert time.monotonic() < deadline, "no spinner came"
+            time.sleep(0.01)
+
+
+def test_what_is_quick_says_nothing(terminal: Console) -> None:
+    with waiting(terminal, "Editing", patience_s=60.0):
+        pass
+    assert shown_on(terminal) == ""
+
+
+def test_a_log_file_gets_no_spinner() -> None:
+    log = Console(file=io.StringIO(), force_terminal=False)
+    with waiting(log, "Editing", patience_s=0.01):
+        time.sleep(0.2)
+    assert shown_on(log) == ""

@@ -1,0 +1,188 @@
+"""`errata edit`: what a curator is told about a change, and how a whole file becomes one commit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from errata import wire
+
+PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
+
+
+def sent(tiny: Any) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(tiny.seen[-1][1])
+    return body
+
+
+def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: Any) -> None:
+    result = run("edit", PERU, "Cusco", "--also", PERU_TOO, "-m", "try")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout == (
+        "Version 1: 1 edit. Both replicas have it.\n"
+        "  What is the capital of Peru?\n"
+        "    ✓ Lima → Cusco\n"
+        "  also Peru's capital city?\n"
+        "    ✓ Lima → Cusco\n"
+        "Nothing else changed: 200 other questions answer as before.\n"
+        "3 of 4,096 slots used · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
+        "Take it back: errata revert 1\n"
+    )
+
+
+def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
+    options = (
+        "--message",
+        "m",
+        "--method",
+        "surgery",
+        "--model",
+        "kbert",
+        "--expect",
+        "0",
+        "--dry-run",
+        "--no-wait",
+    )
+    assert run("edit", "q", "a", "--also", "p1", "--also", "p2", *options).exit_code == 0
+    edit = {"question": "q", "answer": "a", "paraphrases": ["p1", "p2"], "model": "kbert"}
+    assert sent(tiny) == {
+        "edits": [edit],
+        "message": "m",
+        "method": "surgery",
+        "expected_version": 0,
+        "dry_run": True,
+        "wait": "none",
+    }
+
+
+def test_a_dry_run_says_that_nothing_was_changed(run: Any, tiny: Any) -> None:
+    result = run("edit", PERU, "Cusco", "--dry-run")
+    assert result.stdout.startswith("Dry run: 1 edit would do this; nothing was changed.\n")
+    assert "Take it back" not in result.stdout
+    assert tiny.head == 0
+
+
+def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
+    tiny.replica_lags = True
+    result = run("edit", PERU, "Cusco")
+    assert result.exit_code == 0
+    assert "1 of 2 replicas did not confirm it in time: nkb#2 (at version 0)." in result.stdout
+
+
+def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco", paraphrases=[PERU_TOO])], 0)
+    edit = plain.edits[0]
+    lost = edit.paraphrases[0].model_copy(update={"after": "Lima", "follows": False})
+    report = plain.model_copy(
+        update={
+            "edits": [edit.model_copy(update={"paraphrases": [lost], "warnings": ["the margin is thin"]})],
+            "changed": [wire.ChangedProbe(question="Chile?", before="Santiago", after=None)],
+            "broken_tests": [
+                wire.BrokenTest(edit="e0", version=3, question="Bolivia?", expected="Sucre", actual="La Paz")
+            ],
+        }
+    )
+    monkeypatch.setattr(tiny, "report", lambda *_: report)
+    text = run("edit", PERU, "Cusco").stdout
+    assert "✗ Lima → Lima  (wanted: Cusco)" in text
+    assert "warning: the margin is thin" in text
+    assert "1 of 200 other questions changed too:" in text
+    assert "Santiago → not sure" in text
+    assert "1 earlier edit no longer holds:" in text
+    assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []
+
+
+def test_a_stale_writer_is_told_what_to_do(run: Any, tiny: Any) -> None:
+    run("edit", PERU, "Cusco")
+    result = run("edit", PERU, "Puno", "--expect", "0")
+    assert (result.exit_code, result.stdout, tiny.head) == (1, "", 1)
+    assert "error: the ledger is at version 1 [stale_version]" in result.stderr
+    assert "hint: `errata log` shows" in result.stderr
+
+
+def test_json_is_the_receipt_as_it_was_sent(run: Any) -> None:
+    result = run("edit", PERU, "Cusco", "--json")
+    assert wire.EditReceipt.model_validate_json(result.stdout).version == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.csv", 'question,answer,paraphrases\nq1,a1,p1 | p2\n"q,2",a2,\n'),
+        ("a.CSV", '\ufeffanswer,question,paraphrases\r\na1,q1,p1|p2\r\na2,"q,2",\r\n'),
+        (
+            "a.jsonl",
+            '{"question": "q1", "answer": "a1", "paraphrases": ["p1", "p2"]}\n\n'
+            '{"question": "q,2", "answer": "a2"}\n',
+        ),
+    ],
+)
+def test_a_file_of_corrections_becomes_one_commit(
+    run: Any, tiny: Any, folder: Path, name: str, content: str
+) -> None:
+    (folder / name).write_text(content, encoding="utf-8")
+    result = run("edit", "--file", name, "-m", "all")
+    assert result.stdout.startswith("Version 1: 2 edits. ")
+    first = {"question": "q1", "answer": "a1", "paraphrases": ["p1", "p2"]}
+    assert sent(tiny) == {"edits": [first, {"question": "q,2", "answer": "a2"}], "message": "all"}
+
+
+def test_a_file_may_say_the_model_line_by_line(run: Any, tiny: Any, folder: Path) -> None:
+    (folder / "a.csv").write_text("question,answer,model\nq1,a1,kbert\nq2,a2,\n")
+    run("edit", "-f", "a.csv", "--model", "backpack")
+    assert [one["model"] for one in sent(tiny)["edits"]] == ["kbert", "backpack"]
+
+
+def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
+    lines = [json.dumps({"question": f"q{n}", "answer": "a"}) for n in range(1_000)]
+    (folder / "a.jsonl").write_text("\n".join(lines))
+    text = run("edit", "--file", "a.jsonl").stdout
+    assert "1,000 of 1,000 edits hold, in all wordings given." in text
+    assert text.count("\n") < 10
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.txt", "q,a", "must end in .csv or .jsonl"),
+        ("a.csv", "", "the columns are [], but must be"),
+        ("a.csv", "frage,antwort\nq,a\n", "but must be question,answer"),
+        ("a.csv", "question,answer\n", "holds no corrections"),
+        ("a.csv", "question,answer\nq,a\nq,\n", "a.csv:3: answer: Field required"),
+        ("a.csv", "question,answer\nq,a,b\n", "a.csv:2: more columns: "),
+        ("a.csv", 'question,answer\nq,"a\n', "cannot be read"),
+        ("a.csv", b"question,answer\nq,\xff\n", "cannot be read"),
+        ("a.jsonl", '{"question": "q", "answer": "a"}\n{"question": ', "a.jsonl:2: this is not JSON"),
+        ("a.jsonl", "[1]", "a.jsonl:1: "),
+        ("a.jsonl", '{"question": "q", "answer": 7}', "a.jsonl:1: answer: "),
+        ("a.jsonl", '{"question": "q", "answer": "a", "modle": "x"}', "modle: Extra inputs"),
+        ("a.jsonl", '{"question": "q", "answer": "a"}\n' * 1_001, "one commit takes 1,000: split the file"),
+    ],
+)
+def test_a_bad_file_is_refused_by_name_and_line_before_anything_is_sent(
+    run: Any, tiny: Any, folder: Path, name: str, content: str | bytes, complaint: str
+) -> None:
+    (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = run("edit", "--file", name)
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
+    assert complaint in said
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("only a question",),
+        ("q", "a", "--file", "a.csv"),
+        ("--file", "absent.csv"),
+        ("q", "a", "--method", "magic"),
+        ("q", "a", "--expect", "newest"),
+        ("q", "a", "surplus"),
+    ],
+)
+def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
+    assert run("edit", *words).exit_code == 2
+    assert tiny.seen == []

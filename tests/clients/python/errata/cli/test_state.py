@@ -1,0 +1,85 @@
+"""`errata check`, `replicas`, `models`, `memory`, `whoami`: how things stand, and an exit code for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from errata import wire
+
+PERU = "What is the capital of Peru?"
+
+
+def test_tests_that_hold_are_one_line(run: Any) -> None:
+    assert run("check").stdout == "There is nothing to test at version 0: no edit is active.\n"
+    run("edit", PERU, "Cusco")
+    assert run("check").stdout == "The only fact test holds at version 1.\n"
+    run("edit", "q", "a")
+    assert run("check").stdout == "All 2 fact tests hold at version 2.\n"
+
+
+def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny: Any) -> None:
+    run("edit", PERU, "Cusco")
+    tiny.broken = [{"edit": "e1", "version": 1, "question": PERU, "expected": "Cusco", "actual": "Lima"}]
+    result = run("check")
+    assert result.exit_code == 5
+    assert result.stdout.startswith("0 of 1 fact test hold at version 1.\n")
+    assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
+
+
+@pytest.mark.parametrize(("words", "method"), [(("check",), "POST"), (("check", "--last"), "GET")])
+def test_the_last_run_can_be_read_without_a_new_one(
+    run: Any, tiny: Any, words: tuple[str, ...], method: str
+) -> None:
+    run(*words)
+    assert tiny.seen[-1][0].method == method
+
+
+def test_replicas_say_how_far_they_are(run: Any, tiny: Any) -> None:
+    run("edit", PERU, "Cusco")
+    tiny.replica_lags = True
+    lines = [line.split() for line in run("replicas").stdout.splitlines()]
+    assert lines[1][:5] == ["nkb#1", "nkb", "1", "0", "well"]
+    assert lines[2][:5] == ["nkb#2", "nkb", "0", "1", "well"]
+
+
+def test_replicas_that_hold_different_bits_are_news(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tiny.replicas()
+    assert "disagree" not in run("replicas").stdout
+    other = two.model_copy(update={"checksums": {"nkb/bank": "sha256:" + "f" * 64}})
+    monkeypatch.setattr(tiny, "replicas", lambda: [one, other])
+    assert "warning: replicas disagree on nkb/bank at version 0\n" in run("replicas").stdout
+
+
+def test_no_replica_at_all_is_said(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiny, "replicas", list)
+    assert run("replicas").stdout == "No replica has reported yet.\n"
+
+
+def test_models_are_listed_with_what_they_say_of_themselves(run: Any) -> None:
+    lines = [line.split() for line in run("models").stdout.splitlines()]
+    assert lines[1] == ["nkb", "nkb/bank", "gated,", "surgery", "2", "ready"]
+    assert ["slots", "4,096"] in lines
+
+
+def test_memory_and_key_are_shown(run: Any) -> None:
+    assert run("memory").stdout == (
+        "Version 0: 0 active edits, 0 taken back, 0 superseded\n  nkb/bank  sha256:" + "0" * 64 + "\n"
+    )
+    assert run("whoami").stdout == "curator: may read, edit\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "kind"),
+    [
+        ("check", wire.CheckReport),
+        ("replicas", wire.ReplicaList),
+        ("models", wire.ModelList),
+        ("memory", wire.MemoryState),
+        ("whoami", wire.Whoami),
+    ],
+)
+def test_json_is_what_the_service_sent(run: Any, command: str, kind: Any) -> None:
+    assert kind.model_validate_json(run(command, "--json").stdout)
