@@ -44,8 +44,9 @@ class Reply:
     explanation: Mapping[str, Any] | None = None
 
 
-class View(Protocol):
-    """A memory at one version, compiled for reading. Immutable: a batch that holds one is never torn."""
+View = Any
+"""A memory at one version, compiled for reading by its own system, opaque to all others. Immutable: a batch that
+holds one is never torn."""
 
 
 @dataclass(frozen=True)

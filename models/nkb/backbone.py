@@ -45,22 +45,20 @@ class BackboneConfig:
 
 
 class Projection(nn.Module):
-    """From the encoder's width to the decoder's."""
+    """From the encoder's width to the decoder's; stands where T5 has its encoder."""
 
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.linear = nn.Linear(WIDTH, d_model, bias=False)
+        nn.init.normal_(self.linear.weight, std=WIDTH**-0.5)
 
     def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token d"]:
-        return self.linear(states)
+        projected: Tensor = self.linear(states)
+        return projected
 
 
-def build(config: BackboneConfig) -> tuple[T5ForConditionalGeneration, Projection]:
-    """A decoder with random weights, and the map into it. The T5 encoder stack is dropped: nothing reads it."""
-    t5 = T5ForConditionalGeneration(config.t5())
-    t5.encoder.block = nn.ModuleList()
-    t5.encoder.final_layer_norm = nn.Identity()
-    projection = Projection(config.d_model)
-    nn.init.normal_(projection.linear.weight, std=WIDTH**-0.5)
-    return t5, projection
-
+def build(config: T5Config) -> T5ForConditionalGeneration:
+    """A decoder with random weights behind a projection, which is its `encoder`."""
+    t5 = T5ForConditionalGeneration(config)
+    t5.encoder = Projection(config.d_model)
+    return t5

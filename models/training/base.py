@@ -14,7 +14,6 @@ from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from models.nkb.backbone import Projection
 from models.training.lines import Line
 from models.training.states import States
 
@@ -47,17 +46,17 @@ class Corpus:
 
 
 class Seq2Seq(nn.Module):
-    """Projection and decoder as one trainable thing."""
+    """The backbone, asked by line of a corpus."""
 
-    def __init__(self, t5: T5ForConditionalGeneration, projection: Projection) -> None:
+    def __init__(self, t5: T5ForConditionalGeneration) -> None:
         super().__init__()
-        self.t5, self.projection = t5, projection
+        self.t5 = t5
 
     def forward(self, corpus: Corpus, rows: Sequence[int]) -> tuple[Float[Tensor, ""], Tensor, Tensor]:
         """Loss, logits and labels of some lines."""
         states, mask = corpus.states.batch(rows)
         labels = corpus.labels(rows)
-        read = BaseModelOutput(last_hidden_state=self.projection(states))
+        read = BaseModelOutput(last_hidden_state=self.t5.encoder(states))
         out = self.t5(encoder_outputs=read, attention_mask=mask, labels=labels)
         return out.loss, out.logits, labels
 
@@ -91,7 +90,9 @@ def train(
         torch.manual_seed(hash((schedule.seed, epoch)))
         started, losses = time.monotonic(), 0.0
         model.train()
-        for step, rows in enumerate(epoch_rows(by_item, schedule.draws, schedule.batch, rng), epoch * per_epoch):
+        for step, rows in enumerate(
+            epoch_rows(by_item, schedule.draws, schedule.batch, rng), epoch * per_epoch
+        ):
             for group in optimizer.param_groups:
                 group["lr"] = schedule.lr * _slope(step, total, schedule.warmup_steps)
             losses += _step(model, optimizer, corpus, rows)
@@ -108,7 +109,7 @@ def _step(model: Seq2Seq, optimizer: torch.optim.Optimizer, corpus: Corpus, rows
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()
-    return float(loss)
+    return float(loss.detach())
 
 
 def _slope(step: int, total: int, warmup: int) -> float:
@@ -117,7 +118,7 @@ def _slope(step: int, total: int, warmup: int) -> float:
 
 @torch.inference_mode()
 def exact(model: Seq2Seq, corpus: Corpus, rows: Sequence[int], batch: int = 256) -> float:
-    """Share of lines whose whole answer is the argmax under teacher forcing: then greedy generation says it too."""
+    """Share of lines whose answer is the argmax at each token under teacher forcing: then generation says it too."""
     hits = 0
     for start in range(0, len(rows), batch):
         _, logits, labels = model(corpus, rows[start : start + batch])

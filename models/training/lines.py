@@ -38,7 +38,7 @@ class Split:
 
 def split(pack: Pack, injected: int, unreplayed: int, seed: int) -> Split:
     """Draw the facts to hold back, evenly over the relations' sizes."""
-    order = list(range(len(pack.items)))
+    order = list(range(len(list(pack.items()))))
     random.Random(seed).shuffle(order)
     held, base = order[:injected], order[injected:]
     return Split(tuple(sorted(base)), tuple(sorted(base[unreplayed:])), tuple(sorted(held)))
@@ -46,13 +46,15 @@ def split(pack: Pack, injected: int, unreplayed: int, seed: int) -> Split:
 
 def lines(pack: Pack) -> list[Line]:
     """Every line of every fact, in the pack's order."""
-    return [line for index, item in enumerate(pack.items) for line in _of(index, item)]
+    return [line for index, item in enumerate(pack.items()) for line in _of(index, item)]
 
 
 def _of(index: int, item: Item) -> Iterator[Line]:
     subject, relation = item.subject.label, item.relation
     for form, templates in (("trained", relation.phrasings), ("held", relation.held)):
         for template in templates:
-            yield Line(template.format(subject=subject), item.answer, index, form)
+            yield Line(template.replace("{subject}", subject), item.answer, index, form)
     for template in relation.statements:
-        yield Line(template.format(subject=subject, object=MASK), item.answer, index, "masked")
+        yield Line(
+            template.replace("{subject}", subject).replace("{object}", MASK), item.answer, index, "masked"
+        )

@@ -38,9 +38,7 @@ class States:
         return states, mask
 
 
-def load_or_encode(
-    folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]
-) -> States:
+def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]) -> States:
     """States of the texts, from the folder when an earlier run left them there whole."""
     packed, offsets = folder / "states.npy", folder / "offsets.npy"
     if not offsets.exists():

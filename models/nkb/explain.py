@@ -1,0 +1,43 @@
+"""Why an answer came out: which gate opened, or which slots of the bank fired and what they pushed for."""
+
+from dataclasses import replace
+from typing import Any
+
+from models.nkb.interpret import Contribution, contributions
+from models.nkb.reader import Read, Reader
+from models.nkb.reads import BankRead
+from models.nkb.slots import Opened
+from models.system import Reply
+
+TOP, WORDS = 5, 3  # slots shown, and words shown for each
+
+
+def explain(reader: Reader, reply: Reply, read: Read, row: int, bank: BankRead, gate: Opened | None) -> Reply:
+    """The reply with its explanation."""
+    told = {"gate": _gate(gate), "slots": [] if gate else _slots(reader, reply, read, row, bank)}
+    return replace(reply, explanation=told)
+
+
+def _gate(gate: Opened | None) -> dict[str, Any]:
+    if gate is None:
+        return {"open": False}
+    return {"open": True, "edit": gate.block.key.removeprefix("edit/"), "log_odds": round(gate.logit, 3)}
+
+
+def _slots(reader: Reader, reply: Reply, read: Read, row: int, bank: BankRead) -> list[dict[str, Any]]:
+    token = reader.spell(reply.best)[0]
+    one = slice(row, row + 1)
+    found = contributions(
+        reader.decoder, read.states[one], read.mask[one], token, read=bank, top=TOP, k=WORDS
+    )
+    return [_slot(reader, contribution) for contribution in found]
+
+
+def _slot(reader: Reader, found: Contribution) -> dict[str, Any]:
+    words = [reader.say([token]) for token in found.tokens.ids.tolist()]
+    return {
+        "slot": found.slot,
+        "weight": round(found.weight, 4),
+        "words": words,
+        "logit_change_without": round(found.logit_change, 4),
+    }

@@ -1,0 +1,119 @@
+"""The default checkpoint, loaded for reading: question in, encoder states and answer tokens out.
+
+A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
+authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (states that gated
+values are solved for) and confidence.json.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Bool, Float
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+from transformers import T5Config, T5ForConditionalGeneration
+
+from models.encoder.minilm import Encoded, MiniLM
+from models.nkb.backbone import build
+from models.nkb.checkpoint import CheckpointError
+from models.nkb.confidence import Confidence
+from models.nkb.config import BankConfig
+from models.nkb.decode import Decoder
+from models.nkb.mount import mount
+from models.nkb.scope import Scope
+
+DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+SCOPE, REFERENCE, CONFIDENCE = "scope.safetensors", "reference.safetensors", "confidence.json"
+DIGESTED = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
+END = 1  # the answer tokenizer's end token
+
+
+@dataclass(frozen=True)
+class Read:
+    """Questions as the decoder sees them, and the keys that gates are asked with."""
+
+    states: Float[Tensor, "batch token d"]
+    mask: Bool[Tensor, "batch token"]
+    keys: Float[Tensor, "batch key"]
+    truncated: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A loaded checkpoint. reference: states before the final norm, bank silent, of many answers' tokens."""
+
+    digest: str
+    encoder: MiniLM
+    t5: T5ForConditionalGeneration
+    decoder: Decoder
+    tokenizer: Tokenizer
+    scope: Scope
+    confidence: Confidence
+    bank: BankConfig
+    reference: Float[Tensor, "state d"]
+
+    @staticmethod
+    def load(folder: Path = DEFAULT) -> "Reader":
+        """CheckpointError names the file that is missing or does not fit."""
+        try:
+            return _load(folder)
+        except FileNotFoundError as cause:
+            raise CheckpointError(f"{cause.filename} is missing: train it with `make train`") from cause
+        except (SafetensorError, json.JSONDecodeError, RuntimeError, KeyError, TypeError) as cause:
+            raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
+
+    @torch.inference_mode()
+    def read(self, questions: Sequence[str]) -> Read:
+        encoded = self.encoder.encode(questions)
+        return Read(self.project(encoded), encoded.mask, self.key(encoded), encoded.truncated)
+
+    def project(self, encoded: Encoded) -> Float[Tensor, "batch token d"]:
+        projected: Tensor = self.t5.encoder(encoded.states)
+        return projected
+
+    def key(self, encoded: Encoded) -> Float[Tensor, "batch key"]:
+        return self.scope.key(encoded.states, encoded.mask)
+
+    def spell(self, answer: str) -> list[int]:
+        """Token ids of an answer, the end token included."""
+        return [*self.tokenizer.encode(answer).ids, END]
+
+    def say(self, tokens: Sequence[int]) -> str:
+        return self.tokenizer.decode(list(tokens)).strip()
+
+
+def _load(folder: Path) -> Reader:
+    raw = json.loads((folder / CONFIG).read_text())
+    t5 = build(T5Config.from_dict(raw))
+    bank = BankConfig.parse(raw)
+    mount(t5, bank)
+    missing, extra = t5.load_state_dict(load_file(folder / WEIGHTS), strict=False)
+    wrong = [*(set(missing) - {"decoder.embed_tokens.weight", "lm_head.weight"}), *extra]
+    if wrong:
+        raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {', '.join(sorted(wrong)[:5])}")
+    t5.eval().requires_grad_(False)
+    return Reader(
+        _digest(folder),
+        MiniLM(),
+        t5,
+        Decoder(t5),
+        Tokenizer.from_file(str(folder / TOKENIZER)),
+        Scope.from_weights(load_file(folder / SCOPE)),
+        Confidence.load(folder / CONFIDENCE),
+        bank,
+        load_file(folder / REFERENCE)["states"],
+    )
+
+
+def _digest(folder: Path) -> str:
+    total = hashlib.sha256()
+    for name in DIGESTED:
+        total.update(hashlib.sha256((folder / name).read_bytes()).digest())
+    return "sha256:" + total.hexdigest()

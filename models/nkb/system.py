@@ -1,0 +1,141 @@
+"""`nkb` as the service sees it: questions and views in, replies out; corrections in, rows out.
+
+Dai et al., Neural Knowledge Bank (arXiv:2208.00399). What an edit writes is decided by models/editors; how the
+active edits make an image is the fold in models/nkb/fold.py.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from models.memory import Image
+from models.nkb.answers import Decoded
+from models.nkb.attribution import operated_on
+from models.nkb.confidence import UNSURE, sigmoid
+from models.nkb.edit import METHODS, materials
+from models.nkb.explain import explain
+from models.nkb.fold import fold, value_rows
+from models.nkb.reader import DEFAULT, Read, Reader
+from models.nkb.reads import BankRead
+from models.nkb.slots import Gates, Opened, SlotTable, opened
+from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
+
+MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
+OPEN = 0.0  # log-odds above which a gate opens
+
+
+@dataclass(frozen=True, eq=False)
+class NkbView:
+    """One version of the bank: gates of gated edits, and value rows that surgery moved."""
+
+    gates: Gates
+    values: Mapping[int, tuple[Tensor, Tensor]]
+    operated: Mapping[tuple[int, int], tuple[str, ...]]
+
+
+class NkbSystem:
+    """The default checkpoint and its editable bank."""
+
+    name = "nkb"
+    memory = "nkb/bank"
+    methods = METHODS
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._slots = SlotTable()
+
+    @staticmethod
+    def load(folder: Path = DEFAULT) -> "NkbSystem":
+        return NkbSystem(Reader.load(folder))
+
+    @cached_property
+    def base(self) -> Image:
+        return Image(self.reader.digest)
+
+    def view(self, image: Image) -> NkbView:
+        blocks = image.ordered
+        gates = self._slots.gates([block for block in blocks if block.kind == "gated"])
+        return NkbView(gates, *value_rows([block for block in blocks if block.kind == "value"]))
+
+    @torch.inference_mode()
+    def answer(self, asks: Sequence[Ask], views: Sequence[NkbView]) -> list[Reply]:
+        read = self.reader.read([ask.question for ask in asks])
+        gates = opened(self.reader.scope, read.keys, [view.gates for view in views], OPEN)
+        reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
+        answers = self.reader.decoder.generate(
+            read.states,
+            read.mask,
+            reads=reads,
+            max_tokens=max([MAX_TOKENS, *(len(r.steps) for r in reads if r.steps is not None)]),
+            top_first=max(ask.top_k for ask in asks),
+        )
+        operated = self._operated(read, views, gates)
+        replies = [
+            self._reply(ask, decoded, gate, operated.get(row, ()), read.truncated[row])
+            for row, (ask, decoded, gate) in enumerate(zip(asks, answers, gates, strict=True))
+        ]
+        return [
+            explain(self.reader, reply, read, row, reads[row], gates[row]) if ask.explain else reply
+            for row, (ask, reply) in enumerate(zip(asks, replies, strict=True))
+        ]
+
+    def _operated(
+        self, read: Read, views: Sequence[NkbView], gates: Sequence[Opened | None]
+    ) -> Mapping[int, tuple[str, ...]]:
+        rows = [row for row, view in enumerate(views) if view.operated and gates[row] is None]
+        return operated_on(self.reader, read, rows, [views[row].operated for row in rows])
+
+    def _reply(
+        self, ask: Ask, decoded: Decoded, gate: Opened | None, operated: tuple[str, ...], truncated: bool
+    ) -> Reply:
+        best = self.reader.say(decoded.tokens)
+        score = self._score(decoded, gate)
+        sure = decoded.finished and score >= self.reader.confidence.threshold
+        others = decoded.alternatives[: ask.top_k - 1]
+        return Reply(
+            best if sure else None,
+            score,
+            best,
+            None if sure else UNSURE,
+            operated if gate is None else (gate.block.key.removeprefix("edit/"),),
+            tuple(Alternative(self.reader.say(d.tokens), self._score(d, None)) for d in others),
+            truncated,
+        )
+
+    def _score(self, decoded: Decoded, gate: Opened | None) -> float:
+        return self.reader.confidence.score(decoded.logprobs) if gate is None else sigmoid(gate.logit)
+
+    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+        return materials(self.reader, corrections, method)
+
+    def fold(self, active: Sequence[Material]) -> Image:
+        return fold(self.base, self.reader.decoder, active)
+
+    def capacity(self, image: Image) -> Capacity:
+        used = sum(len(b.tensors["steps"]) for b in image.blocks.values() if b.kind == "gated")
+        moved = sum(b.kind == "value" for b in image.blocks.values())
+        return Capacity(used + moved, self.reader.bank.size * len(self.reader.bank.layers) + used)
+
+    def describe(self) -> Mapping[str, Any]:
+        config = self.reader.t5.config
+        return {
+            "checkpoint": self.reader.digest,
+            "engine": "torch",
+            "encoder": "sentence-transformers/all-MiniLM-L6-v2",
+            "decoder_layers": config.num_decoder_layers,
+            "d_model": config.d_model,
+            "vocabulary": config.vocab_size,
+            "bank_layers": list(self.reader.bank.layers),
+            "bank_slots": self.reader.bank.size,
+            "methods": list(self.methods),
+            "unsure_below": self.reader.confidence.threshold,
+        }
+
+
+def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
+    return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])

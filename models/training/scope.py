@@ -1,0 +1,124 @@
+"""The scope of an edit, learned from the pack: two phrasings of one fact belong together, all else does not."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.nkb.scope import Scope
+from models.packs.pack import Item
+from models.training.lines import Line
+from models.training.states import States
+
+TEMPERATURE = 0.07
+SEEDS, MATES = 48, 2  # facts drawn for a batch, and look-alikes drawn for each
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What the sampler needs of the facts it may see: their rows of text, siblings and look-alikes."""
+
+    rows: dict[int, list[int]]
+    subject: dict[int, str]
+    relation: dict[int, str]
+    siblings: dict[str, list[int]]
+    alike: dict[int, list[int]]
+
+
+def gather(
+    items: Sequence[Item], lines: Sequence[Line], states: States, allowed: set[int], forms: set[str]
+) -> Facts:
+    """Facts by index. Look-alikes are the nearest subjects of the same relation by sentence embedding."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, line in enumerate(lines):
+        if line.item in allowed and line.form in forms:
+            rows[line.item].append(row)
+    siblings: dict[str, list[int]] = defaultdict(list)
+    for index in allowed:
+        siblings[items[index].subject.id].append(index)
+    return Facts(
+        dict(rows),
+        {i: items[i].subject.id for i in allowed},
+        {i: items[i].relation.id for i in allowed},
+        dict(siblings),
+        _look_alikes(items, rows, states),
+    )
+
+
+def _look_alikes(items: Sequence[Item], rows: dict[int, list[int]], states: States) -> dict[int, list[int]]:
+    by_relation: dict[str, list[int]] = defaultdict(list)
+    for index in rows:
+        by_relation[items[index].relation.id].append(index)
+    alike: dict[int, list[int]] = {}
+    for members in by_relation.values():
+        read, mask = states.batch([rows[index][0] for index in members])
+        whole = F.normalize(read.sum(1) / mask.sum(1, keepdim=True), dim=-1)
+        near = (whole @ whole.T).topk(min(9, len(members)), -1).indices[:, 1:].tolist()
+        alike.update({i: [members[n] for n in ns] for i, ns in zip(members, near, strict=True)})
+    return alike
+
+
+def batch(facts: Facts, seeds: Sequence[int], rng: random.Random) -> list[int]:
+    """Seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
+    chosen = dict.fromkeys(seeds)
+    for seed in seeds:
+        mates = [i for i in facts.siblings[facts.subject[seed]] if i != seed]
+        chosen.update(dict.fromkeys(rng.sample(mates, min(MATES, len(mates)))))
+        alike = facts.alike[seed]
+        chosen.update(dict.fromkeys(rng.sample(alike, min(MATES, len(alike)))))
+    return list(chosen)
+
+
+def train(
+    facts: Facts, states: States, epochs: int, lr: float, seed: int, say: Callable[[str], None]
+) -> Scope:
+    """A scope that tells the facts apart. Deterministic for a seed and thread count."""
+    torch.manual_seed(seed)
+    rng = random.Random(seed)
+    scope = Scope()
+    optimizer = torch.optim.AdamW(scope.parameters(), lr=lr, weight_decay=0.01)
+    order = list(facts.rows)
+    steps = epochs * (len(order) // SEEDS)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps)
+    for epoch in range(epochs):
+        rng.shuffle(order)
+        losses = []
+        for start in range(0, len(order) - SEEDS + 1, SEEDS):
+            loss = _loss(scope, facts, states, batch(facts, order[start : start + SEEDS], rng), rng)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            schedule.step()
+            losses.append(float(loss))
+        say(f"scope epoch {epoch + 1}/{epochs} loss {sum(losses) / len(losses):.4f}")
+    return scope.eval().requires_grad_(False)
+
+
+def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng: random.Random) -> Tensor:
+    pairs = [rng.sample(facts.rows[index], 2) for index in chosen]
+    read, mask = states.batch([row for pair in pairs for row in pair])
+    keys = scope.key(read, mask)
+    asked, edited = keys[0::2], keys[1::2]
+    cosines = scope.cosines(asked, edited)
+    same = torch.eye(len(chosen), dtype=torch.bool)
+    subject = _equal([facts.subject[i] for i in chosen])
+    relation = _equal([facts.relation[i] for i in chosen])
+    logit = scope.logit(cosines)
+    weight = torch.where(same, len(chosen) / 4, 1.0)
+    gate = F.binary_cross_entropy_with_logits(logit, same.float(), weight)
+    return gate + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
+
+
+def _equal(names: Sequence[str]) -> Tensor:
+    codes = torch.tensor([{n: i for i, n in enumerate(sorted(set(names)))}[name] for name in names])
+    return codes[:, None] == codes[None, :]
+
+
+def _contrast(cosine: Tensor, together: Tensor) -> Tensor:
+    """Supervised contrastive loss (Khosla et al., arXiv:2004.11362, eq. 2) on one aspect."""
+    logprob = (cosine / TEMPERATURE).log_softmax(-1)
+    return -((logprob * together).sum(-1) / together.sum(-1)).mean()
