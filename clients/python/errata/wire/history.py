@@ -65,7 +65,10 @@ class VersionDetail(VersionHead):
 
 
 class Change(Response):
-    """One question that two versions answer differently, and the edit that made the difference."""
+    """One question that two versions answer differently, and the edit that made the difference.
+
+    before, after: None on the side where no edit speaks and what the base says is not known.
+    """
 
     question: str
     before: str | None

@@ -1,0 +1,38 @@
+"""What clients/README.md shows works as it stands there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import errata
+import pytest
+
+README = (Path(errata.__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
+
+
+def test_the_commands_of_the_readme_run_in_their_order(run: Any, folder: Path) -> None:
+    (folder / "corrections.csv").write_text("question,answer\nq,a\n")
+    shown, results = [], []
+    for line in blocks("console")[0].splitlines():
+        if line.startswith("$ errata "):
+            results.append(run(*shlex.split(line)[2:]))
+        elif line != "...":
+            shown.append(line)
+    assert [result.exit_code for result in results] == [0] * 10
+    printed = "".join(result.stdout + result.stderr for result in results).splitlines()
+    assert [line for line in shown if line not in printed] == []
+
+
+def test_the_program_of_the_readme_runs(url: str, tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = blocks("python")
+    exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key", "pairs": [("q", "a")]})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == ["Cusco 1 ['e1']", "Lima", "somebody else has edited; the newest version is 2"]
+    assert tiny.head == 2
