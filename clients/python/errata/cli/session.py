@@ -39,8 +39,13 @@ class Session:
 
     def send(self, call: Call[T_co], doing: str) -> Reply[T_co]:
         """doing: what a person who waits is told, e.g. `Asking`."""
-        with waiting(self.err, doing):
-            return self.errata.send(call)
+        try:
+            with waiting(self.err, doing):
+                return self.errata.send(call)
+        except KeyboardInterrupt:
+            if not call.reads:
+                self.err.print("Interrupted; the change may be made all the same: `errata log` shows it.")
+            raise
 
     def show(self, reply: Reply[T_co], draw: Callable[[T_co], RenderableType]) -> None:
         """Print a reply: as it came over the wire, or as a person reads it."""

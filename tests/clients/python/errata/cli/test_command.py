@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from errata.cli.app import app
 from errata.cli.keyring import find_key
@@ -70,7 +71,7 @@ def test_without_a_key_it_is_said_how_to_give_one(run: Any) -> None:
 def test_a_key_that_is_refused_is_named_by_its_source_and_never_printed(run: Any, key_file: Path) -> None:
     key_file.write_text("out-of-date")
     result = run("log", key=None)
-    assert str(key_file) in result.stderr
+    assert f"the one in {key_file}; it belongs to another service, or is out of date" in result.stderr
     assert "out-of-date" not in result.stderr + result.stdout
 
 
@@ -116,6 +117,20 @@ def test_a_script_that_asked_for_json_gets_the_problem_as_json(run: Any) -> None
 def test_an_error_cannot_steer_the_terminal(run: Any, tiny: Any) -> None:
     tiny.trouble = [PlainTextResponse("\x1b]0;owned\x07", status_code=500)]
     assert "\x1b" not in run("memory").stderr
+
+
+def interrupt(request: httpx.Request) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(("words", "warned"), [(("edit", "q", "a"), True), (("ask", "q"), False)])
+def test_a_curator_who_interrupts_an_edit_is_told_to_look(
+    run: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], warned: bool
+) -> None:
+    monkeypatch.setattr(httpx.Client, "send", lambda _, request: interrupt(request))
+    result = run(*words)
+    assert result.exit_code == 130
+    assert ("the change may be made all the same" in result.stderr) is warned
 
 
 def test_the_version_of_the_command_is_told(run: Any) -> None:
