@@ -140,7 +140,7 @@ def smallest_lambda(
     mean_square[2] += head.epsilon
     low, high = _interval(ahead @ x, ahead @ effect, margin, mean_square)
     first, last = float(low.max()), min(float(high.min()), most)
-    if not first <= last:
+    if first > last or first == math.inf:
         best = "at any lambda" if most == math.inf else f"with lambda up to {most:g}"
         raise EditRefused(
             "unreachable",

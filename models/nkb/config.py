@@ -21,14 +21,12 @@ class BankConfig:
     adaptive: bool
 
     def __post_init__(self) -> None:
-        if any(not _is_int(layer) or layer < 0 for layer in self.layers):
-            raise ValueError(f"{LAYERS}: layers are integers from 0, not {self.layers!r}")
+        if any(layer < 0 for layer in self.layers):
+            raise ValueError(f"{LAYERS}: layers count from 0, not {self.layers!r}")
         if list(self.layers) != sorted(set(self.layers)):
             raise ValueError(f"{LAYERS}: {self.layers!r} must name each layer once, in ascending order")
-        if not _is_int(self.size) or self.size < (1 if self.layers else 0):
-            raise ValueError(f"{SIZE}: a bank has at least one slot, not {self.size!r}")
-        if not isinstance(self.adaptive, bool):
-            raise ValueError(f"{ADAPTIVE}: true or false, not {self.adaptive!r}")
+        if self.size < (1 if self.layers else 0):
+            raise ValueError(f"{SIZE}: a bank has at least one slot, not {self.size}")
 
     @staticmethod
     def parse(config: Mapping[str, Any]) -> "BankConfig":
@@ -36,7 +34,12 @@ class BankConfig:
         layers = _layers(config.get(LAYERS, ""))
         if layers and SIZE not in config:
             raise ValueError(f"{SIZE} is missing, but {LAYERS} says {config[LAYERS]!r}: how many slots?")
-        return BankConfig(layers, config.get(SIZE, 0), config.get(ADAPTIVE, False))
+        size, adaptive = config.get(SIZE, 0), config.get(ADAPTIVE, False)
+        if not isinstance(size, int) or isinstance(size, bool):
+            raise ValueError(f"{SIZE}: a whole number of slots, not {size!r}")
+        if not isinstance(adaptive, bool):
+            raise ValueError(f"{ADAPTIVE}: true or false, not {adaptive!r}")
+        return BankConfig(layers, size, adaptive)
 
     def format(self) -> dict[str, Any]:
         """The authors' keys, as `parse` reads them."""
@@ -58,7 +61,3 @@ def _layers(text: object) -> tuple[int, ...]:
     if not all(part.isdecimal() for part in parts):
         raise ValueError(f"{LAYERS}: layer numbers separated by commas, such as '10,11', not {text!r}")
     return tuple(sorted(int(part) for part in parts))
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)

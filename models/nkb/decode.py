@@ -49,7 +49,7 @@ class Decoder:
         self.start = config.decoder_start_token_id
         self.ends = _ids(config.eos_token_id)
         with torch.no_grad():
-            self.embedding = t5.decoder.embed_tokens.weight.detach().float()
+            self.embedding = t5.decoder.embed_tokens.weight.detach().float().clone()
             self.layers: list[Layer] = [fuse(t5, index) for index in range(len(t5.decoder.block))]
             self._cross = cross_keys_values(t5)
             self._head = Matrix(_scaled_head(t5))

@@ -99,7 +99,7 @@ def cross_keys_values(t5: T5ForConditionalGeneration) -> Matrix:
 def _feed_forward(
     t5: T5ForConditionalGeneration, sublayer: T5LayerFF | KnowledgeLayer, bank: Bank | None
 ) -> FeedForward:
-    dense, norm = sublayer.DenseReluDense, sublayer.layer_norm.weight.detach().float()
+    dense, norm = sublayer.DenseReluDense, sublayer.layer_norm.weight.detach().float().clone()
     gated = bool(t5.config.is_gated_act)
     own = torch.cat([dense.wi_0.weight, dense.wi_1.weight]) if gated else dense.wi.weight
     slots = None if bank is None else _slots(bank)
@@ -119,7 +119,7 @@ def _feed_forward(
 
 
 def _slots(bank: Bank) -> Slots:
-    keys, stored = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous()
+    keys, stored = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous().clone()
     if bank.ex_ada_in is None or bank.ex_ada_out is None:
         return Slots(keys, None, stored, stored, None)
     inner, outer = bank.ex_ada_in, bank.ex_ada_out
@@ -130,7 +130,7 @@ def _slots(bank: Bank) -> Slots:
         bias=torch.cat([bias, bias.new_ones(1)]),
         values=torch.cat([_through(stored, outer), outer.bias.detach().float()[None]]),
         stored=stored,
-        out=outer.weight.detach().float(),
+        out=outer.weight.detach().float().clone(),
     )
 
 

@@ -26,7 +26,7 @@ def load_nkb(
     CheckpointError (a ValueError) names what is missing, extra or of the wrong shape.
     """
     folder = Path(name_or_folder)
-    if folder.is_dir():
+    if str(name_or_folder) and folder.is_dir():
         if revision is not None:
             raise CheckpointError(f"{folder} is a folder, which has no revision: leave `revision` out")
         return read(folder, bank, init)
@@ -34,8 +34,8 @@ def load_nkb(
 
 
 def _fetch(name: str, revision: str | None) -> Path:
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", name):
-        raise CheckpointError(f"{name} is neither a folder nor a name on the hub")
+    if not re.fullmatch(r"\w[\w.-]*(/\w[\w.-]*)?", name):
+        raise CheckpointError(f"{name!r} is neither a folder nor a name on the hub")
     if revision is None or not COMMIT.fullmatch(revision):
         raise CheckpointError(
             f"{name} is not a folder here; to load it from the hub, pin `revision` to a commit of 40 hex "

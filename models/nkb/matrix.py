@@ -17,8 +17,8 @@ class Matrix:
     """y = x W^T + b, with W [out in]. Not differentiable through W."""
 
     def __init__(self, weight: Float[Tensor, "out in"], bias: Float[Tensor, " out"] | None = None) -> None:
-        self.weight = weight.detach().float().contiguous()
-        self.bias = None if bias is None else bias.detach().float().contiguous()
+        self.weight = weight.detach().float().clone(memory_format=torch.contiguous_format)
+        self.bias = None if bias is None else bias.detach().float().clone()
         self._packed = _pack(self.weight)
 
     def __call__(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:

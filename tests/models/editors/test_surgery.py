@@ -1,0 +1,174 @@
+"""The paper's surgery: which slot, how far, and when it is refused."""
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from models.editors.surgery import Head, Site, Surgery, choose_slot, operate, smallest_lambda, unit_delta
+from models.system import EditRefused
+
+D, TOKENS, SLOTS = 8, 12, 6
+
+
+def draw(seed: int) -> tuple[Site, Head]:
+    generator = torch.Generator().manual_seed(seed)
+    rows = torch.randn(TOKENS, D, generator=generator)
+    norm = torch.rand(D, generator=generator) + 0.5
+    weights = torch.randn(SLOTS, generator=generator).relu() + 0.01
+    x = 3 * torch.randn(D, generator=generator)
+    return Site(weights, x), Head(rows * norm * D**-0.5, rows, 1e-6)
+
+
+def logits(head: Head, x: Tensor) -> Tensor:
+    x = x.double()
+    return head.rows.double() @ (x / (x.pow(2).mean() + head.epsilon).sqrt())
+
+
+def after(site: Site, head: Head, done: Surgery) -> Tensor:
+    effect = done.delta if site.out is None else site.out @ done.delta
+    return logits(head, site.x + done.weight * effect)
+
+
+def lead(values: Tensor, token: int) -> float:
+    others = torch.cat([values[:token], values[token + 1 :]])
+    return float(values[token] - others.max())
+
+
+def test_the_slot_that_fires_most_is_chosen() -> None:
+    assert choose_slot(torch.tensor([0.5, 3.0, 2.0])) == 1
+
+
+def test_of_equal_slots_the_lowest_is_chosen() -> None:
+    assert choose_slot(torch.tensor([0.5, 3.0, 3.0, 3.0])) == 1
+
+
+def test_rounding_finds_the_slot_of_the_authors_script() -> None:
+    near_tie = torch.tensor([2.0, 6.150621, 6.150629])
+    assert choose_slot(near_tie) == 2
+    assert choose_slot(near_tie, digits=5) == 1
+
+
+def test_a_question_on_which_no_slot_fires_is_refused() -> None:
+    with pytest.raises(EditRefused, match="no slot of the bank fires") as refusal:
+        choose_slot(torch.zeros(4))
+    assert refusal.value.code == "no_active_slot"
+
+
+def test_a_given_lambda_moves_the_row_by_equation_12() -> None:
+    site, head = draw(0)
+    done = operate(site, head, new=3, old=5, scale=0.07, margin=0)
+    assert done.slot == int(site.weights.argmax())
+    assert done.weight == float(site.weights.max())
+    torch.testing.assert_close(done.delta, 0.07 * (head.embedding[3] - head.embedding[5]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    seed=st.integers(0, 10**6), new=st.integers(0, TOKENS - 1), margin=st.sampled_from([0.0, 0.01, 0.5, 2.0])
+)
+def test_the_smallest_lambda_leads_by_the_margin_and_less_does_not(
+    seed: int, new: int, margin: float
+) -> None:
+    site, head = draw(seed)
+    old = int(logits(head, site.x).argmax())
+    effect = (head.embedding[new] - head.embedding[old]).double()
+    try:
+        found = smallest_lambda(site.x, effect, head, new, margin)
+    except EditRefused:
+        grid = torch.logspace(-4, 4, 400, dtype=torch.float64)
+        best = max(lead(logits(head, site.x + step * effect), new) for step in grid)
+        assert best < margin + 1e-9
+        return
+    assert lead(logits(head, site.x + found * effect), new) >= margin - 1e-9
+    for share in (0.0, 0.5, 0.9, 0.999):
+        if found > 0:
+            assert lead(logits(head, site.x + share * found * effect), new) < margin
+
+
+def test_it_is_zero_when_the_new_token_leads_already() -> None:
+    site, head = draw(1)
+    first = int(logits(head, site.x).argmax())
+    assert smallest_lambda(site.x, head.embedding[first], head, first, 0.0) == 0.0
+
+
+@pytest.mark.parametrize("adapter_edit", ["least_squares", "raw"])
+def test_the_answer_changes_with_the_margin_asked_for(adapter_edit: Any) -> None:
+    changed = 0
+    for seed in range(20):
+        site, head = draw(seed)
+        generator = torch.Generator().manual_seed(seed)
+        site = Site(site.weights, site.x, out=torch.eye(D) + 0.1 * torch.randn(D, D, generator=generator))
+        order = logits(head, site.x).argsort(descending=True).tolist()
+        try:
+            done = operate(site, head, order[1], order[0], scale=None, margin=0.25, adapter_edit=adapter_edit)
+        except EditRefused:
+            continue
+        changed += 1
+        assert lead(after(site, head, done), order[1]) == pytest.approx(0.25, abs=1e-4)
+    assert changed > 5
+
+
+def test_through_an_adapter_the_stored_row_is_solved_for() -> None:
+    out, direction = torch.randn(D, D, generator=torch.Generator().manual_seed(2)), torch.arange(float(D))
+    torch.testing.assert_close(
+        out @ unit_delta(direction, out, "least_squares"), direction, atol=1e-3, rtol=1e-4
+    )
+    assert unit_delta(direction, out, "raw").equal(direction)
+    assert unit_delta(direction, None, "least_squares").equal(direction)
+
+
+def test_an_adapter_that_loses_a_direction_gives_the_nearest_row() -> None:
+    out, direction = torch.diag(torch.tensor([1.0, 2.0, 0.0])), torch.tensor([3.0, 4.0, 5.0])
+    torch.testing.assert_close(unit_delta(direction, out, "least_squares"), torch.tensor([3.0, 2.0, 0.0]))
+
+
+def test_a_token_that_no_lambda_brings_first_is_refused() -> None:
+    head = Head(
+        rows=torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), embedding=torch.eye(3, 2), epsilon=1e-6
+    )
+    with pytest.raises(
+        EditRefused, match=r"cannot make token 0 lead by 0\.1 logits at any lambda"
+    ) as refusal:
+        smallest_lambda(torch.tensor([1.0, 1.0]), torch.tensor([1.0, -1.0]), head, 0, 0.1)
+    assert refusal.value.code == "unreachable"
+
+
+def test_a_lambda_above_the_limit_is_refused_with_the_limit() -> None:
+    site, head = draw(0)
+    second = int(logits(head, site.x).argsort(descending=True)[1])
+    first = int(logits(head, site.x).argmax())
+    found = operate(site, head, second, first, scale=None, margin=0.0).scale
+    assert found > 0
+    with pytest.raises(EditRefused, match="with lambda up to"):
+        operate(site, head, second, first, scale=None, margin=0.0, most=0.5 * found)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"new": 5, "scale": 0.07}, "no_change"),
+        ({"new": 3, "scale": 0.0}, "bad_lambda"),
+        ({"new": 3, "scale": -1.0}, "bad_lambda"),
+        ({"new": 3, "scale": math.nan}, "bad_lambda"),
+        ({"new": 3, "scale": math.inf}, "bad_lambda"),
+        ({"new": 3, "scale": 0.07, "slot": 6}, "bad_slot"),
+        ({"new": 3, "scale": 0.07, "slot": -1}, "bad_slot"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_its_code(options: dict[str, Any], code: str) -> None:
+    site, head = draw(0)
+    with pytest.raises(EditRefused) as refusal:
+        operate(site, head, old=5, margin=0, **options)
+    assert refusal.value.code == code
+
+
+def test_a_given_slot_that_does_not_fire_is_refused() -> None:
+    site, head = draw(0)
+    silent = Site(torch.tensor([0.0, 1.0]), site.x)
+    with pytest.raises(EditRefused, match="slot 0 does not fire"):
+        operate(silent, head, 3, 5, scale=0.07, margin=0, slot=0)

@@ -1,0 +1,134 @@
+"""Small T5s with random weights, and questions of different lengths for them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+with install_import_hook("models.nkb", "beartype.beartype"):  # shapes are checked wherever the tests go
+    from models.nkb import BankConfig, Decoder, mount
+
+from torch import Tensor
+from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
+from transformers.modeling_outputs import BaseModelOutput
+
+VOCABULARY, WIDTH, LAYERS = 120, 32, 3
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Encoder states as a model would leave them. Padded states hold noise, which nobody may read."""
+
+    states: Tensor
+    mask: Tensor
+
+    def __len__(self) -> int:
+        return len(self.mask)
+
+    def row(self, index: int) -> "Questions":
+        """One question alone, without its padding."""
+        real = self.mask[index].bool()
+        return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
+
+
+@pytest.fixture(autouse=True, scope="session")
+def one_thread() -> Iterator[None]:
+    """The models are tiny: threads would only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(
+    params=["relu", "gelu", "gated-gelu", "gated-silu", "relu with adapter", "gated-gelu with adapter"]
+)
+def kind(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Options of `build` for every kind of feed-forward block and bank."""
+    activation, adapter, _ = request.param.partition(" with adapter")
+    return {"feed_forward_proj": activation, "adaptive": bool(adapter)}
+
+
+@pytest.fixture
+def build() -> Callable[..., T5ForConditionalGeneration]:
+    """A T5 with random weights; `layers` names those that get a bank."""
+
+    def make(
+        layers: tuple[int, ...] = (LAYERS - 1,),
+        *,
+        size: int = 48,
+        adaptive: bool = False,
+        init: Any = "authors",
+        seed: int = 3,
+        **config: Any,
+    ) -> T5ForConditionalGeneration:
+        torch.manual_seed(seed)
+        t5 = T5ForConditionalGeneration(small_config(**config)).eval()
+        with torch.no_grad():
+            t5.shared.weight *= 0.02  # else each token is followed by itself
+            t5.shared.weight[1] *= 1.6  # else hardly an answer ends early
+        return mount(t5, BankConfig(layers, size, adaptive), init)
+
+    return make
+
+
+def small_config(**changes: Any) -> T5Config:
+    sizes = {"vocab_size": VOCABULARY, "d_model": WIDTH, "d_kv": 8, "d_ff": 64, "num_heads": 4}
+    layers = {"num_layers": LAYERS, "num_decoder_layers": LAYERS}
+    return T5Config(**(sizes | layers | {"decoder_start_token_id": 0} | changes))
+
+
+@pytest.fixture
+def questions() -> Questions:
+    torch.manual_seed(1)
+    mask = torch.ones(12, 9, dtype=torch.long)
+    for row, length in enumerate((9, 5, 2, 7, 1, 9, 4, 8, 3, 6, 7, 9)):
+        mask[row, length:] = 0
+    return Questions(2 * torch.randn(12, 9, WIDTH), mask)
+
+
+@pytest.fixture
+def generate() -> Callable[[T5ForConditionalGeneration, Questions, int], list[list[int]]]:
+    """What transformers answers: tokens after the start, up to and with the end token."""
+
+    def answer(t5: T5ForConditionalGeneration, asked: Questions, max_tokens: int) -> list[list[int]]:
+        cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
+        read = BaseModelOutput(last_hidden_state=asked.states)
+        rows = t5.generate(
+            encoder_outputs=read,
+            attention_mask=asked.mask,
+            max_new_tokens=max_tokens,
+            do_sample=False,
+            past_key_values=cache,
+        )
+        return [row[: row.index(1) + 1] if 1 in row else row for row in rows[:, 1:].tolist()]
+
+    return answer
+
+
+@pytest.fixture
+def forced_logits() -> Callable[[T5ForConditionalGeneration, Questions, Tensor], Tensor]:
+    """What transformers computes with the targets, shifted right, as the decoder's input."""
+
+    @torch.no_grad()
+    def logits(t5: T5ForConditionalGeneration, asked: Questions, targets: Tensor) -> Tensor:
+        read = BaseModelOutput(last_hidden_state=asked.states)
+        shifted = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], 1)
+        out: Tensor = t5(encoder_outputs=read, attention_mask=asked.mask, decoder_input_ids=shifted).logits
+        return out
+
+    return logits
+
+
+@pytest.fixture
+def answers() -> Callable[..., list[list[int]]]:
+    """What the decoder answers, spelt as `generate` spells it."""
+
+    def answer(decoder: Decoder, asked: Questions, max_tokens: int, **options: Any) -> list[list[int]]:
+        decoded = decoder.generate(asked.states, asked.mask, max_tokens=max_tokens, **options)
+        return [[*one.tokens, *([1] if one.finished else [])] for one in decoded]
+
+    return answer
