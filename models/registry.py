@@ -1,20 +1,9 @@
-"""The systems the service can load, by the name a request asks for."""
+"""How each system is loaded, for whoever serves them: one zero-argument loader by name."""
 
-from collections.abc import Callable, Mapping
-
+from models.nkb.system import NkbSystem
 from models.system import System
 
 
-def _nkb() -> System:
-    from models.nkb.system import NkbSystem
-
+def load_nkb() -> System:
+    """T5 with a Neural Knowledge Bank, the default checkpoint. Takes seconds; CheckpointError says what is wrong."""
     return NkbSystem.load()
-
-
-_SYSTEMS: Mapping[str, Callable[[], System]] = {"nkb": _nkb}
-NAMES = tuple(_SYSTEMS)
-
-
-def load(name: str) -> System:
-    """The system, ready to answer. Takes seconds. KeyError for a name not in NAMES."""
-    return _SYSTEMS[name]()

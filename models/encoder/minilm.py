@@ -53,7 +53,8 @@ class MiniLM:
         self.max_tokens = max_tokens
         self._words = weights["embeddings.word_embeddings.weight"]
         self._places = (
-            weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+            weights["embeddings.position_embeddings.weight"]
+            + weights["embeddings.token_type_embeddings.weight"][0]
         )
         self._norm = (weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"])
         self._layers = [_Layer.read(weights, index) for index in range(LAYERS)]

@@ -1,0 +1,33 @@
+"""`python -m models.training`: train, inject, calibrate and measure the default checkpoint, and write it down."""
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+
+from models.nkb.reader import DEFAULT as CHECKPOINT
+from models.packs.pack import WORLD, Pack
+from models.training import plan as plans
+from models.training.run import train_all
+
+WORK = Path("var/train")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Train the default checkpoint; resumes where it stopped.")
+    parser.add_argument("--pack", type=Path, default=WORLD)
+    parser.add_argument("--work", type=Path, default=WORK, help="encoder states, progress and log")
+    parser.add_argument("--out", type=Path, default=CHECKPOINT)
+    arguments = parser.parse_args()
+    started = time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - started:6.0f} s] {line}", flush=True)
+
+    torch.set_num_threads(plans.DEFAULT.threads)
+    train_all(plans.DEFAULT, Pack.load(arguments.pack), arguments.work, arguments.out, say)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""Phase two, the paper's experiment: facts held back from the base go into the bank alone, the base frozen.
+
+Dai et al. (arXiv:2208.00399), section 4, by salient span masking: statements with the object masked, and the
+training phrasings with the answer as the span left out. The bank sits beside the last decoder layer, so what enters
+it (n) and what it adds to (s) depend on frozen weights only: both are computed once, and an epoch is a few products.
+Base facts are replayed, for a ReLU bank beside a frozen layer fires on old questions too.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor
+from transformers import T5ForConditionalGeneration
+
+from models.nkb.bank import Bank
+from models.nkb.decode import Decoder
+from models.nkb.trace import trace
+from models.training.base import IGNORED, Corpus
+
+TRACED = 128  # texts per pass
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """epochs: passes over the injected texts. batch: positions of each kind per step. replayed: replayed positions
+    for each injected one. quiet: weight of the penalty on what the bank adds to replayed answers."""
+
+    epochs: int
+    batch: int
+    lr: float
+    replayed: int
+    quiet: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Answer positions of many texts: bank input, residual below the bank, and the token wanted."""
+
+    n: Float[Tensor, "position d"]
+    s: Float[Tensor, "position d"]
+    wanted: Int[Tensor, " position"]
+
+    def __len__(self) -> int:
+        return len(self.wanted)
+
+    def pick(self, rows: Tensor) -> "Positions":
+        return Positions(self.n[rows], self.s[rows], self.wanted[rows])
+
+
+def positions(t5: T5ForConditionalGeneration, corpus: Corpus, rows: Sequence[int]) -> Positions:
+    """Every answer position of some lines, read with the bank silent."""
+    decoder = Decoder(t5)
+    parts = [
+        _positions(t5, decoder, corpus, rows[start : start + TRACED]) for start in range(0, len(rows), TRACED)
+    ]
+    return Positions(
+        torch.cat([p.n for p in parts]), torch.cat([p.s for p in parts]), torch.cat([p.wanted for p in parts])
+    )
+
+
+@torch.no_grad()
+def _positions(
+    t5: T5ForConditionalGeneration, decoder: Decoder, corpus: Corpus, rows: Sequence[int]
+) -> Positions:
+    states, mask = corpus.states.batch(rows)
+    labels = corpus.labels(rows)
+    seen = trace(decoder, t5.encoder(states), mask, labels.clamp(min=0))
+    real = labels != IGNORED
+    return Positions(seen.n[real], seen.s[real], labels[real])
+
+
+def train(
+    bank: Bank,
+    head: Callable[[Tensor], Tensor],
+    injected: Positions,
+    replayed: Positions,
+    recipe: Recipe,
+    say: Callable[[str], None],
+) -> None:
+    """Train the bank in place. head: logits of what enters the final norm."""
+    torch.manual_seed(recipe.seed)
+    bank.requires_grad_(True)
+    optimizer = torch.optim.Adam(bank.parameters(), lr=recipe.lr)
+    per_epoch = len(injected) // recipe.batch + 1
+    slope = torch.optim.lr_scheduler.OneCycleLR(
+        optimizer, recipe.lr, recipe.epochs * per_epoch, pct_start=0.1
+    )
+    for epoch in range(recipe.epochs):
+        total = 0.0
+        for rows in torch.randperm(len(injected)).split(recipe.batch):
+            old = replayed.pick(torch.randint(len(replayed), (recipe.replayed * len(rows),)))
+            loss = _loss(bank, head, injected.pick(rows), old, recipe.quiet)
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            slope.step()
+            total += float(loss.detach())
+        say(f"bank epoch {epoch + 1}/{recipe.epochs} loss {total / per_epoch:.4f}")
+    bank.requires_grad_(False)
+
+
+def _loss(
+    bank: Bank, head: Callable[[Tensor], Tensor], new: Positions, old: Positions, quiet: float
+) -> Float[Tensor, ""]:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        ex = bank(torch.cat([new.n, old.n]))
+        logits = head(torch.cat([new.s, old.s]) + ex)
+    loss = F.cross_entropy(logits.float(), torch.cat([new.wanted, old.wanted]))
+    return loss + quiet * ex[len(new) :].float().square().sum(-1).mean()
+
+
+def sample(rows_by_item: dict[int, list[int]], items: Sequence[int], each: int, seed: int) -> list[int]:
+    """Some rows of each of the items."""
+    rng = random.Random(seed)
+    return [
+        row for item in items for row in rng.sample(rows_by_item[item], min(each, len(rows_by_item[item])))
+    ]

@@ -1,0 +1,77 @@
+"""Everything the phases share: the pack's lines, their states and answers, and who may see what."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from models.encoder.minilm import MiniLM
+from models.packs.pack import Item, Pack
+from models.training import tokens
+from models.training.base import Corpus
+from models.training.lines import Line, Split, lines, split
+from models.training.plan import Plan
+from models.training.states import load_or_encode
+
+END = 1
+STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # split -> form of the line
+
+
+@dataclass(frozen=True)
+class Material:
+    """rows[form][item]: rows of the corpus. relation_of_row: for tables."""
+
+    items: list[Item]
+    split: Split
+    corpus: Corpus
+    tokenizer: Tokenizer
+    rows: dict[str, dict[int, list[int]]]
+    relation_of_row: list[str]
+
+    def seen_in_training(self, item: int) -> list[int]:
+        """Rows of a fact that training may read: trained phrasings and masked statements."""
+        return self.rows["trained"][item] + self.rows["masked"][item]
+
+    def one_each(self, form: str, items: list[int] | tuple[int, ...], seed: int) -> list[int]:
+        """One row of this form for each of the items, drawn with the seed."""
+        rng = random.Random(seed)
+        return [rng.choice(self.rows[form][item]) for item in items]
+
+    def all_rows(self, form: str) -> list[int]:
+        return [row for rows in self.rows[form].values() for row in rows]
+
+
+def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) -> Material:
+    """Read the pack, learn the tokenizer, and encode every text (or find it encoded in `folder`)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    items = list(pack.items())
+    tokenizer = tokens.train((item.answer for item in items), plan.vocab)
+    every = [*lines(pack), *_strangers(pack)]
+    states = load_or_encode(folder, [line.text for line in every], MiniLM(), say)
+    answers = {a: [*tokenizer.encode(a).ids, END] for a in {line.answer for line in every}}
+    rows: dict[str, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row, line in enumerate(every):
+        rows[line.form][line.item].append(row)
+    return Material(
+        items,
+        split(pack, plan.injected, plan.unreplayed, plan.seed),
+        Corpus(every, states, [answers[line.answer] for line in every]),
+        tokenizer,
+        {form: dict(by_item) for form, by_item in rows.items()},
+        [items[line.item].relation.id if line.item >= 0 else "stranger" for line in every],
+    )
+
+
+def _strangers(pack: Pack) -> list[Line]:
+    """Questions about names the pack does not hold, canonical and in a held phrasing; no answer is right."""
+    return [
+        Line(template.replace("{subject}", stranger.subject), "", -1, STRANGER[stranger.split])
+        for stranger in pack.strangers
+        for template in (
+            pack.relations[stranger.relation_id].phrasings[0],
+            pack.relations[stranger.relation_id].held[0],
+        )
+    ]

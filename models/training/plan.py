@@ -1,0 +1,46 @@
+"""Every number of the default checkpoint's training, in one place."""
+
+from dataclasses import dataclass
+
+from models.nkb.backbone import BackboneConfig
+from models.nkb.config import BankConfig
+from models.training.base import Schedule
+from models.training.inject import Recipe
+
+
+@dataclass(frozen=True)
+class Plan:
+    """vocab: pieces of the answer tokenizer. injected: facts held back for the bank. unreplayed: base facts that
+    injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
+    when the threshold is set."""
+
+    seed: int
+    threads: int
+    vocab: int
+    injected: int
+    unreplayed: int
+    backbone: BackboneConfig
+    base: Schedule
+    bank: BankConfig
+    injection: Recipe
+    scope_epochs: int
+    scope_lr: float
+    reference_states: int
+    declined: float
+
+
+DEFAULT = Plan(
+    seed=1234,
+    threads=2,
+    vocab=8000,
+    injected=1500,
+    unreplayed=1500,
+    backbone=BackboneConfig(vocab=8000, d_model=256, d_kv=64, d_ff=1024, heads=4, layers=4, dropout=0.0),
+    base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
+    bank=BankConfig(layers=(3,), size=3072, adaptive=False),
+    injection=Recipe(epochs=20, batch=512, lr=2e-3, replayed=2, quiet=0.01, seed=1234),
+    scope_epochs=6,
+    scope_lr=2e-3,
+    reference_states=256,
+    declined=0.04,
+)

@@ -1,0 +1,135 @@
+"""The phases in order: prepare, base, scope, bank, confidence, measure, write. Each resumes or is quick."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import nn
+from transformers import T5ForConditionalGeneration
+
+from models.nkb import checkpoint, reader
+from models.nkb.backbone import build
+from models.nkb.confidence import Confidence
+from models.nkb.decode import Decoder
+from models.nkb.mount import bank_of, mount
+from models.nkb.scope import Scope
+from models.packs.pack import Pack
+from models.training import base, inject, scope
+from models.training.calibrate import fit
+from models.training.card import write_card
+from models.training.material import Material, prepare
+from models.training.measure import Examiner, Outcome
+from models.training.plan import Plan
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Outcomes of one stage of the model: base or injected facts, by trained or held phrasings."""
+
+    base_trained: list[Outcome]
+    base_held: list[Outcome]
+    injected_trained: list[Outcome]
+    injected_held: list[Outcome]
+
+
+def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
+    """Train and write the checkpoint with its card. Deterministic for a plan, a pack and a processor."""
+    started = time.monotonic()
+    say(f"pack {pack.name} {pack.version}")
+    material = prepare(plan, pack, work, say)
+    t5 = _base(plan, material, work, say)
+    gate = _scope(plan, material, say)
+    before = examine(t5, material, say, "no bank")
+    reference = _inject(plan, material, t5, say)
+    after = examine(t5, material, say, "bank after injection")
+    confidence = _confidence(plan, material, after, say)
+    _write(out, t5, material, gate, confidence, reference)
+    strangers = Examiner(t5, material.tokenizer, material.corpus).ask(material.rows["stranger-test"][-1])
+    write_card(
+        out, plan, pack, material, before, after, strangers, confidence, time.monotonic() - started, say
+    )
+
+
+def _base(plan: Plan, material: Material, work: Path, say: Say) -> T5ForConditionalGeneration:
+    torch.manual_seed(plan.seed)
+    model = base.Seq2Seq(build(plan.backbone.t5()))
+    watched = {
+        "trained": material.one_each("trained", material.split.base[::12], 1),
+        "held": material.one_each("held", material.split.base[::12], 2),
+    }
+
+    def check() -> str:
+        return " ".join(
+            f"{name} {100 * base.exact(model, material.corpus, rows):.1f}" for name, rows in watched.items()
+        )
+
+    by_item = [material.seen_in_training(item) for item in material.split.base]
+    base.train(model, material.corpus, by_item, plan.base, work, say, check)
+    return model.t5.eval().requires_grad_(False)
+
+
+def _scope(plan: Plan, material: Material, say: Say) -> Scope:
+    facts = scope.gather(
+        material.items, material.corpus.lines, material.corpus.states, set(material.split.base), {"trained"}
+    )
+    return scope.train(facts, material.corpus.states, plan.scope_epochs, plan.scope_lr, plan.seed, say)
+
+
+def examine(t5: T5ForConditionalGeneration, material: Material, say: Say, stage: str) -> Examined:
+    """Ask one trained and one held phrasing of every fact."""
+    examiner = Examiner(t5, material.tokenizer, material.corpus)
+    say(f"asking everything: {stage}")
+    return Examined(
+        *(
+            examiner.ask(material.one_each(form, items, 3))
+            for items in (material.split.base, material.split.injected)
+            for form in ("trained", "held")
+        )
+    )
+
+
+def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say: Say) -> torch.Tensor:
+    """Mount the bank and train it. Returns states that gated values are to be solved for."""
+    torch.manual_seed(plan.seed)
+    mount(t5, plan.bank)
+    seen = {item: material.seen_in_training(item) for item in range(len(material.items))}
+    new = inject.positions(
+        t5, material.corpus, [row for item in material.split.injected for row in seen[item]]
+    )
+    old = inject.positions(
+        t5, material.corpus, inject.sample(seen, material.split.replayed, 3, plan.seed)
+    )
+    say(f"bank: {len(new)} positions to learn, {len(old)} to keep")
+    bank = bank_of(t5, plan.bank.layers[-1])
+    assert bank is not None
+    inject.train(bank, Decoder(t5).head, new, old, plan.injection, say)
+    return old.s[torch.randperm(len(old))[: plan.reference_states]].clone()
+
+
+def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Confidence:
+    """Fitted on half of the facts' held phrasings; the card measures on the other half."""
+    tuning = [o.said for o in after.base_held[0::2] + after.injected_held[0::2]]
+    confidence = fit(tuning, plan.declined)
+    say(f"confidence: {confidence}")
+    return confidence
+
+
+def _write(
+    out: Path,
+    t5: T5ForConditionalGeneration,
+    material: Material,
+    gate: nn.Module,
+    confidence: Confidence,
+    reference: torch.Tensor,
+) -> None:
+    checkpoint.write(t5, out)
+    (out / "generation_config.json").unlink(missing_ok=True)
+    material.tokenizer.save(str(out / reader.TOKENIZER))
+    save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
+    save_file({"states": reference.contiguous()}, out / reader.REFERENCE)
+    confidence.save(out / reader.CONFIDENCE)
