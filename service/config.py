@@ -1,0 +1,79 @@
+"""The service's one settings object: what a person may choose, checked before anything starts.
+
+Everything comes from the command line, but for the two things that do not belong there: ERRATA_REDIS_URL, the
+address of the ledger's Redis, and ERRATA_KEY, the admin key. The key itself is never kept: only its SHA-256 is.
+The object travels to every replica, so it holds plain values only.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+SYSTEMS = {"nkb": "models.registry:load_nkb"}
+CORES_FOR_TWO = 4
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Count = Annotated[int, Field(ge=1, le=1_024)]
+Seconds = Annotated[float, Field(gt=0, le=600)]
+ImportPath = Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")]
+
+
+class Settings(BaseSettings):
+    """systems: model name -> `module:attribute` of a loader without arguments.
+
+    replicas: of each model; None chooses by the machine's cores. torch_threads: of each replica; None shares
+    the cores out. history: how many recent versions a replica keeps ready for pins. max_queued: requests that
+    wait at one ingress for one model before further ones get 429.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid")
+
+    var: Path
+    admin_key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    redis_url: Annotated[str, Field(pattern=r"^(redis|rediss|unix)://")] | None = None
+    host: str = "127.0.0.1"
+    port: Port = 8000
+    systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = SYSTEMS
+    replicas: Count | None = None
+    torch_threads: Count | None = None
+    max_batch: Count = 32
+    batch_wait_s: Annotated[float, Field(ge=0, le=1)] = 0.0
+    max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
+    history: Count = 8
+    snapshot_every: Annotated[int, Field(ge=1)] = 256
+    version_wait_s: Seconds = 2.0
+    ack_timeout_s: Seconds = 5.0
+    redis_timeout_s: Seconds = 1.0
+
+    @property
+    def replica_count(self) -> int:
+        return self.replicas or (2 if cores() >= CORES_FOR_TWO else 1)
+
+    @property
+    def threads_per_replica(self) -> int:
+        return self.torch_threads or max(1, cores() // (self.replica_count * len(self.systems)))
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """No field is read from the environment behind the operator's back; `redis_url()` reads the one that is."""
+        return (init_settings,)
+
+
+def redis_url() -> str | None:
+    return os.environ.get("ERRATA_REDIS_URL") or None
+
+
+def admin_key() -> str | None:
+    return os.environ.get("ERRATA_KEY") or None
+
+
+def cores() -> int:
+    """The cores this process may use, which a container or `taskset` may have made fewer than the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
