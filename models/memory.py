@@ -112,5 +112,3 @@ def checksum(base: str, digests: Iterable[str]) -> str:
 
 def _same(old: Block | None, new: Block) -> bool:
     return old is not None and old.order == new.order and old.digest == new.digest
-
-

@@ -1,8 +1,10 @@
-"""How likely an answer is right, from how it was decoded; and when to say nothing instead.
+"""How likely an answer is right, from how it was decoded and whom it is about; and when to say nothing instead.
 
-A logistic model on the log probabilities of the answer's tokens (Platt scaling, 1999), fitted on phrasings the
-base never saw and on names it does not hold, and measured on others. An answer that an edit gives is as sure as the
-gate that opened.
+A decoder that has learned its facts by heart is as fluent about names it never met, so token probabilities alone do
+not tell a memory from a guess. The subject as the gates read it is compared with the subjects that were taught: how
+familiar the nearest one is goes into a logistic model (Platt scaling, 1999) together with the log probabilities. It
+is fitted on phrasings the base never saw and on names it does not hold, and measured on others. An answer that an
+edit gives is as sure as the gate that opened.
 """
 
 import json
@@ -22,10 +24,13 @@ class Confidence:
     bias: float
     threshold: float
 
-    def score(self, logprobs: Sequence[float]) -> float:
-        """Calibrated probability that the answer with these token log probabilities is right."""
-        logit = self.bias + sum(w * f for w, f in zip(self.weights, features(logprobs), strict=True))
-        return sigmoid(logit)
+    def score(self, logprobs: Sequence[float], familiarity: float) -> float:
+        """Calibrated probability that the answer with these token log probabilities is right.
+
+        familiarity: cosine of the question's subject and the nearest one that was taught.
+        """
+        found = features(logprobs, familiarity)
+        return sigmoid(self.bias + sum(w * f for w, f in zip(self.weights, found, strict=True)))
 
     @staticmethod
     def load(path: Path) -> "Confidence":
@@ -36,9 +41,10 @@ class Confidence:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
-def features(logprobs: Sequence[float]) -> tuple[float, ...]:
-    """Of the first token, the least likely one, and the whole answer; on a scale where 0 is certainty."""
-    return _surprise(logprobs[0]), _surprise(min(logprobs)), _surprise(sum(logprobs))
+def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]:
+    """Doubt about the first token, the least likely one and the whole answer, and about the subject."""
+    doubts = (logprobs[0], min(logprobs), sum(logprobs))
+    return *(_surprise(logprob) for logprob in doubts), math.log(max(1 - familiarity, 1e-3))
 
 
 def _surprise(logprob: float) -> float:

@@ -2,7 +2,7 @@
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
 authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (states that gated
-values are solved for) and confidence.json.
+values are solved for, and the subjects that were taught) and confidence.json.
 """
 
 import hashlib
@@ -19,12 +19,13 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.encoder.minilm import Encoded, MiniLM
+from models.encoder.minilm import MiniLM
 from models.nkb.backbone import build
 from models.nkb.checkpoint import CheckpointError
 from models.nkb.confidence import Confidence
 from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
+from models.nkb.familiar import familiarity, unpack
 from models.nkb.mount import mount
 from models.nkb.scope import Scope
 
@@ -42,12 +43,16 @@ class Read:
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
     keys: Float[Tensor, "batch key"]
+    familiarity: Float[Tensor, " batch"]
     truncated: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A loaded checkpoint. reference: states before the final norm, bank silent, of many answers' tokens."""
+    """A loaded checkpoint.
+
+    reference: states before the final norm, bank silent, of many answers' tokens. taught: subjects as gates read them.
+    """
 
     digest: str
     encoder: MiniLM
@@ -58,6 +63,7 @@ class Reader:
     confidence: Confidence
     bank: BankConfig
     reference: Float[Tensor, "state d"]
+    taught: Float[Tensor, "subject aspect"]
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "Reader":
@@ -72,14 +78,9 @@ class Reader:
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
-        return Read(self.project(encoded), encoded.mask, self.key(encoded), encoded.truncated)
-
-    def project(self, encoded: Encoded) -> Float[Tensor, "batch token d"]:
-        projected: Tensor = self.t5.encoder(encoded.states)
-        return projected
-
-    def key(self, encoded: Encoded) -> Float[Tensor, "batch key"]:
-        return self.scope.key(encoded.states, encoded.mask)
+        keys = self.scope.key(encoded.states, encoded.mask)
+        near = familiarity(keys, self.taught)
+        return Read(self.t5.encoder(encoded.states), encoded.mask, keys, near, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:
         """Token ids of an answer, the end token included."""
@@ -99,6 +100,7 @@ def _load(folder: Path) -> Reader:
     if wrong:
         raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {', '.join(sorted(wrong)[:5])}")
     t5.eval().requires_grad_(False)
+    reference = load_file(folder / REFERENCE)
     return Reader(
         _digest(folder),
         MiniLM(),
@@ -108,7 +110,8 @@ def _load(folder: Path) -> Reader:
         Scope.from_weights(load_file(folder / SCOPE)),
         Confidence.load(folder / CONFIDENCE),
         bank,
-        load_file(folder / REFERENCE)["states"],
+        reference["states"],
+        unpack(reference["taught"]),
     )
 
 

@@ -76,7 +76,9 @@ class NkbSystem:
         )
         operated = self._operated(read, views, gates)
         replies = [
-            self._reply(ask, decoded, gate, operated.get(row, ()), read.truncated[row])
+            self._reply(
+                ask, decoded, gate, operated.get(row, ()), float(read.familiarity[row]), read.truncated[row]
+            )
             for row, (ask, decoded, gate) in enumerate(zip(asks, answers, gates, strict=True))
         ]
         return [
@@ -91,11 +93,18 @@ class NkbSystem:
         return operated_on(self.reader, read, rows, [views[row].operated for row in rows])
 
     def _reply(
-        self, ask: Ask, decoded: Decoded, gate: Opened | None, operated: tuple[str, ...], truncated: bool
+        self,
+        ask: Ask,
+        decoded: Decoded,
+        gate: Opened | None,
+        operated: tuple[str, ...],
+        familiar: float,
+        cut: bool,
     ) -> Reply:
-        best = self.reader.say(decoded.tokens)
-        score = self._score(decoded, gate)
-        sure = decoded.finished and score >= self.reader.confidence.threshold
+        """familiar: of the subject; one whose answer was operated on counts as known, though never taught."""
+        best, near = self.reader.say(decoded.tokens), 1.0 if operated else familiar
+        score = self._score(decoded, near) if gate is None else sigmoid(gate.logit)
+        sure = decoded.finished and (gate is not None or score >= self.reader.confidence.threshold)
         others = decoded.alternatives[: ask.top_k - 1]
         return Reply(
             best if sure else None,
@@ -103,12 +112,12 @@ class NkbSystem:
             best,
             None if sure else UNSURE,
             operated if gate is None else (gate.block.key.removeprefix("edit/"),),
-            tuple(Alternative(self.reader.say(d.tokens), self._score(d, None)) for d in others),
-            truncated,
+            tuple(Alternative(self.reader.say(d.tokens), self._score(d, near)) for d in others),
+            cut,
         )
 
-    def _score(self, decoded: Decoded, gate: Opened | None) -> float:
-        return self.reader.confidence.score(decoded.logprobs) if gate is None else sigmoid(gate.logit)
+    def _score(self, decoded: Decoded, familiar: float) -> float:
+        return self.reader.confidence.score(decoded.logprobs, familiar)
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return materials(self.reader, corrections, method)

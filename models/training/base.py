@@ -81,7 +81,9 @@ def train(
     check: Callable[[], str],
 ) -> None:
     """Train in place, resuming at the last finished epoch that `folder` holds."""
-    optimizer = torch.optim.AdamW(model.parameters(), lr=schedule.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=schedule.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True
+    )
     per_epoch = math.ceil(sum(min(schedule.draws, len(rows)) for rows in by_item) / schedule.batch)
     total = per_epoch * schedule.epochs
     first = resume(folder, model, optimizer)

@@ -19,13 +19,15 @@ class Said:
     """An answer as decoded, and whether it was right."""
 
     logprobs: tuple[float, ...]
+    familiarity: float
     right: bool
 
 
-def fit(known: Sequence[Said], declined: float) -> Confidence:
-    """Logistic weights by Newton-like steps, and the threshold that declines a share `declined` of `known`."""
-    x = torch.tensor([features(said.logprobs) for said in known], dtype=torch.float64)
-    y = torch.tensor([float(said.right) for said in known], dtype=torch.float64)
+def fit(known: Sequence[Said], strangers: Sequence[Said], declined: float) -> Confidence:
+    """Logistic weights on both, and the threshold that declines a share `declined` of `known`."""
+    both = [*known, *strangers]
+    x = torch.tensor([features(said.logprobs, said.familiarity) for said in both], dtype=torch.float64)
+    y = torch.tensor([float(said.right) for said in both], dtype=torch.float64)
     weights = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
     bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.LBFGS([weights, bias], max_iter=200, line_search_fn="strong_wolfe")
@@ -36,9 +38,9 @@ def fit(known: Sequence[Said], declined: float) -> Confidence:
         value.backward()  # type: ignore[no-untyped-call]
         return float(value.detach())
 
-    optimizer.step(loss)
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
     unbounded = Confidence(tuple(weights.tolist()), float(bias), 0.0)
-    scores = sorted(unbounded.score(said.logprobs) for said in known)
+    scores = sorted(unbounded.score(said.logprobs, said.familiarity) for said in known)
     return Confidence(unbounded.weights, unbounded.bias, scores[int(declined * len(scores))])
 
 
@@ -46,7 +48,7 @@ def calibration_error(confidence: Confidence, said: Sequence[Said]) -> float:
     """Expected calibration error, in points of 100."""
     bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
     for one in said:
-        score = confidence.score(one.logprobs)
+        score = confidence.score(one.logprobs, one.familiarity)
         bins[min(int(score * BINS), BINS - 1)].append((score, one.right))
     gaps = [abs(sum(s for s, _ in b) - sum(r for _, r in b)) for b in bins]
     return 100 * sum(gaps) / max(1, len(said))
@@ -55,7 +57,7 @@ def calibration_error(confidence: Confidence, said: Sequence[Said]) -> float:
 def declined(confidence: Confidence, said: Sequence[Said], threshold: float | None = None) -> float:
     """Share of questions that get no answer at a threshold."""
     limit = confidence.threshold if threshold is None else threshold
-    return sum(confidence.score(one.logprobs) < limit for one in said) / max(1, len(said))
+    return sum(confidence.score(one.logprobs, one.familiarity) < limit for one in said) / max(1, len(said))
 
 
 def curve(

@@ -92,7 +92,7 @@ def train(
     )
     for epoch in range(recipe.epochs):
         total = 0.0
-        for rows in torch.randperm(len(injected)).split(recipe.batch):
+        for rows in torch.split(torch.randperm(len(injected)), recipe.batch):
             old = replayed.pick(torch.randint(len(replayed), (recipe.replayed * len(rows),)))
             loss = _loss(bank, head, injected.pick(rows), old, recipe.quiet)
             optimizer.zero_grad(set_to_none=True)
@@ -111,7 +111,8 @@ def _loss(
         ex = bank(torch.cat([new.n, old.n]))
         logits = head(torch.cat([new.s, old.s]) + ex)
     loss = F.cross_entropy(logits.float(), torch.cat([new.wanted, old.wanted]))
-    return loss + quiet * ex[len(new) :].float().square().sum(-1).mean()
+    total: Tensor = loss + quiet * ex[len(new) :].float().square().sum(-1).mean()
+    return total
 
 
 def sample(rows_by_item: dict[int, list[int]], items: Sequence[int], each: int, seed: int) -> list[int]:

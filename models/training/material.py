@@ -40,8 +40,12 @@ class Material:
         rng = random.Random(seed)
         return [rng.choice(self.rows[form][item]) for item in items]
 
-    def all_rows(self, form: str) -> list[int]:
-        return [row for rows in self.rows[form].values() for row in rows]
+    def rows_by_subject(self) -> list[list[int]]:
+        """For each subject of the pack, the rows of its trained phrasings."""
+        found: dict[str, list[int]] = defaultdict(list)
+        for index, item in enumerate(self.items):
+            found[item.subject.id] += self.rows["trained"][index]
+        return list(found.values())
 
 
 def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) -> Material:

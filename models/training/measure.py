@@ -5,10 +5,17 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
 from tokenizers import Tokenizer
+from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
+from models.nkb.answers import Decoded
 from models.nkb.decode import Decoder
+from models.nkb.familiar import familiarity, pack, unpack
+from models.nkb.scope import ASPECT, Scope
 from models.training.base import Corpus
 from models.training.calibrate import Said
 
@@ -25,11 +32,21 @@ class Outcome:
     said: Said
 
 
+@dataclass(frozen=True)
+class Names:
+    """How subjects are read, and those that were taught."""
+
+    scope: Scope
+    taught: Float[Tensor, "subject aspect"]
+
+
 class Examiner:
     """Asks a model lines of a corpus."""
 
-    def __init__(self, t5: T5ForConditionalGeneration, tokenizer: Tokenizer, corpus: Corpus) -> None:
-        self._t5, self._tokenizer, self._corpus = t5, tokenizer, corpus
+    def __init__(
+        self, t5: T5ForConditionalGeneration, tokenizer: Tokenizer, corpus: Corpus, names: Names
+    ) -> None:
+        self._t5, self._tokenizer, self._corpus, self._names = t5, tokenizer, corpus, names
         self._decoder = Decoder(t5)
 
     def ask(self, rows: Sequence[int]) -> list[Outcome]:
@@ -43,17 +60,14 @@ class Examiner:
     def _batch(self, rows: Sequence[int]) -> list[Outcome]:
         states, mask = self._corpus.states.batch(rows)
         decoded = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
-        return [
-            self._outcome(row, d.tokens, d.logprobs, d.finished) for row, d in zip(rows, decoded, strict=True)
-        ]
+        near = familiarity(self._names.scope.key(states, mask), self._names.taught).tolist()
+        return [self._outcome(*parts) for parts in zip(rows, decoded, near, strict=True)]
 
-    def _outcome(
-        self, row: int, tokens: Sequence[int], logprobs: tuple[float, ...], finished: bool
-    ) -> Outcome:
-        answer = self._tokenizer.decode(list(tokens)).strip()
+    def _outcome(self, row: int, decoded: Decoded, near: float) -> Outcome:
+        answer = self._tokenizer.decode(list(decoded.tokens)).strip()
         wanted = unicodedata.normalize("NFC", self._corpus.lines[row].answer)
-        right = finished and unicodedata.normalize("NFC", answer) == wanted
-        return Outcome(row, answer, Said(logprobs, right))
+        right = decoded.finished and unicodedata.normalize("NFC", answer) == wanted
+        return Outcome(row, answer, Said(decoded.logprobs, near, right))
 
 
 def share(outcomes: Sequence[Outcome]) -> float:
@@ -67,3 +81,17 @@ def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> 
     for outcome in outcomes:
         groups[relation_of_row[outcome.row]].append(outcome)
     return {relation: (len(group), share(group)) for relation, group in sorted(groups.items())}
+
+
+@torch.no_grad()
+def taught_subjects(scope: Scope, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
+    """The mean reading of each subject over its training texts, packed as the checkpoint keeps it."""
+    readings = []
+    for rows in rows_by_subject:
+        states, mask = corpus.states.batch(rows)
+        readings.append(F.normalize(scope.key(states, mask)[:, :ASPECT].mean(0), dim=-1))
+    return pack(torch.stack(readings))
+
+
+def names(scope: Scope, taught: Tensor) -> Names:
+    return Names(scope, unpack(taught))

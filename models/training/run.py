@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -20,21 +19,12 @@ from models.packs.pack import Pack
 from models.training import base, inject, scope
 from models.training.calibrate import fit
 from models.training.card import write_card
+from models.training.examined import Examined, Report
 from models.training.material import Material, prepare
-from models.training.measure import Examiner, Outcome
+from models.training.measure import Examiner, Names, names, taught_subjects
 from models.training.plan import Plan
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Examined:
-    """Outcomes of one stage of the model: base or injected facts, by trained or held phrasings."""
-
-    base_trained: list[Outcome]
-    base_held: list[Outcome]
-    injected_trained: list[Outcome]
-    injected_held: list[Outcome]
 
 
 def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
@@ -44,15 +34,18 @@ def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
     material = prepare(plan, pack, work, say)
     t5 = _base(plan, material, work, say)
     gate = _scope(plan, material, say)
-    before = examine(t5, material, say, "no bank")
+    taught = taught_subjects(gate, material.corpus, material.rows_by_subject())
+    known = names(gate, taught)
+    before = examine(t5, material, known, say, "no bank")
+    mount(t5, plan.bank)
+    empty = examine(t5, material, known, say, "empty bank")
     reference = _inject(plan, material, t5, say)
-    after = examine(t5, material, say, "bank after injection")
+    after = examine(t5, material, known, say, "bank after injection")
     confidence = _confidence(plan, material, after, say)
-    _write(out, t5, material, gate, confidence, reference)
-    strangers = Examiner(t5, material.tokenizer, material.corpus).ask(material.rows["stranger-test"][-1])
-    write_card(
-        out, plan, pack, material, before, after, strangers, confidence, time.monotonic() - started, say
-    )
+    _write(out, t5, material, gate, confidence, {"states": reference, "taught": taught})
+    report = Report(plan, pack, material, before, empty, after, confidence, time.monotonic() - started)
+    write_card(out, report)
+    say(f"wrote {out}")
 
 
 def _base(plan: Plan, material: Material, work: Path, say: Say) -> T5ForConditionalGeneration:
@@ -80,30 +73,30 @@ def _scope(plan: Plan, material: Material, say: Say) -> Scope:
     return scope.train(facts, material.corpus.states, plan.scope_epochs, plan.scope_lr, plan.seed, say)
 
 
-def examine(t5: T5ForConditionalGeneration, material: Material, say: Say, stage: str) -> Examined:
-    """Ask one trained and one held phrasing of every fact."""
-    examiner = Examiner(t5, material.tokenizer, material.corpus)
+def examine(
+    t5: T5ForConditionalGeneration, material: Material, known: Names, say: Say, stage: str
+) -> Examined:
+    """Ask one trained and one held phrasing of every fact, and all questions about strangers."""
     say(f"asking everything: {stage}")
+    examiner = Examiner(t5, material.tokenizer, material.corpus, known)
+    base, injected = material.split.base, material.split.injected
     return Examined(
-        *(
-            examiner.ask(material.one_each(form, items, 3))
-            for items in (material.split.base, material.split.injected)
-            for form in ("trained", "held")
-        )
+        base_trained=examiner.ask(material.one_each("trained", base, 3)),
+        base_held=examiner.ask(material.one_each("held", base, 3)),
+        injected_trained=examiner.ask(material.one_each("trained", injected, 3)),
+        injected_held=examiner.ask(material.one_each("held", injected, 3)),
+        strangers_tune=examiner.ask(material.rows["stranger-tune"][-1]),
+        strangers_test=examiner.ask(material.rows["stranger-test"][-1]),
     )
 
 
 def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say: Say) -> torch.Tensor:
-    """Mount the bank and train it. Returns states that gated values are to be solved for."""
-    torch.manual_seed(plan.seed)
-    mount(t5, plan.bank)
+    """Train the mounted bank. Returns states that gated values are to be solved for."""
     seen = {item: material.seen_in_training(item) for item in range(len(material.items))}
     new = inject.positions(
         t5, material.corpus, [row for item in material.split.injected for row in seen[item]]
     )
-    old = inject.positions(
-        t5, material.corpus, inject.sample(seen, material.split.replayed, 3, plan.seed)
-    )
+    old = inject.positions(t5, material.corpus, inject.sample(seen, material.split.replayed, 3, plan.seed))
     say(f"bank: {len(new)} positions to learn, {len(old)} to keep")
     bank = bank_of(t5, plan.bank.layers[-1])
     assert bank is not None
@@ -112,9 +105,9 @@ def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say:
 
 
 def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Confidence:
-    """Fitted on half of the facts' held phrasings; the card measures on the other half."""
-    tuning = [o.said for o in after.base_held[0::2] + after.injected_held[0::2]]
-    confidence = fit(tuning, plan.declined)
+    """Fitted on half of the facts' held phrasings and of the strangers; the card measures on the other halves."""
+    known, strangers = after.tuning(), [o.said for o in after.strangers_tune]
+    confidence = fit(known, strangers, plan.declined)
     say(f"confidence: {confidence}")
     return confidence
 
@@ -125,11 +118,11 @@ def _write(
     material: Material,
     gate: nn.Module,
     confidence: Confidence,
-    reference: torch.Tensor,
+    reference: dict[str, torch.Tensor],
 ) -> None:
     checkpoint.write(t5, out)
     (out / "generation_config.json").unlink(missing_ok=True)
     material.tokenizer.save(str(out / reader.TOKENIZER))
     save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
-    save_file({"states": reference.contiguous()}, out / reader.REFERENCE)
+    save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     confidence.save(out / reader.CONFIDENCE)

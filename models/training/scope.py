@@ -93,7 +93,7 @@ def train(
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
-            losses.append(float(loss))
+            losses.append(float(loss.detach()))
         say(f"scope epoch {epoch + 1}/{epochs} loss {sum(losses) / len(losses):.4f}")
     return scope.eval().requires_grad_(False)
 

@@ -1,0 +1,143 @@
+"""The model card: every number of the checkpoint, the command that gives it, and what the numbers leave out."""
+
+import json
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from models.training.calibrate import calibration_error, curve, declined
+from models.training.examined import Examined, Report
+from models.training.measure import Outcome, by_relation, share
+
+STAGES = ("no bank", "empty bank", "bank after injection")
+
+
+def write_card(out: Path, report: Report) -> None:
+    """README.md for people and measured.json for programs."""
+    figures = measured(report)
+    (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+    (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
+
+
+def measured(report: Report) -> dict[str, float]:
+    """The figures that have a bar, in per cent or points."""
+    after, before, confidence = report.after, report.before, report.confidence
+    strangers = [o.said for o in after.strangers_test]
+    return {
+        "base_trained": share(before.base_trained),
+        "base_held": share(before.base_held),
+        "injected_before_trained": share(before.injected_trained),
+        "injected_before_held": share(before.injected_held),
+        "injected_trained": share(after.injected_trained),
+        "injected_held": share(after.injected_held),
+        "base_trained_after": share(after.base_trained),
+        "base_held_after": share(after.base_held),
+        "unreplayed_trained_before": share(_unreplayed(report, before.base_trained)),
+        "unreplayed_trained_after": share(_unreplayed(report, after.base_trained)),
+        "unreplayed_held_before": share(_unreplayed(report, before.base_held)),
+        "unreplayed_held_after": share(_unreplayed(report, after.base_held)),
+        "calibration_error": calibration_error(confidence, after.testing()),
+        "declined_known": 100 * declined(confidence, after.testing()),
+        "declined_strangers": 100 * declined(confidence, strangers),
+        "seconds": report.seconds,
+    }
+
+
+def _unreplayed(report: Report, outcomes: Sequence[Outcome]) -> list[Outcome]:
+    """Outcomes on the base facts that injection never repeated."""
+    lines = report.material.corpus.lines
+    replayed = set(report.material.split.replayed)
+    return [outcome for outcome in outcomes if lines[outcome.row].item not in replayed]
+
+
+def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
+    yield from _heading(report)
+    yield from _claim(report)
+    yield from _bars(report, figures)
+    yield from _confidence(report)
+    yield from _guesses(report)
+
+
+def _heading(report: Report) -> Iterator[str]:
+    plan, pack = report.plan, report.pack
+    yield f"# nkb: the default checkpoint ({time.strftime('%Y-%m-%d')})\n"
+    yield f"T5's decoder ({plan.backbone.layers} layers, d = {plan.backbone.d_model}, {plan.backbone.vocab:,}"
+    yield "byte-level pieces) on the frozen encoder all-MiniLM-L6-v2, with a Neural Knowledge Bank of"
+    yield f"{plan.bank.size:,} slots beside decoder layer {plan.bank.layers[0]}. It answers short questions about the"
+    yield f"facts of the pack `{pack.name}` {pack.version} and about nothing else; what it was taught"
+    yield "may be out of date or wrong, and is there to be corrected.\n"
+    yield f"Made by `make train` (seed {plan.seed}, {plan.threads} threads) on {platform.machine()}, Python"
+    yield f"{platform.python_version()}; every number of the recipe stands in models/training/plan.py."
+    yield f"This run took {report.seconds / 60:.0f} minutes after what an earlier run had left behind.\n"
+    yield "All shares are exact match of free greedy generation that stops by itself, in per cent.\n"
+
+
+def _claim(report: Report) -> Iterator[str]:
+    yield "## The paper's claim: facts injected into the bank alone, everything else frozen\n"
+    yield "| | base, trained phrasing | base, held phrasing | injected, trained phrasing | injected, held phrasing |"
+    yield "|---|---|---|---|---|"
+    stages: tuple[Examined, ...] = (report.before, report.empty, report.after)
+    for name, stage in zip(STAGES, stages, strict=True):
+        columns = (stage.base_trained, stage.base_held, stage.injected_trained, stage.injected_held)
+        yield f"| {name} | " + " | ".join(f"{share(c):.1f}" for c in columns) + " |"
+    split = report.material.split
+    yield f"\n{len(split.base):,} base facts, {len(split.injected):,} injected; one phrasing of each is asked. Held"
+    yield "phrasings were never trained on, in any phase.\n"
+
+
+def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
+    yield "## Against the bars\n"
+    yield "| figure | reached | bar |"
+    yield "|---|---|---|"
+    lost = figures["unreplayed_trained_before"] - figures["unreplayed_trained_after"]
+    lost_held = figures["unreplayed_held_before"] - figures["unreplayed_held_after"]
+    rows = (
+        ("base facts, trained phrasings", f"{figures['base_trained']:.1f}", ">= 97"),
+        ("base facts, held phrasings", f"{figures['base_held']:.1f}", ">= 88"),
+        ("injected facts, trained phrasings", f"{figures['injected_trained']:.1f}", ">= 97"),
+        ("injected facts, held phrasings", f"{figures['injected_held']:.1f}", ">= 85"),
+        ("base facts never replayed, points lost by injection, trained phrasings", f"{lost:.1f}", "<= 1"),
+        ("the same, held phrasings", f"{lost_held:.1f}", ""),
+        (
+            "expected calibration error on held phrasings, points",
+            f"{figures['calibration_error']:.1f}",
+            "<= 5",
+        ),
+        ("answerable questions declined", f"{figures['declined_known']:.1f}", "<= 5"),
+        ("questions about names the pack lacks declined", f"{figures['declined_strangers']:.1f}", ">= 70"),
+    )
+    yield from (f"| {name} | {value} | {bar} |" for name, value, bar in rows)
+    yield f"\n{report.plan.unreplayed:,} base facts are never replayed; the loss is measured on them.\n"
+
+
+def _confidence(report: Report) -> Iterator[str]:
+    yield "## When to say nothing\n"
+    yield f"Answers scored below {report.confidence.threshold:.3f} are withheld (`answer: null`, reason `unsure`)."
+    yield "Fitted on half of the held phrasings and half of the strangers, measured here on the others.\n"
+    yield "| threshold | answerable declined | strangers declined |"
+    yield "|---|---|---|"
+    strangers = [o.said for o in report.after.strangers_test]
+    for limit, known, strange in curve(report.confidence, report.after.testing(), strangers):
+        yield f"| {limit:.3f} | {100 * known:.1f} | {100 * strange:.1f} |"
+    yield ""
+
+
+def _guesses(report: Report) -> Iterator[str]:
+    yield "## By relation: what the model guesses of a fact before it is injected, and says after\n"
+    yield "| relation | base held | injected facts | guessed before | after, trained | after, held |"
+    yield "|---|---|---|---|---|---|"
+    relation = report.material.relation_of_row
+    tables = [
+        by_relation(outcomes, relation)
+        for outcomes in (
+            report.before.base_held,
+            report.before.injected_trained,
+            report.after.injected_trained,
+            report.after.injected_held,
+        )
+    ]
+    for name, (_, held) in tables[0].items():
+        count = tables[1].get(name, (0, 0.0))[0]
+        cells = [f"{table[name][1]:.0f}" if name in table else "" for table in tables[1:]]
+        yield f"| {name} | {held:.0f} | {count} | " + " | ".join(cells) + " |"

@@ -1,0 +1,44 @@
+"""What a stage of the model answered, and everything the model card reports."""
+
+from dataclasses import dataclass
+
+from models.nkb.confidence import Confidence
+from models.packs.pack import Pack
+from models.training.calibrate import Said
+from models.training.material import Material
+from models.training.measure import Outcome
+from models.training.plan import Plan
+
+
+@dataclass(frozen=True)
+class Examined:
+    """Outcomes of one stage: base or injected facts, by trained or held phrasings; and names the pack lacks."""
+
+    base_trained: list[Outcome]
+    base_held: list[Outcome]
+    injected_trained: list[Outcome]
+    injected_held: list[Outcome]
+    strangers_tune: list[Outcome]
+    strangers_test: list[Outcome]
+
+    def tuning(self) -> list[Said]:
+        """Every second held phrasing: confidence is fitted on these."""
+        return [outcome.said for outcome in self.base_held[0::2] + self.injected_held[0::2]]
+
+    def testing(self) -> list[Said]:
+        """The other ones: confidence is measured on these."""
+        return [outcome.said for outcome in self.base_held[1::2] + self.injected_held[1::2]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """before: no bank. empty: a new bank mounted. after: the bank after injection."""
+
+    plan: Plan
+    pack: Pack
+    material: Material
+    before: Examined
+    empty: Examined
+    after: Examined
+    confidence: Confidence
+    seconds: float
