@@ -1,7 +1,8 @@
 """The answers of a batch as they grow, and which rows are still being written."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 LEAVE = 0.25  # share of the rows that must have finished before moving the others together pays
 
@@ -51,11 +52,12 @@ class Answers:
         self._live = [self._live[place] for place in places]
         return places
 
-    def decoded(self, per_question: int) -> list[Decoded]:
-        """One answer for each group of rows, the others of the group as its alternatives."""
+    def decoded(self, branches: Sequence[int]) -> list[Decoded]:
+        """One answer for each question, whose next `branches` rows it is: the first, the others beside it."""
         rows = [
             Decoded(tuple(tokens), tuple(logprobs), finished)
             for tokens, logprobs, finished in zip(self._tokens, self._logprobs, self._finished, strict=True)
         ]
-        groups = [rows[start : start + per_question] for start in range(0, len(rows), per_question)]
-        return [Decoded(g[0].tokens, g[0].logprobs, g[0].finished, tuple(g[1:])) for g in groups]
+        ends = accumulate(branches)
+        groups = [rows[end - count : end] for end, count in zip(ends, branches, strict=True)]
+        return [replace(group[0], alternatives=tuple(group[1:])) for group in groups]

@@ -63,29 +63,29 @@ class Decoder:
         *,
         reads: Sequence[BankRead | None] | None = None,
         max_tokens: int,
-        top_first: int = 1,
+        top_first: int | Sequence[int] = 1,
     ) -> list[Decoded]:
         """The greedy answer of each row, of at most `max_tokens` tokens with the end token.
 
         reads: what each row reads instead of the base; one forward pass serves them all.
-        top_first: also answer greedily from each of the best so many first tokens, in the same batch.
+        top_first: also answer greedily from each of the best so many first tokens, in the same batch; one number
+            for all rows or one for each.
         """
-        self._check(states, reads, max_tokens, top_first)
+        branches = [top_first] * len(states) if isinstance(top_first, int) else list(top_first)
+        self._check(states, reads, max_tokens, branches)
         run = self.begin(states, mask, reads, max_tokens)
         tokens = torch.full((len(states), 1), self.start, device=states.device)
-        scores, tokens = self._best(self.forward(run, tokens), top_first)
-        if top_first > 1:
-            run.select(torch.arange(len(states), device=states.device).repeat_interleave(top_first))
-        answers = Answers(len(states) * top_first, self.ends)
+        scores, tokens = self._best(self.forward(run, tokens), max(branches))
+        scores, tokens = self._branch(run, scores, tokens, branches)
+        answers = Answers(len(tokens), self.ends)
         answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
-        tokens = tokens.reshape(-1, 1)
         for _ in range(max_tokens - 1):
             tokens = self._leave(run, answers, tokens)
             if not len(tokens):
                 break
             scores, tokens = self._best(self.forward(run, tokens), 1)
             answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
-        return answers.decoded(top_first)
+        return answers.decoded(branches)
 
     def begin(
         self,
@@ -178,6 +178,17 @@ class Decoder:
             best, ids = logprobs.topk(count, -1)
         return best, ids
 
+    def _branch(
+        self, run: Run, scores: Tensor, tokens: Tensor, branches: Sequence[int]
+    ) -> tuple[Float[Tensor, "row 1"], Int[Tensor, "row 1"]]:
+        """Go on with one row for each first token wanted; a question's rows stand together, best first."""
+        if max(branches) > 1:
+            counts = torch.tensor(branches, device=tokens.device)
+            run.select(torch.arange(len(counts), device=tokens.device).repeat_interleave(counts))
+            wanted = torch.arange(tokens.shape[1], device=tokens.device) < counts[:, None]
+            scores, tokens = scores[wanted][:, None], tokens[wanted][:, None]
+        return scores, tokens
+
     def _leave(self, run: Run, answers: Answers, tokens: Tensor) -> Tensor:
         """Tokens of the rows to go on with: none when all have finished."""
         places = answers.leave()
@@ -189,16 +200,20 @@ class Decoder:
         return tokens[rows]
 
     def _check(
-        self, states: Tensor, reads: Sequence[BankRead | None] | None, max_tokens: int, top_first: int
+        self, states: Tensor, reads: Sequence[BankRead | None] | None, max_tokens: int, branches: list[int]
     ) -> None:
+        if not len(states):
+            raise ValueError("a batch has at least one question")
         if states.shape[-1] != self.d_model:
             raise ValueError(f"encoder states are {states.shape[-1]} wide, the decoder reads {self.d_model}")
         if reads is not None and len(reads) != len(states):
             raise ValueError(f"{len(reads)} reads for a batch of {len(states)}: one for each row, or None")
         if not 1 <= max_tokens <= self._bias.shape[-1]:
             raise ValueError(f"max_tokens: 1 to {self._bias.shape[-1]}, not {max_tokens}")
-        if not 1 <= top_first <= len(self.embedding):
-            raise ValueError(f"top_first: 1 to {len(self.embedding)}, not {top_first}")
+        if len(branches) != len(states):
+            raise ValueError(f"top_first: {len(branches)} numbers for a batch of {len(states)}")
+        if not 1 <= min(branches) <= max(branches) <= len(self.embedding):
+            raise ValueError(f"top_first: 1 to {len(self.embedding)}, not {min(branches)} to {max(branches)}")
 
 
 def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:

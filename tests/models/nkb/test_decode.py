@@ -111,6 +111,18 @@ def test_alternatives_are_the_greedy_answers_from_the_next_best_first_tokens(
         assert scores == sorted(scores, reverse=True)
 
 
+def test_each_question_has_as_many_alternatives_as_it_asks_for(build: Build, questions: Any) -> None:
+    decoder = Decoder(build())
+    wanted = [1, 3, 1, 5, 2, 1, 1, 1, 4, 1, 1, 2]
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MOST, top_first=wanted)
+    assert [1 + len(answer.alternatives) for answer in answers] == wanted
+    most = decoder.generate(questions.states, questions.mask, max_tokens=MOST, top_first=5)
+    for answer, full in zip(answers, most, strict=True):
+        assert_same(answer, full)
+        for alternative, expected in zip(answer.alternatives, full.alternatives, strict=False):
+            assert_same(alternative, expected)
+
+
 def test_alternatives_go_on_greedily(build: Build, questions: Any, forced_logits: Any) -> None:
     t5 = build()
     asked = questions.row(0)
@@ -140,6 +152,7 @@ def test_later_changes_of_the_model_do_not_reach_the_decoder(
         ({"max_tokens": 10_000}, "max_tokens: 1 to"),
         ({"max_tokens": 5, "top_first": 0}, "top_first: 1 to 120"),
         ({"max_tokens": 5, "top_first": 121}, "top_first: 1 to 120"),
+        ({"max_tokens": 5, "top_first": [2, 3]}, "top_first: 2 numbers for a batch of 12"),
         ({"max_tokens": 5, "reads": [None]}, "1 reads for a batch of 12"),
     ],
 )
@@ -148,6 +161,11 @@ def test_a_wrong_option_is_refused_by_name(
 ) -> None:
     with pytest.raises(ValueError, match=named):
         Decoder(build()).generate(questions.states, questions.mask, **options)
+
+
+def test_an_empty_batch_is_refused(build: Build, questions: Any) -> None:
+    with pytest.raises(ValueError, match="at least one question"):
+        Decoder(build()).generate(questions.states[:0], questions.mask[:0], max_tokens=5)
 
 
 def test_states_of_another_width_are_refused(build: Build, questions: Any) -> None:
