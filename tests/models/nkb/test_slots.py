@@ -1,0 +1,94 @@
+"""Gates open for their own question, at their own version, the later of two edits first."""
+
+import pytest
+import torch
+
+from models.memory import Block
+from models.nkb.scope import ASPECT, KEY, Scope
+from models.nkb.slots import Gates, SlotTable, opened
+
+N_STEPS, D = 3, 8
+
+
+@pytest.fixture
+def scope() -> Scope:
+    """A scope that opens when all three cosines are near one."""
+    scope = Scope()
+    with torch.no_grad():
+        scope.hidden.weight.fill_(1.0)
+        scope.hidden.bias.fill_(-2.7)
+        scope.open.weight.fill_(1.0)
+        scope.open.bias.fill_(-0.5)
+    return scope.requires_grad_(False)
+
+
+def key(seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    parts = torch.randn(KEY, generator=generator).split([ASPECT, ASPECT, KEY - 2 * ASPECT])
+    return torch.cat([part / part.norm() for part in parts])
+
+
+def block(name: str, order: int, *seeds: int) -> Block:
+    keys = torch.stack([key(seed) for seed in seeds])
+    return Block(
+        f"edit/{name}", order, "gated", {"keys": keys, "steps": torch.full((N_STEPS, D), float(order))}
+    )
+
+
+def ask(scope: Scope, gates: Gates, *seeds: int) -> list[str | None]:
+    asked = torch.stack([key(seed) for seed in seeds])
+    found = opened(scope, asked, [gates] * len(seeds), 0.0)
+    return [None if one is None else one.block.key for one in found]
+
+
+def test_a_question_opens_its_own_edit_and_no_other(scope: Scope) -> None:
+    gates = SlotTable().gates([block("a", 1, 10), block("b", 2, 20)])
+    assert ask(scope, gates, 20, 10, 30) == ["edit/b", "edit/a", None]
+
+
+def test_a_given_paraphrase_opens_the_edit_too(scope: Scope) -> None:
+    gates = SlotTable().gates([block("a", 1, 10, 11)])
+    assert ask(scope, gates, 10, 11) == ["edit/a", "edit/a"]
+
+
+def test_of_two_edits_of_one_question_the_later_answers(scope: Scope) -> None:
+    table = SlotTable()
+    first, second = block("first", 1, 10), block("second", 2, 10)
+    assert ask(scope, table.gates([first, second]), 10) == ["edit/second"]
+    assert ask(scope, table.gates([first]), 10) == ["edit/first"], (
+        "taking the later one back uncovers the first"
+    )
+
+
+def test_a_later_edit_of_the_fact_answers_in_the_earlier_ones_words(scope: Scope) -> None:
+    gates = SlotTable().gates([block("first", 1, 10), block("second", 2, 20, 10)])
+    assert ask(scope, gates, 10) == ["edit/second"]
+
+
+def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
+    table = SlotTable()
+    old = table.gates([block("a", 1, 10)])
+    new = table.gates([block("a", 1, 10), block("b", 2, 20)])
+    none = table.gates([])
+    found = opened(scope, torch.stack([key(20), key(20), key(10)]), [old, new, none], 0.0)
+    assert [one and one.block.key for one in found] == [None, "edit/b", None]
+
+
+def test_an_old_view_is_unmoved_when_the_table_grows(scope: Scope) -> None:
+    table = SlotTable()
+    old = table.gates([block("a", 1, 10)])
+    before = old.keys.clone()
+    table.gates([block(str(n), n, 100 + n) for n in range(2, 400)])
+    assert torch.equal(old.keys, before)
+    assert ask(scope, old, 10, 150) == ["edit/a", None]
+
+
+def test_an_empty_table_opens_nothing(scope: Scope) -> None:
+    assert ask(scope, SlotTable().gates([]), 10) == [None]
+
+
+def test_a_block_seen_before_takes_no_new_rows() -> None:
+    table = SlotTable()
+    first = table.gates([block("a", 1, 10)])
+    again = table.gates([block("a", 1, 10)])
+    assert len(first.keys) == len(again.keys) == 1
