@@ -72,7 +72,10 @@ class Commit:
     a rollback returns to. report: JSON values only. previous: digest of the commit before, "" for the first.
     """
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
+        extra="forbid",
+        ser_json_inf_nan="constants",  # then `canonical` refuses what JSON cannot say
+    )
 
     version: int
     kind: Kind
@@ -93,7 +96,7 @@ class Commit:
 
     @cached_property
     def encoded(self) -> bytes:
-        return canonical(_JSON.dump_python(self, mode="json"))
+        return canonical(_JSON.dump_python(self))
 
     @cached_property
     def digest(self) -> str:

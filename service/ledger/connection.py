@@ -66,13 +66,15 @@ def _client(url: str, max_connections: int, socket_timeout_s: float, connect_tim
         "legacy_responses": False,
         "decode_responses": False,
     }
-    return Redis.from_pool(BlockingConnectionPool.from_url(url, **settings))
+    try:
+        return Redis.from_pool(BlockingConnectionPool.from_url(url, **settings))
+    except ValueError as error:
+        advice = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH"
+        raise LedgerUnavailable(f"the address of Redis cannot be read: {advice}") from error
 
 
 def without_secrets(url: str) -> str:
     """The address as it may stand in a message: no user, no password, no query."""
     parts = urlsplit(url)
-    if parts.scheme == "unix":
-        return f"unix://{parts.path}"
-    host = parts.hostname or "localhost"
-    return f"{parts.scheme}://{host}:{parts.port or 6379}{parts.path}"
+    place = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{place}{parts.path}"

@@ -13,7 +13,7 @@ from service.errors import LedgerCorrupt
 from service.ledger.commit import Commit, Entry
 from service.ledger.store import Ledger
 
-READ_COMMITS = 1000
+READ_COMMITS = 250  # a commit of a thousand edits is a megabyte, and a read has a time limit
 
 
 async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:

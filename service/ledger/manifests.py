@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from models.memory import Image, checksum
 from service.errors import LedgerCorrupt
@@ -46,9 +46,10 @@ def encode(images: Mapping[str, Image]) -> bytes:
 def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
     try:
         manifests = _MANIFESTS.validate_python(json.loads(data or b"")["memory"])
-    except (ValueError, KeyError, TypeError, ValidationError) as error:
+        sound = all(manifest.sound for manifest in manifests.values())
+    except (ValueError, KeyError, TypeError) as error:
         raise damaged(version) from error
-    if not all(manifest.sound for manifest in manifests.values()):
+    if not sound:
         raise damaged(version)
     return manifests
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 from redis.exceptions import ResponseError
@@ -12,8 +11,10 @@ from redis.exceptions import ResponseError
 from models.memory import Block, Image
 from service.errors import LedgerCorrupt, NotFound, StaleVersion
 from service.ledger import keys, log, manifests, rows
+from service.ledger.check import Server, check
 from service.ledger.commit import Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
+from service.ledger.script import lua
 
 FORGET_REPLICA_AFTER_S = 3600.0
 LIMIT_S = 5.0
@@ -67,6 +68,9 @@ class Ledger(Protocol):
 
     async def ping(self) -> None: ...
 
+    async def check(self) -> Server:
+        """Whether this server can hold the ledger, and how well. Once, at the start."""
+
     async def aclose(self) -> None: ...
 
 
@@ -76,9 +80,9 @@ class RedisLedger:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._redis = connection.commands
-        self._append = self._redis.register_script(_lua("append"))
-        self._head = self._redis.register_script(_lua("head"))
-        self._beat = self._redis.register_script(_lua("heartbeat"))
+        self._append = self._redis.register_script(lua("append"))
+        self._head = self._redis.register_script(lua("head"))
+        self._beat = self._redis.register_script(lua("heartbeat"))
 
     @staticmethod
     def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
@@ -91,6 +95,9 @@ class RedisLedger:
     async def ping(self) -> None:
         async with self._connection.bounded("answer a ping"):
             await self._redis.ping()
+
+    async def check(self) -> Server:
+        return await check(self._connection)
 
     async def head(self) -> int:
         async with self._connection.bounded("tell its version"):
@@ -188,15 +195,12 @@ class RedisLedger:
         async with self._connection.bounded("list the replicas"):
             seconds, micros = await self._redis.time()
             found = await self._redis.hgetall(keys.REPLICAS)
-        return {name.decode(): _heartbeat(value, seconds + micros / 1e6) for name, value in found.items()}
+        alive = {name.decode(): _heartbeat(value, seconds + micros / 1e6) for name, value in found.items()}
+        return {name: beat for name, beat in alive.items() if beat["seen_s_ago"] < FORGET_REPLICA_AFTER_S}
 
     async def forget(self, replica_id: str) -> None:
         async with self._connection.bounded("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
-
-
-def _lua(name: str) -> str:
-    return Path(__file__).with_name(f"{name}.lua").read_text(encoding="utf-8")
 
 
 def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:

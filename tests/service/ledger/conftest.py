@@ -1,0 +1,40 @@
+"""One real Valkey for all ledger tests, emptied before each; tests that kill a server start their own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+
+
+@pytest.fixture(scope="session")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey(tmp_path_factory.mktemp("valkey")) as server:
+        yield server
+
+
+@pytest.fixture
+def raw(valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
+    """The server as a vandal sees it, and empty."""
+    with redis.Redis.from_url(valkey.url) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+async def ledger(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
+    ledger = RedisLedger.connect(valkey.url)
+    yield ledger
+    await ledger.aclose()
+
+
+@pytest.fixture
+def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
+    """A server that the test may kill or freeze."""
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        yield server

@@ -1,0 +1,84 @@
+"""A commit is read back as it was written, or not at all."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from service.errors import LedgerCorrupt
+from service.ledger.commit import Commit, canonical, edit_order, new_edit_id
+from tests.service.ledger.writing import SLOTS, Writer
+
+
+@pytest.fixture
+def commit() -> Commit:
+    return Writer().edit(3)[0]
+
+
+def test_a_commit_comes_back_equal_and_byte_for_byte_the_same(commit: Commit) -> None:
+    back = Commit.decode(commit.encode(), 1)
+    assert back == commit
+    assert canonical(json.loads(back.encode())) == commit.encode() == replace(back).encode()
+
+
+def test_equal_commits_have_equal_digests_whatever_order_their_maps_were_filled_in(commit: Commit) -> None:
+    turned = replace(commit, writes=dict(reversed(list(commit.writes.items()))))
+    assert list(turned.writes) != list(commit.writes)
+    assert turned.digest == commit.digest
+
+
+@pytest.mark.parametrize(
+    "change", [{"author": "bob"}, {"message": "x"}, {"previous": "y"}, {"report": {"changed": []}}]
+)
+def test_whatever_is_changed_changes_the_digest(commit: Commit, change: dict[str, object]) -> None:
+    assert replace(commit, **change).digest != commit.digest  # type: ignore[arg-type]
+
+
+def altered(commit: Commit, **changes: object) -> bytes:
+    return json.dumps({**json.loads(commit.encode()), **changes}).encode()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"version": "1"}, "version"),
+        ({"kind": "merge"}, "kind"),
+        ({"edits": [{"id": "a"}]}, "edits.0.model"),
+        ({"writes": {SLOTS: {"checksum": 5}}}, f"writes.{SLOTS}.checksum"),
+        ({"surprise": 1}, "surprise"),
+        ({"time": None}, "time"),
+        ({"version": 2}, "calls itself version 2"),
+        ({"format": 2}, "start a newer Errata"),
+        ({"format": 2, "surprise": 1}, "start a newer Errata"),
+    ],
+)
+def test_an_entry_of_another_shape_is_named_with_its_field(
+    commit: Commit, changes: dict[str, object], told: str
+) -> None:
+    with pytest.raises(LedgerCorrupt, match="entry of version 1 ") as caught:
+        Commit.decode(altered(commit, **changes), 1)
+    assert told in str(caught.value)
+    assert caught.value.extras == {"version": 1}
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"version": 1}', b'"format"'])
+def test_bytes_that_are_no_commit_are_damage_and_not_a_crash(data: bytes) -> None:
+    with pytest.raises(LedgerCorrupt, match=r"entry of version 7 .*backup"):
+        Commit.decode(data, 7)
+
+
+def test_a_number_that_json_cannot_say_is_refused_before_it_is_written(commit: Commit) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        replace(commit, report={"ms": float("nan")}).encode()
+
+
+def test_edits_stand_in_the_order_of_their_commits_and_then_of_their_places() -> None:
+    assert edit_order(1, 0) < edit_order(1, 999) < edit_order(2, 0)
+
+
+def test_edit_ids_are_short_and_do_not_repeat() -> None:
+    ids = {new_edit_id() for _ in range(1000)}
+    assert len(ids) == 1000
+    assert {len(name) for name in ids} == {12}

@@ -1,0 +1,150 @@
+"""Undo is exact: what is active after any history is what would be there had the undone never been made."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from service.errors import LedgerCorrupt, NotFound, NothingToDo
+from service.ledger import fold
+from service.ledger.commit import Commit
+from tests.service.ledger.writing import Writer, folded
+
+
+def active(writer: Writer) -> list[str]:
+    return list(fold.active(writer.commits))
+
+
+def written(*counts: int) -> Writer:
+    writer = Writer()
+    for count in counts:
+        writer.edit(count)
+    return writer
+
+
+def test_an_empty_ledger_has_no_active_edits() -> None:
+    assert fold.active([]) == {}
+
+
+def test_an_edit_that_comes_back_stands_where_it_stood_first() -> None:
+    writer = written(1, 1, 1)
+    before = active(writer)
+    writer.revert(1)
+    assert active(writer) == before[1:]
+    writer.revert(4)
+    assert active(writer) == before
+
+
+def test_a_revert_takes_the_whole_commit_back_and_nothing_else() -> None:
+    writer = written(2, 3, 1)
+    writer.revert(2)
+    assert active(writer) == ["w00001x000", "w00001x001", "w00003x000"]
+
+
+def test_a_second_revert_of_the_same_commit_has_nothing_to_do() -> None:
+    writer = written(1)
+    writer.revert(1)
+    with pytest.raises(NothingToDo, match="version 1 has no effect left"):
+        fold.revert(writer.commits, 1)
+
+
+def test_reverting_a_rollback_brings_back_what_it_removed() -> None:
+    writer = written(1, 2, 1)
+    before = active(writer)
+    writer.rollback(1)
+    assert active(writer) == before[:1]
+    writer.revert(4)
+    assert active(writer) == before
+
+
+def test_a_rollback_may_bring_back_a_reverted_edit() -> None:
+    writer = written(1, 1)
+    writer.revert(1)
+    writer.rollback(2)
+    assert len(active(writer)) == 2
+
+
+def test_a_rollback_to_what_is_there_has_nothing_to_do() -> None:
+    with pytest.raises(NothingToDo, match="version 2"):
+        fold.rollback(written(1, 1).commits, 2)
+
+
+@pytest.mark.parametrize("version", [-1, 3, 99])
+def test_a_version_that_is_not_there_is_said_so(version: int) -> None:
+    commits = written(1, 1).commits
+    for change in (fold.revert, fold.rollback):
+        with pytest.raises(NotFound, match=f"no version {version}: the newest is 2"):
+            change(commits, version)
+
+
+def test_version_zero_can_be_returned_to_but_not_reverted() -> None:
+    commits = written(1).commits
+    assert fold.rollback(commits, 0).deactivates == ("w00001x000",)
+    with pytest.raises(NotFound):
+        fold.revert(commits, 0)
+
+
+@pytest.mark.parametrize("change", [{"deactivates": ("stranger",)}, {"activates": ("w00001x000",)}])
+def test_a_commit_that_switches_what_it_cannot_is_damage(change: dict[str, tuple[str, ...]]) -> None:
+    commits = written(1, 1).commits
+    with pytest.raises(LedgerCorrupt, match="version 2"):
+        fold.active([commits[0], replace(commits[1], **change)])  # type: ignore[arg-type]
+
+
+class Histories(RuleBasedStateMachine):
+    """Any edits, reverts and rollbacks, beside a model that knows commits as wholes and nothing of edit ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.writer = Writer()
+        self.wholes: list[frozenset[int]] = [frozenset()]  # which edit commits are active, by version
+
+    @property
+    def commits(self) -> list[Commit]:
+        return self.writer.commits
+
+    @rule(count=st.integers(1, 3))
+    def edit(self, count: int) -> None:
+        self.writer.edit(count)
+        self.wholes.append(self.wholes[-1] | {len(self.commits)})
+
+    @precondition(lambda self: self.commits)
+    @rule(data=st.data())
+    def revert(self, data: st.DataObject) -> None:
+        version = data.draw(st.integers(1, len(self.commits)))
+        before, after, now = self.wholes[version - 1], self.wholes[version], self.wholes[-1]
+        expected = (now | (before - after)) - (after - before)
+        self._apply(lambda: self.writer.revert(version), expected)
+
+    @rule(data=st.data())
+    def rollback(self, data: st.DataObject) -> None:
+        to = data.draw(st.integers(0, len(self.commits)))
+        self._apply(lambda: self.writer.rollback(to), self.wholes[to])
+
+    def _apply(self, make: object, expected: frozenset[int]) -> None:
+        assert callable(make)
+        if expected == self.wholes[-1]:
+            with pytest.raises(NothingToDo):
+                make()
+        else:
+            make()
+            self.wholes.append(expected)
+
+    @invariant()
+    def commits_come_and_go_whole_and_in_ledger_order(self) -> None:
+        expected = [e.id for v in sorted(self.wholes[-1]) for e in self.commits[v - 1].edits]
+        assert active(self.writer) == expected
+
+    @invariant()
+    def the_rows_are_those_of_a_ledger_where_the_undone_was_never_made(self) -> None:
+        kept = [e for v in sorted(self.wholes[-1]) for e in self.commits[v - 1].edits]
+        for memory, image in folded(kept).items():
+            assert image.checksum == self.writer.history[-1][memory].checksum
+
+
+TestHistories = Histories.TestCase
+TestHistories.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)

@@ -1,0 +1,237 @@
+"""A replica that starts late, from any manifest, holds the same bits as one that saw every commit."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from models.memory import Block, Image
+from service.errors import LedgerCorrupt, NothingToDo
+from service.ledger import images, keys
+from service.ledger.commit import Commit, Write
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, filled, rows
+
+STEPS = st.lists(
+    st.tuples(st.sampled_from(["edit", "edit", "revert", "rollback"]), st.integers(0, 30), st.booleans()),
+    min_size=1,
+    max_size=14,
+)
+
+
+def sums(found: dict[str, Image]) -> dict[str, str]:
+    return {memory: image.checksum for memory, image in found.items()}
+
+
+def bits(found: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
+    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in found.items()}
+
+
+def make(writer: Writer, kind: str, number: int) -> tuple[Commit, list[Block]] | None:
+    """The commit that this step asks for; None where there is nothing to undo."""
+    versions = max(len(writer.commits), 1)
+    try:
+        if kind == "rollback":
+            return writer.rollback(number % versions)
+        if kind == "revert" and writer.commits:
+            return writer.revert(number % versions + 1)
+    except NothingToDo:
+        return None
+    return writer.edit(number % 3 + 1)
+
+
+async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> None:
+    writer, ledger = Writer(), RedisLedger.connect(url)
+    try:
+        for kind, number, keep in steps:
+            if (made := make(writer, kind, number)) is not None:
+                await ledger.append(*made)
+                if keep:
+                    await ledger.put_image(made[0].version, writer.history[-1])
+        for version, expected in enumerate(writer.history):
+            assert bits(await images.load(ledger, version, BASES)) == bits(expected)
+    finally:
+        await ledger.aclose()
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_at_every_version_of_any_history_a_load_gives_the_fold_bit_for_bit(
+    valkey: EmbeddedValkey, raw: redis.Redis, steps: list[tuple[str, int, bool]]
+) -> None:
+    raw.flushall()
+    asyncio.run(replay_equals_fold(valkey.url, steps))
+
+
+async def test_following_commit_by_commit_equals_loading_at_once(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 6)
+    await ledger.append(*writer.revert(2))
+    await ledger.append(*writer.rollback(4))
+    following: dict[str, Image] = dict(BASES)
+    for commit in writer.commits:
+        following = await images.advance(following, [commit], ledger)
+        assert bits(following) == bits(await images.load(ledger, commit.version, BASES))
+
+
+async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 5)
+    for version in (3, 1, 5, 2, 4):
+        await ledger.append(*writer.revert(version))
+    assert bits(await images.load(ledger, 10, BASES)) == bits(BASES)
+    assert sums(await images.load(ledger, 10, BASES)) == sums(BASES)
+
+
+async def test_a_replica_of_one_memory_leaves_the_others_alone(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 3)
+    await ledger.put_image(2, writer.history[2])
+    found = await images.load(ledger, 3, {SUMS: BASES[SUMS]})
+    assert sums(found) == {SUMS: writer.history[3][SUMS].checksum}
+
+
+async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: RedisLedger) -> None:
+    await filled(ledger, 3)
+    await ledger.put_image(3, {SLOTS: (await images.load(ledger, 3, BASES))[SLOTS]})
+    other = {"toy/new": Image("sha256:" + "ab" * 32)}
+    assert sums(await images.load(ledger, 3, other)) == sums(other)
+
+
+async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
+    base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
+    await ledger.put_image(0, {"toy/own": base})
+    assert bits(await images.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
+
+
+async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 2)
+    await ledger.put_image(2, writer.history[2])
+    other = Image("sha256:" + "ef" * 32)
+    with pytest.raises(
+        LedgerCorrupt, match=rf"{SLOTS} at version 2 lies on the checkpoint {BASES[SLOTS].base}"
+    ):
+        await images.load(ledger, 2, {SLOTS: other})
+
+
+async def test_another_checkpoint_than_the_writers_is_said_so_without_a_manifest(ledger: RedisLedger) -> None:
+    await filled(ledger, 2)
+    with pytest.raises(LedgerCorrupt, match="another checkpoint than the writer"):
+        await images.load(ledger, 2, {SLOTS: Image("sha256:" + "ef" * 32)})
+
+
+async def test_rows_that_do_not_give_the_recorded_checksum_are_refused(ledger: RedisLedger) -> None:
+    writer = Writer()
+    commit, blocks = writer.edit()
+    write = commit.writes[SUMS]
+    wrong = replace(commit, writes={**commit.writes, SUMS: replace(write, checksum="sha256:" + "0" * 64)})
+    await ledger.append(wrong, blocks)
+    with pytest.raises(
+        LedgerCorrupt, match=rf"{SUMS} at version 1 should be sha256:0+ and is {write.checksum}"
+    ):
+        await images.load(ledger, 1, BASES)
+
+
+async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
+    writer = await filled(ledger, 3)
+    lost = writer.history[3][SLOTS].ordered[1]
+    raw.delete(keys.block(lost.digest))
+    with pytest.raises(LedgerCorrupt, match=f"rows '{lost.key}'"):
+        await images.load(ledger, 3, BASES)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: None,
+        lambda data: b"{",
+        lambda data: b"[]",
+        lambda data: data.replace(b'"value/1",1,"sha256:', b'"value/1",1,"sha256:0', 1),
+        lambda data: data.replace(b'"checksum":"sha256:', b'"checksum":"sha256:0', 1),
+    ],
+    ids=["gone", "cut", "shape", "digest", "checksum"],
+)
+async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
+    ledger: RedisLedger, raw: redis.Redis, damage: Callable[[bytes], bytes | None]
+) -> None:
+    writer = await filled(ledger, 4)
+    await ledger.put_image(2, writer.history[2])
+    written: Any = raw.get(keys.image(2))
+    damaged = damage(written)
+    raw.set(keys.image(2), damaged) if damaged else raw.delete(keys.image(2))
+    with pytest.raises(LedgerCorrupt, match=r"manifest of version 2 .*ZREM \{errata\}:images 2"):
+        await images.load(ledger, 4, BASES)
+    raw.zrem("{errata}:images", 2)
+    assert sums(await images.load(ledger, 4, BASES)) == sums(writer.history[4])
+
+
+async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 9)
+    for version in (2, 4, 8):
+        await ledger.put_image(version, writer.history[version])
+    found = [await ledger.nearest_image(version) for version in (1, 2, 3, 7, 8, 99)]
+    assert [item[0] if item else None for item in found] == [None, 2, 2, 4, 8, 8]
+    assert found[3] is not None
+    assert bits(dict(found[3][1])) == bits(writer.history[4])
+
+
+SNAPSHOT_EVERY = 256
+
+
+def long_history(count: int) -> tuple[list[Commit], dict[str, Block], dict[int, Image]]:
+    """`count` commits, each with one block more, and the images at every 256th: without a server, to be quick."""
+    commits: list[Commit] = []
+    blocks: dict[str, Block] = {}
+    kept: dict[int, Image] = {}
+    previous = ""
+    for version in range(1, count + 1):
+        block = Block(f"edit/{version}", version, "gated", {"rows": rows(str(version), 32)})
+        blocks[block.key] = block
+        image = (
+            Image(BASES[SLOTS].base, dict(blocks))
+            if version % SNAPSHOT_EVERY == 0 or version == count
+            else None
+        )
+        checksum = image.checksum if image else "sha256:unchecked"
+        write = Write(checksum, ((block.key, version, block.digest),))
+        commit = Commit(version, "edit", "ana", 1.0, "", writes={SLOTS: write}, previous=previous)
+        commits.append(commit)
+        previous = commit.digest
+        if image:
+            kept[version] = image
+    return commits, blocks, kept
+
+
+async def load_within(ledger: RedisLedger, version: int) -> tuple[float, Image]:
+    start = time.perf_counter()
+    found = await images.load(ledger, version, {SLOTS: BASES[SLOTS]})
+    return time.perf_counter() - start, found[SLOTS]
+
+
+async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_beginning(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    count = 10_000
+    commits, blocks, kept = long_history(count)
+    pipeline = raw.pipeline(transaction=False)
+    for commit in commits:
+        pipeline.xadd(
+            keys.LOG, {"commit": commit.encode(), "digest": commit.digest}, id=keys.entry(commit.version)
+        )
+    pipeline.mset({keys.block(block.digest): block.encoded for block in blocks.values()})
+    pipeline.execute()
+    last = count - count % SNAPSHOT_EVERY
+    await ledger.put_image(last, {SLOTS: kept[last]})
+    raw.config_resetstat()
+    took_s, image = await load_within(ledger, count)
+    assert image.checksum == kept[count].checksum
+    reads = raw.info("commandstats")["cmdstat_xrange"]["calls"]
+    assert reads == 1, "one read holds all the commits since the manifest"
+    assert took_s < 10.0, f"{took_s:.2f} s"
+    print(f"10,000 commits loaded in {took_s:.2f} s")

@@ -1,0 +1,248 @@
+"""The ledger's promises on a real server: one order, nothing twice, nothing half, and damage is named."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+import redis
+
+from service.errors import LedgerCorrupt, NotFound, StaleVersion
+from service.ledger import keys
+from service.ledger.commit import Commit, sha256
+from service.ledger.store import RedisLedger
+from tests.service.ledger.writing import Writer, filled
+
+
+async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
+    assert await ledger.head() == 0
+    assert await ledger.read(0) == await ledger.newest(10) == []
+    assert await ledger.nearest_image(99) is None
+
+
+async def test_commits_are_read_as_they_were_written(ledger: RedisLedger) -> None:
+    commits = (await filled(ledger, 7)).commits
+    assert await ledger.head() == 7
+    assert await ledger.read(0) == commits
+    assert await ledger.read(2, limit=3) == commits[2:5]
+    assert await ledger.read(7) == []
+    assert await ledger.get(4) == commits[3]
+
+
+async def test_the_newest_come_first_and_page_backwards(ledger: RedisLedger) -> None:
+    await filled(ledger, 5)
+    first = await ledger.newest(2)
+    second = await ledger.newest(2, before=first[-1].version)
+    third = await ledger.newest(2, before=second[-1].version)
+    assert [[c.version for c in page] for page in (first, second, third)] == [[5, 4], [3, 2], [1]]
+    assert await ledger.newest(2, before=1) == []
+    assert [c.version for c in await ledger.newest(2, before=99)] == [5, 4]
+
+
+@pytest.mark.parametrize("version", [-1, 0, 3])
+async def test_a_version_that_is_not_there_is_not_found(ledger: RedisLedger, version: int) -> None:
+    await filled(ledger, 2)
+    with pytest.raises(NotFound, match=f"no version {version}: the newest is 2"):
+        await ledger.get(version)
+
+
+async def test_a_stale_writer_changes_nothing(ledger: RedisLedger, raw: redis.Redis) -> None:
+    writer = await filled(ledger, 2)
+    late, blocks = Writer(writer.commits[:1], writer.history[:2], name="late").edit()
+    before = raw.xrange(keys.LOG)
+    with pytest.raises(StaleVersion) as caught:
+        await ledger.append(late, blocks, "late-key")
+    assert caught.value.extras == {"current": 2, "expected": 1}
+    assert raw.xrange(keys.LOG) == before
+    assert await ledger.remembered("late-key") is None
+
+
+async def test_a_writer_from_the_future_is_stale_too(ledger: RedisLedger) -> None:
+    writer = Writer()
+    writer.edit()
+    with pytest.raises(StaleVersion) as caught:
+        await ledger.append(*writer.edit())
+    assert caught.value.extras == {"current": 0, "expected": 1}
+
+
+async def test_of_many_writers_at_once_one_wins_and_the_others_learn_it(ledger: RedisLedger) -> None:
+    rivals = [Writer(name=f"r{i}").edit() for i in range(20)]
+    results = await asyncio.gather(*(ledger.append(*rival) for rival in rivals), return_exceptions=True)
+    lost = [result for result in results if isinstance(result, StaleVersion)]
+    assert (results.count(1), len(lost)) == (1, 19)
+    assert await ledger.read(0) == [rivals[results.index(1)][0]]
+
+
+async def test_a_commit_sent_again_is_made_once(ledger: RedisLedger) -> None:
+    writer = Writer()
+    first, second = writer.edit(), writer.edit()
+    assert [await ledger.append(*first), await ledger.append(*first)] == [1, 1]
+    assert [await ledger.append(*second), await ledger.append(*first)] == [2, 1]
+    assert await ledger.head() == 2
+
+
+async def test_another_history_is_not_continued(ledger: RedisLedger) -> None:
+    await filled(ledger, 2)
+    stranger = Writer(name="stranger")
+    for _ in range(2):
+        stranger.edit()
+    with pytest.raises(LedgerCorrupt, match="version 2 of the ledger is not the one this process knows"):
+        await ledger.append(*stranger.edit())
+    assert await ledger.head() == 2
+
+
+async def test_an_idempotency_key_gives_the_first_result_again(ledger: RedisLedger, raw: redis.Redis) -> None:
+    writer = Writer()
+    assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
+    assert await ledger.remembered("k") == 1
+    assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
+    assert await ledger.head() == 1
+    assert 0 < int(str(raw.ttl(keys.idempotency("k")))) <= keys.IDEMPOTENCY_TTL_S
+
+
+async def test_the_same_request_many_times_at_once_makes_one_commit(ledger: RedisLedger) -> None:
+    rivals = [Writer(name=f"r{i}").edit() for i in range(10)]
+    results = await asyncio.gather(*(ledger.append(*rival, idempotency_key="k") for rival in rivals))
+    assert results == [1] * 10
+    assert await ledger.head() == 1
+
+
+async def test_a_commit_nobody_could_read_back_does_not_get_in(ledger: RedisLedger) -> None:
+    commit, blocks = Writer().edit()
+    with pytest.raises(LedgerCorrupt, match="format 9"):
+        await ledger.append(replace(commit, format=9), blocks)
+    assert await ledger.head() == 0
+
+
+async def test_waiting_ends_when_a_commit_lands(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 1)
+    waiting = asyncio.create_task(ledger.wait(1, 1.0))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await ledger.append(*writer.edit())
+    assert await asyncio.wait_for(waiting, 0.5)
+
+
+async def test_waiting_ends_without_a_commit_after_a_second_at_most(ledger: RedisLedger) -> None:
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    assert not await ledger.wait(0, 30.0)
+    assert 0.9 < loop.time() - start < 1.9
+    assert not await ledger.wait(0, 0.0)
+
+
+async def test_many_waiting_replicas_do_not_hold_up_an_edit(ledger: RedisLedger) -> None:
+    waiting = [asyncio.create_task(ledger.wait(0, 1.0)) for _ in range(8)]
+    await asyncio.sleep(0.05)
+    assert await asyncio.wait_for(ledger.append(*Writer().edit()), 0.5) == 1
+    assert await asyncio.gather(*waiting) == [True] * 8
+
+
+async def test_a_replica_is_known_by_its_heartbeat_until_it_is_forgotten(ledger: RedisLedger) -> None:
+    await ledger.heartbeat("a", {"version": 1})
+    await ledger.heartbeat("a", {"version": 2, "checksums": {"m": "sha256:0"}})
+    await ledger.heartbeat("b", {"version": 1})
+    found = await ledger.replicas()
+    assert found.keys() == {"a", "b"}
+    assert 0 <= found["a"].pop("seen_s_ago") < 5
+    assert found["a"] == {"version": 2, "checksums": {"m": "sha256:0"}}
+    await ledger.forget("a")
+    assert (await ledger.replicas()).keys() == {"b"}
+
+
+async def test_a_replica_unseen_for_an_hour_is_no_longer_told_of(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    seconds = raw.time()[0]
+    raw.hset(keys.REPLICAS, mapping={"old": f"{seconds - 4000}.0 {{}}", "new": f"{seconds - 3000}.0 {{}}"})
+    assert (await ledger.replicas()).keys() == {"new"}
+
+
+async def test_rows_come_back_in_the_order_asked_for(ledger: RedisLedger) -> None:
+    commit, blocks = Writer().edit(600)
+    await ledger.append(commit, blocks)
+    wanted = [(block.key, block.order, block.digest) for block in reversed(blocks)]
+    found = await ledger.blocks(wanted)
+    assert [(b.key, b.order, b.digest, b.encoded) for b in found] == [
+        (b.key, b.order, b.digest, b.encoded) for b in reversed(blocks)
+    ]
+
+
+async def test_altered_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> None:
+    commit, blocks = Writer().edit(2)
+    await ledger.append(commit, blocks)
+    first, second = blocks[:2]
+    raw.set(keys.block(first.digest), second.encoded)
+    with pytest.raises(LedgerCorrupt, match=f"rows '{first.key}'.*not the ones that were written") as caught:
+        await ledger.blocks([(first.key, first.order, first.digest)])
+    assert caught.value.extras == {"block": first.digest}
+
+
+async def test_missing_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> None:
+    commit, blocks = Writer().edit(1)
+    await ledger.append(commit, blocks)
+    raw.delete(keys.block(blocks[0].digest))
+    with pytest.raises(LedgerCorrupt, match=f"rows '{blocks[0].key}'.*missing.*backup"):
+        await ledger.blocks([(blocks[0].key, 0, blocks[0].digest)])
+
+
+def rewrite(raw: redis.Redis, commits: list[Commit], version: int, data: bytes, digest: str) -> None:
+    """Put other bytes in the place of one commit, as only somebody with access to Redis can."""
+    raw.delete(keys.LOG)
+    for commit in commits:
+        mine = (data, digest) if commit.version == version else (commit.encode(), commit.digest)
+        raw.xadd(keys.LOG, {"commit": mine[0], "digest": mine[1]}, id=keys.entry(commit.version))
+
+
+async def test_an_altered_commit_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
+    commits = (await filled(ledger, 4)).commits
+    forged = replace(commits[1], author="eve")
+    rewrite(raw, commits, 2, forged.encode(), commits[1].digest)
+    for reading in (ledger.read(0), ledger.read(2), ledger.get(2), ledger.newest(3)):
+        with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the ones that were written"):
+            await reading
+    assert [c.version for c in await ledger.read(3)] == [4]
+
+
+async def test_a_forged_commit_with_a_fitting_digest_breaks_the_chain_behind_it(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    commits = (await filled(ledger, 4)).commits
+    forged = replace(commits[1], author="eve")
+    rewrite(raw, commits, 2, forged.encode(), forged.digest)
+    for reading in (ledger.read(0), ledger.read(2), ledger.newest(4)):
+        with pytest.raises(LedgerCorrupt, match=r"version 3 .*does not follow"):
+            await reading
+
+
+async def test_garbage_in_the_log_is_named_wherever_it_lies(ledger: RedisLedger, raw: redis.Redis) -> None:
+    commits = (await filled(ledger, 3)).commits
+    rewrite(raw, commits, 3, b"{broken", sha256(b"{broken"))
+    with pytest.raises(LedgerCorrupt, match=r"version 3 of the ledger cannot be used.*backup"):
+        await ledger.read(0)
+    raw.delete(keys.LOG)
+    raw.xadd(keys.LOG, {"other": "x"}, id="1-0")
+    with pytest.raises(LedgerCorrupt, match=r"version 1 .*holds no commit"):
+        await ledger.read(0)
+
+
+@pytest.mark.parametrize(("lost", "named"), [(1, 1), (2, 2), (3, 3)])
+async def test_a_lost_commit_is_named_and_never_skipped(
+    ledger: RedisLedger, raw: redis.Redis, lost: int, named: int
+) -> None:
+    await filled(ledger, 4)
+    raw.xdel(keys.LOG, keys.entry(lost))
+    with pytest.raises(LedgerCorrupt, match=f"version {named} .*missing"):
+        await ledger.read(0)
+    with pytest.raises(LedgerCorrupt, match="some were deleted"):
+        await ledger.check()
+
+
+async def test_a_reader_ahead_of_a_ledger_that_lost_its_end_is_told(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    await filled(ledger, 3)
+    raw.delete(keys.LOG)
+    with pytest.raises(LedgerCorrupt, match=r"version 3 .*is gone; the newest is 0"):
+        await ledger.read(3)

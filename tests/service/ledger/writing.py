@@ -1,0 +1,122 @@
+"""A writer in miniature: real commits, and a fold small enough to see that it is right.
+
+Two memories. `toy/slots` has one block for each active edit. `toy/sums` has three rows, each the sum of the
+contributions of the active edits in ledger order: floats, so another order or a forgotten edit gives other bits.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import torch
+from torch import Tensor
+
+from models.memory import Block, Image
+from service.ledger import fold
+from service.ledger.commit import Commit, EditRecord, Kind, Write, edit_order
+from service.ledger.store import RedisLedger
+
+SLOTS, SUMS = "toy/slots", "toy/sums"
+BASES = {memory: Image("sha256:" + hashlib.sha256(memory.encode()).hexdigest()) for memory in (SLOTS, SUMS)}
+
+
+def rows(name: str, width: int = 8) -> Tensor:
+    """Rows that depend on the name alone."""
+    seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
+    return torch.randn(2, width, generator=torch.Generator().manual_seed(seed))
+
+
+def slot(edit: EditRecord) -> Block:
+    return Block(f"edit/{edit.id}", edit.order, "gated", {"rows": rows(edit.id)})
+
+
+def folded(active: Sequence[EditRecord]) -> dict[str, Image]:
+    """What the memories hold when these edits are active, from nothing but them."""
+    sums: dict[int, Tensor] = {}
+    for edit in active:
+        row = edit.order % 3
+        sums[row] = sums.get(row, torch.zeros(2, 8)) + rows(edit.id) * 1e-3
+    slots = {block.key: block for block in map(slot, active)}
+    values = {f"value/{row}": Block(f"value/{row}", row, "value", {"v": v}) for row, v in sums.items()}
+    return {SLOTS: Image(BASES[SLOTS].base, slots), SUMS: Image(BASES[SUMS].base, values)}
+
+
+@dataclass
+class Writer:
+    """Knows all commits and the images they lead to; makes the next one."""
+
+    commits: list[Commit] = field(default_factory=list)
+    history: list[dict[str, Image]] = field(default_factory=lambda: [dict(BASES)])
+    name: str = "w"
+
+    def edit(self, count: int = 1) -> tuple[Commit, list[Block]]:
+        version = len(self.commits) + 1
+        edits = tuple(self._record(version, index) for index in range(count))
+        return self._make("edit", edits, tuple(edit.id for edit in edits), ())
+
+    def revert(self, target: int) -> tuple[Commit, list[Block]]:
+        change = fold.revert(self.commits, target)
+        return self._make("revert", (), change.activates, change.deactivates, target)
+
+    def rollback(self, target: int) -> tuple[Commit, list[Block]]:
+        change = fold.rollback(self.commits, target)
+        return self._make("rollback", (), change.activates, change.deactivates, target)
+
+    def _record(self, version: int, index: int) -> EditRecord:
+        order = edit_order(version, index)
+        question, name = f"¿{version}, {index}?", f"{self.name}{version:05}x{index:03}"
+        record = EditRecord(
+            name, "toy", SLOTS, question, "Lima", ("other",), "gated", "", order, {"slot": index}
+        )
+        return replace(record, material=slot(record).digest)
+
+    def _make(
+        self,
+        kind: Kind,
+        edits: tuple[EditRecord, ...],
+        activates: tuple[str, ...],
+        deactivates: tuple[str, ...],
+        target: int | None = None,
+    ) -> tuple[Commit, list[Block]]:
+        version = len(self.commits) + 1
+        previous = self.commits[-1].digest if self.commits else ""
+        bare = Commit(
+            version,
+            kind,
+            "ana",
+            0.5 + version,
+            "why",
+            edits,
+            activates,
+            deactivates,
+            target,
+            previous=previous,
+        )
+        after = folded(list(fold.active([*self.commits, bare]).values()))
+        writes, blocks = _writes(self.history[-1], after)
+        commit = replace(bare, writes=writes, report={"changed": [version], "ms": 1.25})
+        self.commits.append(commit)
+        self.history.append(after)
+        return commit, blocks
+
+
+def _writes(before: dict[str, Image], after: dict[str, Image]) -> tuple[dict[str, Write], list[Block]]:
+    writes: dict[str, Write] = {}
+    blocks: list[Block] = []
+    for memory, image in after.items():
+        delta = before[memory].delta_to(image)
+        if delta:
+            puts = tuple((block.key, block.order, block.digest) for block in delta.puts)
+            writes[memory] = Write(image.checksum, puts, delta.removes)
+            blocks += delta.puts
+    return writes, blocks
+
+
+async def filled(ledger: RedisLedger, count: int) -> Writer:
+    """A ledger with `count` edits, one a commit."""
+    writer = Writer()
+    for _ in range(count):
+        await ledger.append(*writer.edit())
+    return writer
