@@ -51,7 +51,9 @@ class Matrix:
 
 
 def _pack(weight: Tensor) -> Tensor | None:
-    if weight.device.type != "cpu" or not torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+    """None where this build of torch or this device has no packed product."""
+    has_product = hasattr(torch.ops.mkldnn, "_linear_pointwise")
+    if weight.device.type != "cpu" or not (has_product and torch.backends.mkldnn.is_available()):  # type: ignore[no-untyped-call]
         return None
     packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
     return packed
