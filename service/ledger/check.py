@@ -43,16 +43,19 @@ class Server:
 async def check(connection: Connection) -> Server:
     """LedgerUnavailable says why this server cannot hold the ledger; LedgerCorrupt that its log has holes."""
     async with connection.bounded("answer"):
-        await _ping(connection)
+        await _talk(connection)
     async with connection.bounded("pass the start-up check"):
         await _try_features(connection)
         await _look_for_holes(connection)
         return await _describe(connection)
 
 
-async def _ping(connection: Connection) -> None:
+async def _talk(connection: Connection) -> None:
+    """Say something that only a server which understood it can repeat."""
+    word = uuid4().hex.encode()
     try:
-        await connection.commands.ping()
+        if await connection.commands.echo(word) != word:
+            raise ValueError("it repeats something else than it was told")
     except AuthenticationError as error:
         raise _unfit(connection, f"wants a password ({error}): put it into the address") from error
     except (ConnectionError, TimeoutError, ResponseError):
@@ -81,12 +84,18 @@ async def _look_for_holes(connection: Connection) -> None:
 
 
 async def _describe(connection: Connection) -> Server:
-    facts = await connection.commands.info("server")
-    settings = await _settings(connection)
+    facts, settings = await _facts(connection), await _settings(connection)
     name = str(facts.get("server_name", "redis"))
     version = str(facts.get(f"{name}_version", facts.get("redis_version", "?")))
     appendonly, appendfsync = settings.get("appendonly"), settings.get("appendfsync")
     return Server(name, version, appendonly, appendfsync, tuple(_warnings(settings)))
+
+
+async def _facts(connection: Connection) -> dict[str, object]:
+    try:
+        return dict(await connection.commands.info("server"))
+    except ResponseError:  # not allowed to know
+        return {}
 
 
 async def _settings(connection: Connection) -> dict[str, str]:

@@ -1,0 +1,44 @@
+"""Freezing, thawing and killing one process by its number, and waiting until it has happened."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from service.ledger.embedded import EmbeddedValkey
+
+
+def pid_of(server: EmbeddedValkey) -> int:
+    assert server.pid is not None
+    return server.pid
+
+
+def kill(pid: int) -> None:
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + 5
+    while running(pid) and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert not running(pid)
+
+
+def running(pid: int) -> bool:
+    """Neither gone nor a zombie that waits for its parent to look."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    """Alive, holding its sockets and its locks, and answering nobody."""
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        if running(pid):
+            os.kill(pid, signal.SIGCONT)
