@@ -72,7 +72,7 @@ class NkbSystem:
             read.mask,
             reads=reads,
             max_tokens=max([MAX_TOKENS, *(len(r.steps) for r in reads if r.steps is not None)]),
-            top_first=max(ask.top_k for ask in asks),
+            top_first=[ask.top_k for ask in asks],
         )
         operated = self._operated(read, views, gates)
         replies = [

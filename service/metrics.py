@@ -1,0 +1,112 @@
+"""Every metric of the service, by its Prometheus name, and the page that shows them for all processes here.
+
+Seconds; prefix `errata_`; labels are bounded by the configuration. Processes of one machine write into
+PROMETHEUS_MULTIPROC_DIR, so any of them can serve the whole page. Per-replica figures are not labels here, for a dead
+replica's label would stay for ever: they are JSON at /admin/replicas.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+
+ANSWERS = Counter(
+    "errata_answers",
+    "Questions by outcome: answered, declined, or the code of a problem.",
+    ["model", "outcome"],
+)
+ANSWER_PARTS = Histogram(
+    "errata_answer_seconds",
+    "Time of a question by part: queue, graph, model, total.",
+    ["model", "part"],
+    buckets=SECONDS,
+)
+BATCH = Histogram("errata_batch_size", "Questions per forward pass.", ["model"], buckets=SIZES)
+EDITS = Counter("errata_edits", "Admin requests that write, by kind and outcome.", ["kind", "outcome"])
+COMMIT_PARTS = Histogram(
+    "errata_commit_seconds",
+    "Time of a commit by part: editor, report, commit, replicas.",
+    ["part"],
+    buckets=SECONDS,
+)
+PROPAGATION = Histogram(
+    "errata_propagation_seconds",
+    "From a commit's append until a replica answers from it.",
+    ["model"],
+    buckets=SECONDS,
+)
+LEDGER_VERSION = Gauge(
+    "errata_ledger_version", "The newest version the editor knows.", ["ledger"], multiprocess_mode="livemax"
+)
+VERSION_MIN = Gauge(
+    "errata_replica_version_min",
+    "Version of the replica that is furthest behind.",
+    ["model"],
+    multiprocess_mode="livemin",
+)
+VERSION_MAX = Gauge(
+    "errata_replica_version_max",
+    "Version of the replica that is furthest ahead.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+LAG = Gauge(
+    "errata_replica_lag",
+    "Versions by which the furthest replica is behind the ledger.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+REDIS_FAILURES = Counter(
+    "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
+)
+HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
+HTTP_SECONDS = Histogram(
+    "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
+)
+
+
+@contextmanager
+def timed(part: str) -> Iterator[None]:
+    """Time one part of a commit."""
+    started = perf_counter()
+    try:
+        yield
+    finally:
+        COMMIT_PARTS.labels(part).observe(perf_counter() - started)
+
+
+def replica_at(model: str, version: int, head: int) -> None:
+    """Where this process's replica stands."""
+    VERSION_MIN.labels(model).set(version)
+    VERSION_MAX.labels(model).set(version)
+    LAG.labels(model).set(max(0, head - version))
+
+
+def page() -> bytes:
+    """Prometheus text of every process on this machine; of this one alone where there is no shared folder."""
+    folder = os.environ.get(DIRECTORY)
+    if not folder:
+        return generate_latest(REGISTRY)
+    _bury(Path(folder))
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
+
+
+def _bury(folder: Path) -> None:
+    """Drop the live gauges of processes that were killed: nobody else does it for them."""
+    found = {re.search(r"_(\d+)\.db$", path.name) for path in folder.glob("gauge_live*.db")}
+    for pid in {int(match[1]) for match in found if match}:
+        if not Path(f"/proc/{pid}").exists():
+            mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]

@@ -1,0 +1,1 @@
+"""A model behind a batch queue: it loads, catches up, takes snapshots and answers."""

@@ -1,0 +1,71 @@
+"""From a request as it crosses the handle to what the system is asked, and from its reply to JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from models.system import Ask, Reply
+from service.errors import InvalidInput
+from service.replicas.snapshot import Snapshot
+
+UNREAD = ("context", "candidates", "document")
+
+
+@dataclass
+class Waiting:
+    """One question in the queue. pinned: the snapshot it asked for; None reads the newest when its batch begins."""
+
+    ask: Ask
+    pinned: Snapshot | None
+    arrived: float = field(default_factory=perf_counter)
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One question after its batch."""
+
+    reply: Reply
+    snapshot: Snapshot
+    queue_s: float
+    model_s: float
+    total_s: float
+
+
+def asked(request: Mapping[str, Any], model: str) -> Ask:
+    """InvalidInput for a field that this system does not read: a silent drop would be a wrong answer."""
+    for name in UNREAD:
+        if request.get(name) is not None:
+            raise InvalidInput(f"the model {model!r} does not read `{name}`: leave it out", field=name)
+    return Ask(request["question"], request.get("top_k", 1), request.get("explain", False))
+
+
+def told(answered: Answered, model: str, replica: str, degraded: str | None) -> bytes:
+    """The wire's Answer, as JSON."""
+    reply = answered.reply
+    return json.dumps(
+        {
+            "answer": reply.answer,
+            "reason": reply.reason,
+            "score": reply.score,
+            "best": reply.best,
+            "alternatives": [{"answer": a.answer, "score": a.score} for a in reply.alternatives],
+            "model": model,
+            "version": answered.snapshot.version,
+            "edits": reply.edits,
+            "facts": [],
+            "timings": {
+                "queue_ms": round(1e3 * answered.queue_s, 3),
+                "graph_ms": 0.0,
+                "model_ms": round(1e3 * answered.model_s, 3),
+                "total_ms": round(1e3 * answered.total_s, 3),
+            },
+            "truncated": reply.truncated,
+            "degraded": degraded,
+            "replica": replica,
+            "explanation": reply.explanation,
+        }
+    ).encode()

@@ -1,0 +1,44 @@
+"""What crosses a Ray handle: a status and JSON that is ready to leave, never an exception.
+
+An exception would be pickled with its traceback and wrapped by Ray; bytes made once in the replica pass through.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import BaseModel
+
+from service.errors import ErrataError
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """body: a wire model, or a problem document (RFC 9457) when status is 400 or more."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @staticmethod
+    def ok(model: BaseModel | bytes, status: int = 200) -> Outcome:
+        body = model if isinstance(model, bytes) else model.model_dump_json().encode()
+        return Outcome(status, body)
+
+    @staticmethod
+    def of(error: ErrataError, instance: str | None) -> Outcome:
+        """The problem document of an error. `instance`: the path that was asked, where there is one."""
+        problem = {
+            **error.extras,
+            "type": f"urn:errata:problem:{error.code}",
+            "title": error.title,
+            "status": error.status,
+            "code": error.code,
+            "detail": error.detail,
+            "instance": instance,
+        }
+        wait_s = error.retry_after_s
+        headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+        return Outcome(error.status, json.dumps(problem).encode(), headers)

@@ -1,0 +1,167 @@
+"""One replica: a model, the newest snapshot of its memory, and a queue that gathers questions into batches.
+
+A question's way: resolve its pin, wait in the queue, be answered with one snapshot for the whole batch, leave as JSON.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import Any
+from uuid import uuid4
+
+from ray import serve
+
+from models.system import Reply
+from service import metrics
+from service.config import Settings
+from service.errors import ErrataError, Internal, NotFound, VersionAhead
+from service.ledger.store import RedisLedger
+from service.loading import load_system
+from service.replicas.asking import Answered, Waiting, asked, told
+from service.replicas.history import History
+from service.replicas.outcome import Outcome
+from service.replicas.registration import Registration
+from service.replicas.snapshot import Loader, Snapshot
+from service.replicas.tail import Tail
+
+log = logging.getLogger(__name__)
+
+
+class Replica:
+    """Takes no traffic before it has caught up: the constructor returns when it has."""
+
+    async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
+        assert settings.redis_url, "the launcher names the ledger's Redis"
+        self.id = f"{model}-{uuid4().hex[:8]}"
+        self._settings, self._model = settings, model
+        self._system = await asyncio.to_thread(load_system, settings, model)
+        self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
+        self._loader = Loader(self._ledger, self._system)
+        self._history = History(self._loader, settings.history)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
+        self._batch.set_max_batch_size(settings.max_batch)
+        self._batch.set_batch_wait_timeout_s(settings.batch_wait_s)
+        first = await self._loader.at(await self._ledger.head())
+        self._tail = Tail(self._ledger, self._loader, first, self._applied)
+        self._registration = Registration(self._ledger, self.id, self._status)
+        self._history.add(first)
+        self._tasks = [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
+        await self._registration.now()
+
+    def _applied(self, snapshot: Snapshot, seconds: float) -> None:
+        self._history.add(snapshot)
+        self._registration.applied_ms = 1e3 * seconds
+        self._registration.soon()
+        metrics.PROPAGATION.labels(self._model).observe(max(0.0, seconds))
+        metrics.replica_at(self._model, snapshot.version, self._tail.head)
+
+    def _status(self) -> dict[str, Any]:
+        """The wire's ReplicaState, but for when it was seen."""
+        newest = self._tail.newest
+        return {
+            "replica": self.id,
+            "model": self._model,
+            "version": newest.version,
+            "checksums": {self._system.memory: newest.checksum},
+            "lag": max(0, self._tail.head - newest.version),
+            "healthy": self._tail.degraded is None,
+            "degraded": self._tail.degraded,
+            "pid": os.getpid(),
+        }
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        """One question, checked by the wire types already."""
+        started = perf_counter()
+        try:
+            waiting = Waiting(asked(request, self._model), await self._pinned(request), started)
+            answered = await self._batch(waiting)
+            if isinstance(answered, ErrataError):
+                raise answered
+        except ErrataError as error:
+            metrics.ANSWERS.labels(self._model, error.code).inc()
+            return Outcome.of(error, None)
+        self._measure(answered)
+        return Outcome.ok(told(answered, self._model, self.id, self._tail.degraded))
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        """One outcome each, in order."""
+        return list(await asyncio.gather(*(self.answer(request) for request in requests)))
+
+    async def state(self) -> dict[str, Any]:
+        return {**self._status(), "applied_ms": self._registration.applied_ms, "seen_s_ago": 0.0}
+
+    async def describe(self) -> dict[str, Any]:
+        """What GET /v1/models says of this system."""
+        described = dict(self._system.describe())
+        return {"memory": self._system.memory, "methods": list(self._system.methods), "details": described}
+
+    async def check_health(self) -> None:
+        """Ray starts the replica again when this raises. The ledger being gone is not a reason to."""
+        for task in self._tasks:
+            if task.done():
+                raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
+
+    async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
+        """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
+        version, least = request.get("version"), request.get("min_version")
+        wanted = max(version or 0, least or 0)
+        if not await self._tail.reach(wanted, self._settings.version_wait_s):
+            await self._explain_missing(wanted)
+        if version is None:
+            return None
+        return self._tail.newest if version == self._tail.newest.version else await self._history.at(version)
+
+    async def _explain_missing(self, version: int) -> None:
+        head = await self._ledger.head()
+        if version > head:
+            raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
+        raise VersionAhead(
+            f"this replica has version {self._tail.newest.version}, not {version} yet: ask again in a moment",
+            version=version,
+        )
+
+    @serve.batch(max_batch_size=32, batch_wait_timeout_s=0.0)
+    async def _batch(self, waiting: list[Waiting]) -> list[Answered | ErrataError]:
+        """One forward pass. A question that breaks it is answered for alone, and the others again without it."""
+        newest, begun = self._tail.newest, perf_counter()
+        snapshots = [one.pinned or newest for one in waiting]
+        metrics.BATCH.labels(self._model).observe(len(waiting))
+        replies = await asyncio.get_running_loop().run_in_executor(
+            self._worker, self._forward, waiting, snapshots
+        )
+        done = perf_counter()
+        return [
+            reply
+            if isinstance(reply, ErrataError)
+            else Answered(reply, snapshot, begun - one.arrived, done - begun, done - one.arrived)
+            for one, snapshot, reply in zip(waiting, snapshots, replies, strict=True)
+        ]
+
+    def _forward(
+        self, waiting: Sequence[Waiting], snapshots: Sequence[Snapshot]
+    ) -> Sequence[Reply | ErrataError]:
+        try:
+            return self._system.answer([one.ask for one in waiting], [one.view for one in snapshots])
+        except Exception as error:
+            log.exception("a batch of %d failed", len(waiting))
+            if len(waiting) == 1:
+                return [
+                    Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
+                ]
+            alone = [self._forward([w], [s]) for w, s in zip(waiting, snapshots, strict=True)]
+            return [reply for replies in alone for reply in replies]
+
+    def _measure(self, answered: Answered) -> None:
+        outcome = "answered" if answered.reply.answer is not None else "declined"
+        metrics.ANSWERS.labels(self._model, outcome).inc()
+        parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
+        for part, seconds in parts.items():
+            metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
+
+
+ReplicaDeployment = serve.deployment(Replica)

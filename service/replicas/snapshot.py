@@ -1,0 +1,50 @@
+"""A replica's memory at one version: what a batch holds from its first question to its last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from models.memory import Image
+from models.system import System, View
+from service.ledger import images
+from service.ledger.commit import Commit
+from service.ledger.store import Ledger
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """Immutable: an edit makes another one."""
+
+    version: int
+    image: Image
+    view: View
+
+    @property
+    def checksum(self) -> str:
+        return self.image.checksum
+
+
+class Loader:
+    """Makes snapshots of one system's memory out of the ledger. Compiling never blocks the event loop."""
+
+    def __init__(self, ledger: Ledger, system: System) -> None:
+        self._ledger, self._system = ledger, system
+
+    async def at(self, version: int) -> Snapshot:
+        """From the nearest manifest and the commits after it."""
+        found = await images.load(self._ledger, version, {self._system.memory: self._system.base})
+        return await self._compiled(version, found[self._system.memory])
+
+    async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
+        """`snapshot` with the commits that follow it."""
+        found = await images.advance({self._system.memory: snapshot.image}, commits, self._ledger)
+        image = found[self._system.memory]
+        if image is snapshot.image:
+            return Snapshot(commits[-1].version, image, snapshot.view)
+        return await self._compiled(commits[-1].version, image)
+
+    async def _compiled(self, version: int, image: Image) -> Snapshot:
+        view = await asyncio.to_thread(self._system.view, image)
+        return Snapshot(version, image, view)

@@ -1,0 +1,92 @@
+"""Follow the ledger: one reference is swapped when a new version is ready, and nothing else ever changes.
+
+The ledger gone is no reason to stop answering: the last snapshot goes on and says that it may be old. The ledger
+damaged is no reason either, but then a person has to act, and nothing further is applied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from service import metrics
+from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.ledger.store import Ledger
+from service.replicas.snapshot import Loader, Snapshot
+
+log = logging.getLogger(__name__)
+
+BLOCK_S = 1.0
+READ = 250  # commits applied at a time
+RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # between attempts while the ledger is gone
+
+
+class Tail:
+    """Owns the newest snapshot. `degraded` says why it may be old, or None.
+
+    applied: called after each swap with the new snapshot and the seconds since its commit was made.
+    """
+
+    def __init__(
+        self, ledger: Ledger, loader: Loader, first: Snapshot, applied: Callable[[Snapshot, float], None]
+    ) -> None:
+        self._ledger, self._loader, self._applied = ledger, loader, applied
+        self.newest = first
+        self.degraded: str | None = None
+        self.head = first.version
+        self._moved = asyncio.Event()
+
+    async def reach(self, version: int, limit_s: float) -> bool:
+        """True as soon as the newest snapshot is at least `version`; False when it is not in time."""
+        try:
+            async with asyncio.timeout(limit_s):
+                while self.newest.version < version:
+                    await self._moved.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def run(self) -> None:
+        """Follow for ever. Failures of the ledger are waited out; all others end the replica's health."""
+        failures = 0
+        while True:
+            try:
+                await self._step()
+                failures, self.degraded = 0, None
+            except (LedgerUnavailable, LedgerCorrupt) as error:
+                self._note(error)
+                await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+                failures += 1
+
+    def _note(self, error: ErrataError) -> None:
+        metrics.REDIS_FAILURES.labels("replica").inc()
+        if self.degraded != error.code:
+            log.warning("answering from version %d: %s", self.newest.version, error.detail)
+        self.degraded = error.code
+
+    async def _step(self) -> None:
+        if not await self._ledger.wait(self.newest.version, BLOCK_S):
+            await self._check_not_behind()
+            return
+        commits = await self._ledger.read(self.newest.version, READ)
+        if commits:
+            self.head = max(self.head, commits[-1].version)
+            self.publish(await self._loader.after(self.newest, commits), time.time() - commits[-1].time)
+
+    async def _check_not_behind(self) -> None:
+        """A ledger that lost commits is behind its readers; waiting for more would hide it."""
+        self.head = await self._ledger.head()
+        if self.head < self.newest.version:
+            raise LedgerCorrupt(
+                f"the ledger ends at version {self.head} and this replica has version {self.newest.version}: "
+                "its data was lost or replaced; restore it, or start the service again",
+                version=self.newest.version,
+            )
+
+    def publish(self, snapshot: Snapshot, seconds: float) -> None:
+        self.newest = snapshot
+        moved, self._moved = self._moved, asyncio.Event()
+        moved.set()
+        self._applied(snapshot, seconds)
