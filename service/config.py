@@ -62,15 +62,15 @@ class Settings(BaseSettings):
     def settings_customise_sources(
         cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """No field is read from the environment behind the operator's back; `redis_url()` reads the one that is."""
+        """Nothing is read from the environment but by `given_redis_url` and `given_key`."""
         return (init_settings,)
 
 
-def redis_url() -> str | None:
+def given_redis_url() -> str | None:
     return os.environ.get("ERRATA_REDIS_URL") or None
 
 
-def admin_key() -> str | None:
+def given_key() -> str | None:
     return os.environ.get("ERRATA_KEY") or None
 
 

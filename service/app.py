@@ -1,0 +1,53 @@
+"""The whole Ray wiring: which deployments there are, how many of each, and who calls whom.
+
+    HTTP --> ingress (1) --+--> <model> (n replicas each)    questions: one hop
+                           +--> editor (1)                   edits, history
+
+Replicas and the editor meet in the ledger and nowhere else. No deployment reserves cores, so that everything
+fits on a small machine; each replica limits its own threads.
+"""
+
+from __future__ import annotations
+
+from ray.serve import Application
+
+from service.config import Settings
+from service.editing.editor import EditorDeployment
+from service.http.ingress import IngressDeployment
+from service.replicas.replica import ReplicaDeployment
+
+NO_CORES = {"num_cpus": 0}
+STOP_S = 2.0  # for requests in flight when a replica is asked to end
+MOST_CONNECTIONS = 4_096
+BATCHES_AHEAD = (
+    4  # so that the next batches are full when one is done, and waiting for a version blocks nobody
+)
+
+
+def build(settings: Settings) -> Application:
+    models = {
+        name: ReplicaDeployment.options(
+            name=name,
+            num_replicas=settings.replica_count,
+            max_ongoing_requests=settings.max_batch * BATCHES_AHEAD,
+            max_queued_requests=settings.max_queued,
+            health_check_period_s=2.0,
+            graceful_shutdown_timeout_s=STOP_S,
+            ray_actor_options=NO_CORES,
+        ).bind(settings, name)
+        for name in settings.systems
+    }
+    editor = EditorDeployment.options(
+        name="editor",
+        num_replicas=1,  # the one writer
+        max_ongoing_requests=settings.max_queued,
+        max_queued_requests=settings.max_queued,
+        graceful_shutdown_timeout_s=STOP_S,
+        ray_actor_options=NO_CORES,
+    ).bind(settings)
+    return IngressDeployment.options(
+        name="ingress",
+        max_ongoing_requests=MOST_CONNECTIONS,
+        graceful_shutdown_timeout_s=STOP_S,
+        ray_actor_options=NO_CORES,
+    ).bind(settings, models, editor)

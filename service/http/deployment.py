@@ -1,0 +1,66 @@
+"""A Ray deployment as a Callee: the one place where Ray's exceptions turn into ours.
+
+A call that died with its replica is sent again where that is harmless, so that the loss of a replica costs a
+question some milliseconds and not its answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import Any
+
+from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RayServeException
+from ray.serve.handle import DeploymentHandle
+
+from service.errors import ErrataError, Internal, NotReady, TooMany
+
+log = logging.getLogger(__name__)
+
+
+class Deployment:
+    """name: as a person knows it. attempts: more than one only where calling twice does no harm."""
+
+    def __init__(self, handle: DeploymentHandle, name: str, attempts: int = 1) -> None:
+        self._handle = handle
+        self._name = name
+        self._attempts = attempts
+        self._methods: dict[str, DeploymentHandle] = {}
+
+    async def call(self, method: str, *args: Any, limit_s: float) -> Any:
+        try:
+            async with asyncio.timeout(limit_s):
+                return await self._until_it_lives(method, args)
+        except TimeoutError as error:
+            raise NotReady(f"{self._name} did not answer within {limit_s:g} s: try again") from error
+        except (RayError, RayServeException) as error:
+            raise self._ours(error) from error
+
+    async def _until_it_lives(self, method: str, args: tuple[Any, ...]) -> Any:
+        for left in reversed(range(self._attempts)):
+            try:
+                return await self._method(method).remote(*args)
+            except RayActorError:
+                if not left:
+                    raise
+                log.warning("%s: a replica died during %s; asking another", self._name, method)
+        raise AssertionError("at least one attempt")
+
+    def _method(self, name: str) -> DeploymentHandle:
+        if name not in self._methods:
+            self._methods[name] = getattr(self._handle, name)
+        return self._methods[name]
+
+    def _ours(self, error: Exception) -> ErrataError:
+        cause = error.cause if isinstance(error, RayTaskError) else error
+        if isinstance(cause, ErrataError):
+            return cause
+        if isinstance(cause, BackPressureError):
+            return TooMany(f"{self._name} has more requests waiting than it takes: try again in a moment")
+        if isinstance(cause, DeploymentUnavailableError | RayActorError):
+            return NotReady(f"{self._name} is being started again: try again in a moment")
+        log.error("%s failed: %s", self._name, cause, exc_info=error)
+        return Internal(
+            f"{self._name} failed in a way it should not ({type(cause).__name__}); the log says more"
+        )

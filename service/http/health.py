@@ -1,0 +1,36 @@
+"""What a load balancer and Prometheus ask: alive, ready, metrics. No key, nothing secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from fastapi import APIRouter, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from service.http.callee import Callee
+from service.http.models import Models
+from service.http.openapi import describes
+from service.http.readiness import readiness
+
+
+def routes(models: Models, editor: Callee, page: Callable[[], bytes], replicas: int) -> APIRouter:
+    router = APIRouter(tags=["health"])
+
+    @router.get("/healthz", response_model=None)
+    async def alive() -> Response:
+        """This process answers."""
+        return Response(b'{"status":"ok"}', media_type="application/json")
+
+    @router.get("/readyz", **describes(None, None, 503))
+    async def ready() -> Response:
+        """Every deployment answers and has the newest version. Without the ledger: ready, but `degraded`."""
+        state = await readiness(models, editor, replicas)
+        return Response(json.dumps(state), media_type="application/json")
+
+    @router.get("/metrics", response_model=None)
+    async def metrics() -> Response:
+        """Prometheus text, of all processes on this machine."""
+        return Response(page(), media_type=CONTENT_TYPE_LATEST)
+
+    return router

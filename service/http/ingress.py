@@ -1,0 +1,34 @@
+"""The deployment that HTTP reaches first: it builds the FastAPI app where it runs, so nothing has to be pickled."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from ray import serve
+from ray.serve.handle import DeploymentHandle
+
+from service.config import Settings
+from service.http.application import application
+from service.http.deployment import Deployment
+from service.http.models import Models
+
+ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
+
+
+class Ingress:
+    """models: a handle per model name."""
+
+    def __init__(
+        self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
+    ) -> None:
+        self._settings = settings
+        callees = {
+            name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
+        }
+        self._models = Models(callees, settings.max_batch)
+        self._editor = Deployment(editor, "the editor")
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        return application(self._settings, self._models, self._editor)
+
+
+IngressDeployment = serve.deployment(serve.ingress()(Ingress))

@@ -1,0 +1,73 @@
+"""The deployments that answer, by the name a caller gives; the only hop of a question starts here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from errata.wire import AnswerRequest
+
+from service.errors import ErrataError, UnknownModel
+from service.http.callee import Callee
+from service.replicas.outcome import Outcome
+
+LIMIT_S = 30.0
+
+
+class Models:
+    """chunk: how many questions of a batch one replica takes at a time; the rest goes to others meanwhile."""
+
+    def __init__(self, callees: Mapping[str, Callee], chunk: int) -> None:
+        self._callees = callees
+        self._chunk = chunk
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._callees)
+
+    def of(self, name: str) -> Callee:
+        if name not in self._callees:
+            known = ", ".join(self._callees)
+            raise UnknownModel(
+                f"there is no model {name!r} here: there is {known}", models=list(self._callees)
+            )
+        return self._callees[name]
+
+    async def each(self, method: str, limit_s: float) -> dict[str, Any]:
+        """What one replica of each model returns."""
+        return {name: await callee.call(method, limit_s=limit_s) for name, callee in self._callees.items()}
+
+    async def answer(self, asked: AnswerRequest) -> Outcome:
+        outcome: Outcome = await self.of(asked.model).call("answer", _plain(asked), limit_s=LIMIT_S)
+        return outcome
+
+    async def answer_many(self, asked: Sequence[AnswerRequest]) -> list[Outcome]:
+        """One outcome each, in order. Nothing is raised: what fails a chunk is the outcome of each of its items."""
+        places: dict[str, list[int]] = {}
+        for place, one in enumerate(asked):
+            places.setdefault(one.model, []).append(place)
+        chunks = [
+            (model, found[start : start + self._chunk])
+            for model, found in places.items()
+            for start in range(0, len(found), self._chunk)
+        ]
+        done = await asyncio.gather(*(self._together(m, [asked[p] for p in found]) for m, found in chunks))
+        by_place = {
+            p: o
+            for (_, found), got in zip(chunks, done, strict=True)
+            for p, o in zip(found, got, strict=True)
+        }
+        return [by_place[place] for place in range(len(asked))]
+
+    async def _together(self, model: str, asked: Sequence[AnswerRequest]) -> list[Outcome]:
+        try:
+            requests = [_plain(one) for one in asked]
+            outcomes: list[Outcome] = await self.of(model).call("answer_many", requests, limit_s=LIMIT_S)
+        except ErrataError as error:
+            return [Outcome.of(error, None)] * len(asked)
+        return outcomes
+
+
+def _plain(asked: AnswerRequest) -> dict[str, object]:
+    return asked.model_dump(exclude_defaults=True, exclude={"stream"})

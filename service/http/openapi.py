@@ -1,0 +1,66 @@
+"""What /docs says of a route that reads its own body and passes bytes on: FastAPI cannot see either by itself."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from errata.wire import (
+    AnswerRequest,
+    BatchRequest,
+    EditRequest,
+    Problem,
+    Request,
+    Response,
+    RevertRequest,
+    RollbackRequest,
+)
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+BODIES: tuple[type[Request], ...] = (AnswerRequest, BatchRequest, EditRequest, RevertRequest, RollbackRequest)
+NAMED: tuple[type[BaseModel], ...] = (*BODIES, Problem)
+SCHEMA = "#/components/schemas/{model}"
+
+
+def describes(
+    body: type[Request] | None, returns: type[Response] | None, *problems: int, status: int = 200
+) -> dict[str, Any]:
+    """Keyword arguments of a route: its body, its answer, and the statuses of its problem documents."""
+    responses: dict[int, dict[str, Any]] = {code: _problem(code) for code in problems}
+    if returns is not None:
+        responses[status] = {"model": returns, "description": HTTPStatus(status).phrase}
+    described: dict[str, Any] = {"responses": responses, "status_code": status, "response_model": None}
+    return described if body is None else {**described, "openapi_extra": {"requestBody": _body(body)}}
+
+
+def _problem(status: int) -> dict[str, Any]:
+    reference = {"schema": {"$ref": SCHEMA.format(model=Problem.__name__)}}
+    phrase = HTTPStatus(status).phrase
+    return {
+        "description": f"{phrase}: a problem document",
+        "content": {"application/problem+json": reference},
+    }
+
+
+def _body(kind: type[Request]) -> dict[str, Any]:
+    reference = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
+    return {"required": True, "content": {"application/json": reference}}
+
+
+def install(app: FastAPI) -> None:
+    """Adds the schemas that the routes only name."""
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            made = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            named = models_json_schema([(kind, "validation") for kind in NAMED], ref_template=SCHEMA)[1]
+            made.setdefault("components", {}).setdefault("schemas", {}).update(named["$defs"])
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way

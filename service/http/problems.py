@@ -1,0 +1,63 @@
+"""The one error handler: whatever goes wrong leaves as an RFC 9457 problem document with a stable code."""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from errata.wire import Problem
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from service.errors import ErrataError, Internal, InvalidInput, NotFound, Unauthorized
+from service.http.body import MOST_COMPLAINTS, complaint
+from service.http.outcomes import respond, sent
+from service.replicas.outcome import Outcome
+
+log = logging.getLogger(__name__)
+
+
+def install(app: FastAPI) -> None:
+    @app.exception_handler(ErrataError)
+    async def ours(request: Request, error: ErrataError) -> Response:
+        return _answered(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        found = error.errors()[:MOST_COMPLAINTS]
+        said = "; ".join(complaint(tuple(one["loc"][1:]), one["msg"]) for one in found)
+        return _answered(request, InvalidInput(said))
+
+    @app.exception_handler(HTTPException)
+    async def routing(request: Request, error: HTTPException) -> Response:
+        return _unrouted(request, error)
+
+    @app.exception_handler(Exception)
+    async def unforeseen(request: Request, error: Exception) -> Response:
+        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+        return _answered(request, Internal("an error of the service's own; its log says more"))
+
+
+def _answered(request: Request, error: ErrataError) -> Response:
+    response = respond(Outcome.of(error, request.url.path))
+    if isinstance(error, Unauthorized):
+        response.headers["www-authenticate"] = 'Bearer realm="errata"'
+    return response
+
+
+def _unrouted(request: Request, error: HTTPException) -> Response:
+    """What the router itself refuses: paths and methods that do not exist."""
+    path = request.url.path
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return _answered(request, NotFound(f"there is nothing at {path}: /docs lists what there is"))
+    title = HTTPStatus(error.status_code).phrase
+    detail = f"{request.method} is not for {path}: /docs lists what is" if _is_method(error) else error.detail
+    code = title.lower().replace(" ", "_")
+    problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
+    body = problem.model_dump_json().encode()
+    return sent(error.status_code, body, dict(error.headers or {}))
+
+
+def _is_method(error: HTTPException) -> bool:
+    return error.status_code == HTTPStatus.METHOD_NOT_ALLOWED

@@ -1,0 +1,43 @@
+"""GET /v1/models and /v1/memory: what can be asked here, and which version of its memories answers."""
+
+from __future__ import annotations
+
+from errata.wire import MemoryState, ModelCard, ModelList
+from fastapi import APIRouter, Response
+
+from service.http import readiness
+from service.http.callee import Callee
+from service.http.models import Models
+from service.http.openapi import describes
+from service.http.outcomes import respond
+
+LIMIT_S = 30.0
+
+
+def routes(models: Models, editor: Callee) -> APIRouter:
+    router = APIRouter(tags=["state"])
+
+    @router.get("/v1/models", **describes(None, ModelList, 503))
+    async def cards() -> ModelList:
+        """The systems, their memories, sizes and replicas; OpenAI's clients read it too."""
+        described = await models.each("describe", LIMIT_S)
+        running = await _running(models, editor)
+        data = [_card(name, described[name], running[name]) for name in models.names]
+        return ModelList(data=data)
+
+    @router.get("/v1/memory", **describes(None, MemoryState, 503))
+    async def memory() -> Response:
+        """The newest version, the checksum of each memory, and how many edits are in force."""
+        return respond(await editor.call("memory", limit_s=LIMIT_S))
+
+    return router
+
+
+def _card(name: str, described: dict[str, object], replicas: int) -> ModelCard:
+    return ModelCard.model_validate({**described, "id": name, "ready": True, "replicas": replicas})
+
+
+async def _running(models: Models, editor: Callee) -> dict[str, int]:
+    """Without the ledger nobody counts the replicas; the one that has just described itself is there."""
+    found = await readiness.replicas(editor)
+    return {name: len(readiness.of(name, found)) if found else 1 for name in models.names}

@@ -1,0 +1,74 @@
+"""The admin routes that change something or run something: edits, reverts, rollbacks, checks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from errata.wire import CheckReport, EditReceipt, EditRequest, Repetition, RevertRequest, RollbackRequest
+from errata.wire import Request as Wire
+from fastapi import APIRouter, Depends, Request, Response
+from pydantic import ValidationError
+
+from service.access.keys import Caller
+from service.errors import InvalidInput
+from service.http.body import ADMIN_LIMIT, parsed, refusal
+from service.http.callee import Callee
+from service.http.callers import Guard
+from service.http.openapi import describes
+from service.http.outcomes import respond
+
+LIMIT_S = 600.0  # a thousand edits, each measured before and after
+REFUSALS = (400, 401, 403, 404, 409, 413, 422, 503)
+
+
+def routes(editor: Callee, may_edit: Guard) -> APIRouter:
+    router = APIRouter(tags=["editing"])
+    Editing = Annotated[Caller, Depends(may_edit)]
+
+    async def commit(method: str, kind: type[Wire], request: Request, caller: Caller) -> Response:
+        repetition = _repetition(request)
+        asked = await parsed(kind, request, ADMIN_LIMIT)
+        plain = asked.model_dump(mode="json")
+        return respond(await editor.call(method, plain, caller.name, repetition, limit_s=LIMIT_S))
+
+    @router.post("/admin/edits", **_commits(EditRequest))
+    async def edit(request: Request, caller: Editing) -> Response:
+        """Make one commit of all edits, or none. 409 `stale_version`: read the version again and repeat."""
+        return await commit("edit", EditRequest, request, caller)
+
+    @router.post("/admin/reverts", **_commits(RevertRequest))
+    async def revert(request: Request, caller: Editing) -> Response:
+        """Take one commit back, however old, in a new commit."""
+        return await commit("revert", RevertRequest, request, caller)
+
+    @router.post("/admin/rollbacks", **_commits(RollbackRequest))
+    async def rollback(request: Request, caller: Editing) -> Response:
+        """Make an old version the current one, as a new commit."""
+        return await commit("rollback", RollbackRequest, request, caller)
+
+    @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 503))
+    async def check(_: Editing) -> Response:
+        """Run the fact tests of every active edit."""
+        return respond(await editor.call("check", True, limit_s=LIMIT_S))
+
+    return router
+
+
+def _commits(kind: type[Wire]) -> dict[str, Any]:
+    described = describes(kind, EditReceipt, *REFUSALS, status=201)
+    described["responses"][202] = {
+        "model": EditReceipt,
+        "description": "Committed; not every replica has it yet",
+    }
+    return described
+
+
+def _repetition(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    try:
+        return Repetition(idempotency_key=key).idempotency_key
+    except ValidationError as error:
+        detail = "the Idempotency-Key may have 1 to 200 printable characters without spaces"
+        raise InvalidInput(f"{detail}: {refusal(error).detail}") from error

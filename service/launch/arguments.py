@@ -1,0 +1,62 @@
+"""What can be said on the command line of `python -m service`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.config import SYSTEMS
+
+ENVIRONMENT = """\
+environment:
+  ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
+  ERRATA_KEY         the admin key, instead of the one made in VAR/admin.key
+"""
+
+
+@dataclass(frozen=True)
+class Arguments:
+    port: int
+    var: Path
+    host: str
+    replicas: int | None
+    systems: dict[str, str]
+
+
+def parse(words: Sequence[str] | None = None) -> Arguments:
+    """Ends the process with usage and status 2 for words it does not know."""
+    parser = argparse.ArgumentParser(
+        "python -m service",
+        description="Start Errata: the models, the editor, the ledger and HTTP. Ctrl-C stops all of it.",
+        epilog=ENVIRONMENT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--port", type=int, default=8000, help="port of HTTP (default: 8000)")
+    parser.add_argument("--var", type=Path, default=Path("var"), help="folder of all data (default: var)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument(
+        "--replicas", type=int, help="of each model (default: 2 with 4 cores or more, else 1)"
+    )
+    parser.add_argument(
+        "--system",
+        action="append",
+        type=_system,
+        metavar="NAME=MODULE:LOADER",
+        help=f"a model to serve; may be repeated (default: {_spelt(SYSTEMS)})",
+    )
+    given = parser.parse_args(words)
+    systems = dict(given.system) if given.system else SYSTEMS
+    return Arguments(given.port, given.var.absolute(), given.host, given.replicas, systems)
+
+
+def _system(text: str) -> tuple[str, str]:
+    name, equals, loader = text.partition("=")
+    if not (name and equals and ":" in loader):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=MODULE:LOADER")
+    return name, loader
+
+
+def _spelt(systems: dict[str, str]) -> str:
+    return " ".join(f"{name}={loader}" for name, loader in systems.items())

@@ -1,0 +1,132 @@
+"""A Ray cluster of our own, on this machine alone: no dashboard, no port open to others, nothing shared.
+
+Ray is configured by the environment of the process that starts it, and its workers inherit that, so this file
+sets it before Ray is imported for the first time.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from service.config import Settings
+from service.launch.orphans import stop_orphans
+from service.launch.places import Places, free_port
+from service.launch.trouble import CannotStart
+
+STOP_LIMIT_S = 10.0
+OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
+
+log = logging.getLogger(__name__)
+
+
+@contextmanager
+def cluster(settings: Settings, places: Places) -> Iterator[None]:
+    stop_orphans(places.ray)
+    _tidy(places)
+    os.environ.update(_environment(settings, places))
+    import ray  # reads the environment when it is imported
+
+    try:
+        ray.init(
+            address="local",
+            namespace="errata",
+            include_dashboard=False,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            object_store_memory=OBJECTS_BYTES,
+            runtime_env={"worker_process_setup_hook": "service.launch.worker.set_up"},
+            _temp_dir=str(places.ray),
+        )
+        yield
+    finally:
+        within(STOP_LIMIT_S, ray.shutdown)
+        stop_orphans(places.ray)
+
+
+def _environment(settings: Settings, places: Places) -> dict[str, str]:
+    return {
+        "PROMETHEUS_MULTIPROC_DIR": str(places.metrics),
+        "OMP_NUM_THREADS": str(settings.threads_per_replica),
+        "TOKENIZERS_PARALLELISM": "false",
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # in spite of its name: every port of Ray on 127.0.0.1 alone
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+        # The ingress listens itself; a request through Ray's proxy takes twice as long.
+        "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
+        "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(settings.port),
+        "RAY_SERVE_DIRECT_INGRESS_MAX_HTTP_PORT": str(settings.port + 1),  # the first that is not used
+        "RAY_SERVE_PORT_QUARANTINE_S": "0",  # an ingress that is started again needs this very port
+        "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
+        "RAY_SERVE_LOG_TO_STDERR": "0",
+        "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+    }
+
+
+def _tidy(places: Places) -> None:
+    """Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray."""
+    for old in places.ray.iterdir():
+        old.unlink() if old.is_symlink() or old.is_file() else shutil.rmtree(old, ignore_errors=True)
+    link = places.log / "ray"
+    link.unlink(missing_ok=True)
+    link.symlink_to(places.ray / "session_latest" / "logs")
+
+
+def deploy(settings: Settings, places: Places) -> None:
+    """Returns when every deployment runs. CannotStart with the reason of the one that does not."""
+    from ray import serve
+    from ray.serve.config import HTTPOptions
+
+    from service.app import build
+
+    logging_config = {
+        "logs_dir": str(places.log / "serve"),
+        "enable_access_log": False,
+        "log_level": "WARNING",
+    }
+    http = HTTPOptions(host=settings.host, port=free_port())  # of Ray's proxy, which nobody is told of
+    serve.start(proxy_location="HeadOnly", http_options=http, logging_config=logging_config)
+    try:
+        serve.run(build(settings), name="errata", route_prefix="/", logging_config=logging_config)
+    except RuntimeError as error:
+        raise CannotStart(f"{_reason(str(error))}\nMore is in {places.log}.") from error
+
+
+def undeploy() -> None:
+    """Lets requests in flight end."""
+    from ray import serve
+
+    within(STOP_LIMIT_S, serve.shutdown)
+
+
+def within(limit_s: float, stop: Callable[[], Any]) -> None:
+    """Runs it beside, so that whatever hangs in it hangs nobody else."""
+    stopping = threading.Thread(target=stop, daemon=True)
+    stopping.start()
+    stopping.join(limit_s)
+    if stopping.is_alive():
+        log.warning("%s took longer than %g s", stop.__name__, limit_s)
+
+
+def _reason(failed: str) -> str:
+    """What the deployment said that failed first: the last line of its exception, without the class's name."""
+    from ray import serve
+
+    said = [d.message for app in serve.status().applications.values() for d in app.deployments.values()]
+    lines = [line.strip() for message in said for line in message.splitlines()]
+    named = [line.partition(": ")[2] for line in lines if _is_exception(line)]
+    return named[-1] if named else failed
+
+
+def _is_exception(line: str) -> bool:
+    """`service.errors.LedgerCorrupt: the entry of version 3 ...`"""
+    name, colon, text = line.partition(": ")
+    return bool(colon and text) and name.replace(".", "").isidentifier() and "." in name

@@ -1,0 +1,89 @@
+"""The port and the folder of one service: free, or a sentence that says who has them. Nothing is started yet.
+
+Owns in the var folder: `errata.lock` (held while the service lives), `log/`, `metrics/`; and a folder for Ray in
+the system's temporary folder, because Ray's sockets need short paths.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from service.launch.trouble import CannotStart
+from service.ledger.locks import FolderLock
+
+
+@dataclass(frozen=True)
+class Places:
+    var: Path
+    log: Path
+    metrics: Path
+    ray: Path
+    valkey: Path
+
+
+@contextmanager
+def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
+    """The folders, made and ours until the end. CannotStart when somebody else has the port or the folder."""
+    check_port(host, port)
+    try:
+        var.mkdir(parents=True, exist_ok=True)
+        lock = FolderLock(var / "errata.lock")
+        taken = lock.take()
+    except OSError as error:
+        raise CannotStart(
+            f"the folder {var} cannot be used: {error.strerror}; name another with --var"
+        ) from error
+    if not taken:
+        advice = "stop it, or name another folder with --var"
+        raise CannotStart(f"the folder {var} is in use by another Errata (process {lock.owner}): {advice}")
+    try:
+        yield _made(var)
+    finally:
+        lock.release()
+
+
+def check_port(host: str, port: int) -> None:
+    """Tries to listen, as HTTP will."""
+    try:
+        with socket.create_server((host, port), reuse_port=False):
+            return
+    except OverflowError as error:
+        raise CannotStart(f"{port} is not a port: choose one from 1 to 65535 with --port") from error
+    except socket.gaierror as error:
+        raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
+    except PermissionError as error:
+        raise CannotStart(
+            f"port {port} may not be used by this user: choose one above 1023 with --port"
+        ) from error
+    except OSError as error:
+        advice = "stop what listens there, or choose another with --port"
+        raise CannotStart(f"port {port} of {host} cannot be used ({error.strerror}): {advice}") from error
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _made(var: Path) -> Places:
+    places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
+    shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
+    for folder in (places.log, places.metrics):
+        folder.mkdir(exist_ok=True)
+    places.ray.mkdir(mode=0o700, exist_ok=True)
+    places.ray.chmod(0o700)  # fails where the folder is somebody else's
+    return places
+
+
+def ray_folder(var: Path) -> Path:
+    name = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
+    return Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}"

@@ -1,0 +1,84 @@
+"""Starts everything in order, waits until somebody asks for the end, and stops everything in the opposite order."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import time
+from collections.abc import Callable
+
+from pydantic import ValidationError
+
+from service.access.admin_key import BadKey, admin_key
+from service.access.keys import fingerprint
+from service.config import Settings, given_key, given_redis_url
+from service.launch import greeting, signals
+from service.launch.arguments import Arguments
+from service.launch.ledger import ledger
+from service.launch.places import Places, claimed
+from service.launch.trouble import CannotStart
+
+Say = Callable[[str], None]
+
+
+def run(arguments: Arguments, say: Say) -> None:
+    """Returns when it was asked to stop and everything has. CannotStart says why it never ran."""
+    signals.catch()
+    try:
+        with claimed(arguments.var, arguments.host, arguments.port) as places:
+            _log_to(places)
+            _serve(arguments, places, say)
+    except signals.Stopped:
+        say("Stopped.")
+
+
+def _serve(arguments: Arguments, places: Places, say: Say) -> None:
+    begun = time.monotonic()
+    settings = _settings(arguments, places)
+    with ledger(places.valkey, settings.redis_url) as redis_url:
+        settings = settings.model_copy(update={"redis_url": redis_url})
+        say(f"Errata is starting on http://{settings.host}:{settings.port} ...")
+        from service.launch import cluster  # Ray takes seconds to import; a refusal should not
+
+        with cluster.cluster(settings, places):
+            signals.catch()
+            cluster.deploy(settings, places)
+            say(greeting.ready(settings, places, time.monotonic() - begun))
+            try:
+                signal.pause()
+            finally:
+                say("Stopping ...")
+                cluster.undeploy()
+
+
+def _settings(arguments: Arguments, places: Places) -> Settings:
+    try:
+        return Settings(
+            var=places.var,
+            admin_key_sha256=fingerprint(admin_key(places.var, given_key())),
+            redis_url=given_redis_url(),
+            host=arguments.host,
+            port=arguments.port,
+            systems=arguments.systems,
+            replicas=arguments.replicas,
+        )
+    except BadKey as error:
+        raise CannotStart(str(error)) from error
+    except ValidationError as error:
+        raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error
+
+
+def _complaint(place: tuple[int | str, ...], message: str) -> str:
+    if place == ("redis_url",):
+        return "ERRATA_REDIS_URL is not the address of a Redis: write redis://HOST:PORT/DB or unix:///PATH"
+    return f"the setting {'.'.join(map(str, place))} cannot be used: {message}"
+
+
+def _log_to(places: Places) -> None:
+    """Everything that is not for the person at the terminal, Ray's own writing to file descriptor 2 included."""
+    with (places.log / "launcher.log").open("ab") as file:
+        os.dup2(file.fileno(), 2)
+    logging.basicConfig(
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING, force=True
+    )

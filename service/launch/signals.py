@@ -1,0 +1,24 @@
+"""Ctrl-C and SIGTERM as an exception in the main thread, once: a second one must not cut the clearing up short."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Stopped(Exception):
+    """Somebody asked for the end."""
+
+
+def catch() -> None:
+    """Ray puts its own handlers in place of these, so this is called again once it runs."""
+    for number in ASKING:
+        signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    for other in ASKING:
+        signal.signal(other, signal.SIG_IGN)
+    raise Stopped
