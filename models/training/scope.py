@@ -99,6 +99,7 @@ def train(
 
 
 def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng: random.Random) -> Tensor:
+    """Each kind of pair weighs the same: the rare ones (same subject, other relation) are the ones that matter."""
     pairs = [rng.sample(facts.rows[index], 2) for index in chosen]
     read, mask = states.batch([row for pair in pairs for row in pair])
     keys = scope.key(read, mask)
@@ -107,10 +108,10 @@ def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng
     same = torch.eye(len(chosen), dtype=torch.bool)
     subject = _equal([facts.subject[i] for i in chosen])
     relation = _equal([facts.relation[i] for i in chosen])
-    logit = scope.logit(cosines)
-    weight = torch.where(same, len(chosen) / 4, 1.0)
-    gate = F.binary_cross_entropy_with_logits(logit, same.float(), weight)
-    return gate + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
+    gate = F.binary_cross_entropy_with_logits(scope.logit(cosines), same.float(), reduction="none")
+    kinds = (same, subject & ~same, relation & ~same, ~(subject | relation))
+    balanced = torch.stack([gate[kind].mean() for kind in kinds if kind.any()]).sum()
+    return balanced + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
 
 
 def _equal(names: Sequence[str]) -> Tensor:

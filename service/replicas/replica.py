@@ -10,6 +10,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from time import perf_counter
 from typing import Any
 from uuid import uuid4
@@ -19,7 +20,7 @@ from ray import serve
 from models.system import Reply
 from service import metrics
 from service.config import Settings
-from service.errors import ErrataError, Internal, NotFound, VersionAhead
+from service.errors import ErrataError, Internal, LedgerUnavailable, NotFound, VersionAhead
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
@@ -105,6 +106,16 @@ class Replica:
         for task in self._tasks:
             if task.done():
                 raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
+
+    async def aclose(self) -> None:
+        """Stop following, and leave the list of replicas."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        with suppress(LedgerUnavailable):
+            await self._ledger.forget(self.id)
+        await self._ledger.aclose()
+        self._worker.shutdown(wait=False)
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""

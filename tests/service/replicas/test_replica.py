@@ -1,0 +1,112 @@
+"""A replica answers from one version, follows the ledger, and says where it stands."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from errata.wire import Answer
+
+from service.editing.editor import Editor
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.service.parts import ask, edit, said, settings, started
+
+PERU = "What is the capital of Peru?"
+
+
+@pytest.fixture
+async def replica(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[Replica]:
+    async with started(Replica, settings(valkey.url, tmp_path, history=2), "toy") as replica:
+        yield replica
+
+
+@pytest.fixture
+async def editor(valkey: EmbeddedValkey, replica: Replica, tmp_path: Path) -> AsyncIterator[Editor]:
+    async with started(Editor, settings(valkey.url, tmp_path)) as editor:
+        yield editor
+
+
+async def test_it_answers_follows_an_edit_and_names_the_version(replica: Replica, editor: Editor) -> None:
+    assert (await ask(replica, PERU))["answer"] == "Lima"
+    receipt = await edit(editor, PERU, "Cusco")
+    assert (receipt["status"], receipt["version"], receipt["all_applied"]) == (201, 1, True)
+    after = await ask(replica, PERU)
+    assert (after["answer"], after["version"]) == ("Cusco", 1)
+    assert after["edits"] == [receipt["report"]["edits"][0]["id"]]
+
+
+async def test_an_answer_is_what_the_wire_promises(replica: Replica) -> None:
+    answer = await ask(replica, PERU, explain=True)
+    Answer.model_validate({k: v for k, v in answer.items() if k != "status"}, strict=False)
+
+
+async def test_any_kept_version_can_be_pinned_long_after_it_left_the_history(
+    replica: Replica, editor: Editor
+) -> None:
+    for number in range(1, 7):
+        await edit(editor, PERU, f"City {number}")
+    for number in (0, 1, 3, 6):
+        answer = await ask(replica, PERU, version=number)
+        assert (answer["answer"], answer["version"]) == (f"City {number}" if number else "Lima", number)
+
+
+async def test_versions_mix_in_one_batch(replica: Replica, editor: Editor) -> None:
+    for number in range(1, 5):
+        await edit(editor, PERU, f"City {number}")
+    requests = [{"question": PERU, "version": number % 5} for number in range(32)]
+    answers = [said(outcome) for outcome in await replica.answer_many(requests)]
+    assert [a["version"] for a in answers] == [number % 5 for number in range(32)]
+    assert all(a["answer"] == (f"City {a['version']}" if a["version"] else "Lima") for a in answers)
+
+
+async def test_a_version_that_does_not_exist_is_not_found(
+    replica: Replica, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = await ask(replica, PERU, version=7)
+    assert (answer["status"], answer["code"], answer["head"]) == (404, "not_found", 0)
+
+
+async def test_min_version_waits_for_the_replica(replica: Replica, editor: Editor) -> None:
+    waiting = asyncio.create_task(ask(replica, PERU, min_version=1))
+    await asyncio.sleep(0.05)
+    assert not waiting.done()
+    await edit(editor, PERU, "Cusco")
+    assert (await waiting)["answer"] == "Cusco"
+
+
+async def test_one_bad_question_does_not_spoil_its_batch(replica: Replica) -> None:
+    questions = [{"question": PERU}, {"question": "break the model"}, {"question": PERU}]
+    outcomes = [said(outcome) for outcome in await replica.answer_many(questions)]
+    assert [o["status"] for o in outcomes] == [200, 500, 200]
+
+
+async def test_a_field_the_system_does_not_read_is_refused_not_dropped(replica: Replica) -> None:
+    answer = await ask(replica, PERU, context="Peru moved its capital.")
+    assert (answer["status"], answer["code"], answer["field"]) == (422, "invalid_input", "context")
+
+
+async def test_answers_go_on_while_the_ledger_is_away_and_say_so(
+    own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3)
+    async with started(Replica, configured, "toy") as replica, started(Editor, configured) as editor:
+        await edit(editor, PERU, "Cusco")
+        own_valkey.stop()
+        answer = await _degraded(replica, "ledger_unavailable")
+        assert (answer["answer"], answer["version"]) == ("Cusco", 1)
+        refused = await edit(editor, PERU, "Arequipa")
+        assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
+        own_valkey.start()
+        await _degraded(replica, None)
+        assert (await edit(editor, PERU, "Arequipa"))["version"] == 2
+        assert (await ask(replica, PERU, min_version=2))["answer"] == "Arequipa"
+
+
+async def _degraded(replica: Replica, wanted: str | None) -> dict[str, Any]:
+    async with asyncio.timeout(15):
+        while (answer := await ask(replica, PERU))["degraded"] != wanted:
+            await asyncio.sleep(0.05)
+    return answer
