@@ -11,11 +11,13 @@ from service.launch.trouble import CannotStart
 
 
 def main() -> int:
-    with os.fdopen(os.dup(2), "w") as terminal:  # once it runs, file descriptor 2 is the log
+    arguments = parse()
+    # Once it runs, file descriptors 1 and 2 are the log; the person keeps these.
+    with os.fdopen(os.dup(1), "w") as said, os.fdopen(os.dup(2), "w") as complained:
         try:
-            run(parse(), lambda text: print(text, flush=True))
+            run(arguments, lambda text: print(text, file=said, flush=True))
         except CannotStart as error:
-            print(f"Errata cannot start: {error}", file=terminal)
+            print(f"Errata cannot start: {error}", file=complained)
             return 1
     return 0
 

@@ -9,16 +9,14 @@ from fastapi import Request
 
 from service.access.keys import Caller, Keyring, Scope
 
-Guard = Callable[..., Caller]
-
-ANYONE = Caller("anyone", ("ask",))
+Guard = Callable[[Request], None]
 
 
 def may(keyring: Keyring, scope: Scope) -> Guard:
-    def guard(request: Request) -> Caller:
+    def guard(request: Request) -> None:
         caller = keyring.caller(request.headers.get("authorization"))
         caller.check(scope)
-        return caller
+        request.state.caller = caller
 
     return guard
 
@@ -28,8 +26,14 @@ def may_ask(keyring: Keyring, host: str) -> Guard:
     return _open if _is_loopback(host) else may(keyring, "ask")
 
 
-def _open() -> Caller:
-    return ANYONE
+def caller(request: Request) -> Caller:
+    """Whom the guard of the route has let in."""
+    who: Caller = request.state.caller
+    return who
+
+
+def _open(request: Request) -> None:
+    """Whoever it is, it comes from this machine."""
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,4 +1,4 @@
-"""A Ray deployment as a Callee: the one place where Ray's exceptions turn into ours.
+"""A Ray deployment as a Callee: the one place where foreign exceptions of a call turn into ours.
 
 A call that died with its replica is sent again where that is harmless, so that the loss of a replica costs a
 question some milliseconds and not its answer.
@@ -10,13 +10,16 @@ import asyncio
 import logging
 from typing import Any
 
-from ray.exceptions import RayActorError, RayError, RayTaskError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RayServeException
+from grpc.aio import AioRpcError
+from ray.exceptions import RayActorError, RayTaskError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from service.errors import ErrataError, Internal, NotReady, TooMany
 
 log = logging.getLogger(__name__)
+
+DIED = (RayActorError, AioRpcError)
 
 
 class Deployment:
@@ -34,14 +37,14 @@ class Deployment:
                 return await self._until_it_lives(method, args)
         except TimeoutError as error:
             raise NotReady(f"{self._name} did not answer within {limit_s:g} s: try again") from error
-        except (RayError, RayServeException) as error:
+        except Exception as error:
             raise self._ours(error) from error
 
     async def _until_it_lives(self, method: str, args: tuple[Any, ...]) -> Any:
         for left in reversed(range(self._attempts)):
             try:
                 return await self._method(method).remote(*args)
-            except RayActorError:
+            except DIED:
                 if not left:
                     raise
                 log.warning("%s: a replica died during %s; asking another", self._name, method)
@@ -58,9 +61,8 @@ class Deployment:
             return cause
         if isinstance(cause, BackPressureError):
             return TooMany(f"{self._name} has more requests waiting than it takes: try again in a moment")
-        if isinstance(cause, DeploymentUnavailableError | RayActorError):
+        if isinstance(cause, DeploymentUnavailableError | RayActorError | AioRpcError):
             return NotReady(f"{self._name} is being started again: try again in a moment")
-        log.error("%s failed: %s", self._name, cause, exc_info=error)
-        return Internal(
-            f"{self._name} failed in a way it should not ({type(cause).__name__}); the log says more"
-        )
+        log.error("%s failed", self._name, exc_info=error)
+        kind = type(cause).__name__
+        return Internal(f"{self._name} failed in a way it should not ({kind}); the log says more")

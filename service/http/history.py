@@ -13,11 +13,10 @@ from errata.wire import (
     VersionLog,
     Whoami,
 )
-from fastapi import APIRouter, Depends, Path, Query, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 
-from service.access.keys import Caller
 from service.http.callee import Callee
-from service.http.callers import Guard
+from service.http.callers import Guard, caller
 from service.http.openapi import describes
 from service.http.outcomes import respond
 
@@ -33,7 +32,6 @@ To = Annotated[int, Query(ge=0, le=LARGEST_VERSION)]
 
 def routes(editor: Callee, may_read: Guard) -> APIRouter:
     router = APIRouter(tags=["history"], dependencies=[Depends(may_read)])
-    Reading = Annotated[Caller, Depends(may_read)]
 
     @router.get("/admin/versions", **describes(None, VersionLog, 401, 403, 422, 503))
     async def log(limit: Limit = 20, before: Before = None) -> Response:
@@ -61,8 +59,9 @@ def routes(editor: Callee, may_read: Guard) -> APIRouter:
         return respond(await editor.call("replicas", limit_s=LIMIT_S))
 
     @router.get("/admin/keys/self", **describes(None, Whoami, 401, 403))
-    async def whoami(caller: Reading) -> Whoami:
+    async def whoami(request: Request) -> Whoami:
         """The name and the scopes of the key that was sent."""
-        return Whoami(name=caller.name, scopes=list(caller.scopes))
+        who = caller(request)
+        return Whoami(name=who.name, scopes=list(who.scopes))
 
     return router

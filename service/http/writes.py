@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 from errata.wire import CheckReport, EditReceipt, EditRequest, Repetition, RevertRequest, RollbackRequest
 from errata.wire import Request as Wire
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ValidationError
 
-from service.access.keys import Caller
 from service.errors import InvalidInput
 from service.http.body import ADMIN_LIMIT, parsed, refusal
 from service.http.callee import Callee
-from service.http.callers import Guard
+from service.http.callers import Guard, caller
 from service.http.openapi import describes
 from service.http.outcomes import respond
 
@@ -22,32 +21,31 @@ REFUSALS = (400, 401, 403, 404, 409, 413, 422, 503)
 
 
 def routes(editor: Callee, may_edit: Guard) -> APIRouter:
-    router = APIRouter(tags=["editing"])
-    Editing = Annotated[Caller, Depends(may_edit)]
+    router = APIRouter(tags=["editing"], dependencies=[Depends(may_edit)])
 
-    async def commit(method: str, kind: type[Wire], request: Request, caller: Caller) -> Response:
+    async def commit(method: str, kind: type[Wire], request: Request) -> Response:
         repetition = _repetition(request)
         asked = await parsed(kind, request, ADMIN_LIMIT)
         plain = asked.model_dump(mode="json")
-        return respond(await editor.call(method, plain, caller.name, repetition, limit_s=LIMIT_S))
+        return respond(await editor.call(method, plain, caller(request).name, repetition, limit_s=LIMIT_S))
 
     @router.post("/admin/edits", **_commits(EditRequest))
-    async def edit(request: Request, caller: Editing) -> Response:
+    async def edit(request: Request) -> Response:
         """Make one commit of all edits, or none. 409 `stale_version`: read the version again and repeat."""
-        return await commit("edit", EditRequest, request, caller)
+        return await commit("edit", EditRequest, request)
 
     @router.post("/admin/reverts", **_commits(RevertRequest))
-    async def revert(request: Request, caller: Editing) -> Response:
+    async def revert(request: Request) -> Response:
         """Take one commit back, however old, in a new commit."""
-        return await commit("revert", RevertRequest, request, caller)
+        return await commit("revert", RevertRequest, request)
 
     @router.post("/admin/rollbacks", **_commits(RollbackRequest))
-    async def rollback(request: Request, caller: Editing) -> Response:
+    async def rollback(request: Request) -> Response:
         """Make an old version the current one, as a new commit."""
-        return await commit("rollback", RollbackRequest, request, caller)
+        return await commit("rollback", RollbackRequest, request)
 
     @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 503))
-    async def check(_: Editing) -> Response:
+    async def check() -> Response:
         """Run the fact tests of every active edit."""
         return respond(await editor.call("check", True, limit_s=LIMIT_S))
 

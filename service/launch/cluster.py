@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import secrets
 import shutil
 import threading
@@ -22,6 +23,8 @@ from service.launch.trouble import CannotStart
 
 STOP_LIMIT_S = 10.0
 OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
+
+EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +44,10 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
             log_to_driver=False,
             logging_level=logging.ERROR,
             object_store_memory=OBJECTS_BYTES,
-            runtime_env={"worker_process_setup_hook": "service.launch.worker.set_up"},
+            runtime_env={
+                "worker_process_setup_hook": "service.launch.worker.set_up",
+                "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics)},
+            },
             _temp_dir=str(places.ray),
         )
         yield
@@ -52,7 +58,6 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
-        "PROMETHEUS_MULTIPROC_DIR": str(places.metrics),
         "OMP_NUM_THREADS": str(settings.threads_per_replica),
         "TOKENIZERS_PARALLELISM": "false",
         "RAY_AUTH_MODE": "token",
@@ -117,16 +122,9 @@ def within(limit_s: float, stop: Callable[[], Any]) -> None:
 
 
 def _reason(failed: str) -> str:
-    """What the deployment said that failed first: the last line of its exception, without the class's name."""
+    """What the deployment that failed said last: its exception's line, without the name of the class."""
     from ray import serve
 
     said = [d.message for app in serve.status().applications.values() for d in app.deployments.values()]
-    lines = [line.strip() for message in said for line in message.splitlines()]
-    named = [line.partition(": ")[2] for line in lines if _is_exception(line)]
-    return named[-1] if named else failed
-
-
-def _is_exception(line: str) -> bool:
-    """`service.errors.LedgerCorrupt: the entry of version 3 ...`"""
-    name, colon, text = line.partition(": ")
-    return bool(colon and text) and name.replace(".", "").isidentifier() and "." in name
+    found = [line for message in said for line in EXCEPTION.findall(message)]
+    return found[-1] if found else failed

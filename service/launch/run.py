@@ -76,8 +76,9 @@ def _complaint(place: tuple[int | str, ...], message: str) -> str:
 
 
 def _log_to(places: Places) -> None:
-    """Everything that is not for the person at the terminal, Ray's own writing to file descriptor 2 included."""
+    """Everything that is not for the person at the terminal; Ray writes to both of its file descriptors."""
     with (places.log / "launcher.log").open("ab") as file:
+        os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     logging.basicConfig(
         format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING, force=True
