@@ -10,7 +10,7 @@ import asyncio
 import logging
 from typing import Any
 
-from grpc.aio import AioRpcError
+from grpc.aio import AioRpcError  # type: ignore[import-untyped]
 from ray.exceptions import RayActorError, RayTaskError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
