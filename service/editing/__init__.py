@@ -1,1 +1,1 @@
-"""The one writer: an edit becomes rows, rows are measured, and what was measured becomes a commit."""
+"""The one writer: what is asked for becomes rows, a report, and a commit; and the history is read here."""

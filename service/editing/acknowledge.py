@@ -1,8 +1,9 @@
-"""Wait until every living replica says that it has a version. Who lives is what the heartbeats say."""
+"""Who has the new version: read from the heartbeats, which every replica sends at once when it has swapped."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
@@ -11,30 +12,32 @@ from errata.wire import ReplicaState
 from service.errors import LedgerUnavailable
 from service.ledger.store import Ledger
 
-ALIVE_S = 3.5  # a heartbeat comes every second
-POLL_S = 0.003
+LIVE_S = 3.5  # a heartbeat is due every second; who missed three is neither listed nor waited for
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.002, 0.02
 
 
-async def living(ledger: Ledger) -> list[ReplicaState]:
-    beats = await ledger.replicas()
-    return [ReplicaState(**_wire(beat)) for _, beat in sorted(beats.items()) if beat["seen_s_ago"] < ALIVE_S]
+async def living(ledger: Ledger, head: int) -> list[ReplicaState]:
+    """Sorted by name. head: the version they should have."""
+    found = await ledger.replicas()
+    return [_state(name, beat, head) for name, beat in sorted(found.items()) if beat["seen_s_ago"] < LIVE_S]
 
 
-async def all_at(ledger: Ledger, version: int, limit_s: float) -> tuple[list[ReplicaState], bool]:
-    """The replicas as last seen, and whether all of them have the version. Ends within `limit_s`."""
-    deadline = monotonic() + limit_s
+async def acknowledged(ledger: Ledger, version: int, limit_s: float) -> tuple[list[ReplicaState], bool]:
+    """Wait until every live replica has `version`: those as they are then, and whether all have it."""
     seen: list[ReplicaState] = []
+    deadline, pause_s = monotonic() + limit_s, FIRST_PAUSE_S
     while True:
         try:
-            seen = await living(ledger)
+            seen = await living(ledger, version)
         except LedgerUnavailable:
             return seen, False
-        if all(state.version >= version for state in seen):
+        if all(one.version >= version for one in seen):
             return seen, True
-        if monotonic() > deadline:
+        if monotonic() >= deadline:
             return seen, False
-        await asyncio.sleep(POLL_S)
+        await asyncio.sleep(pause_s)
+        pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S)
 
 
-def _wire(beat: dict[str, Any]) -> dict[str, Any]:
-    return {name: beat[name] for name in ReplicaState.model_fields if name in beat}
+def _state(name: str, beat: Mapping[str, Any], head: int) -> ReplicaState:
+    return ReplicaState.model_validate({**beat, "replica": name, "lag": max(0, head - beat["version"])})

@@ -1,6 +1,6 @@
-"""The editor: the one deployment that writes. It checks, plans, measures, commits, and says who has applied it.
+"""The editor deployment: the admin routes' other end. One replica, since there is one writer.
 
-One replica. Should there ever be two, the ledger's compare-and-append makes one of them start again.
+Every method gives an Outcome, so no exception crosses the handle. The class is plain; Ray comes in on the last line.
 """
 
 from __future__ import annotations
@@ -8,225 +8,168 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
-from time import perf_counter
-from typing import Any
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec
 
-from errata.wire import (
-    CheckReport,
-    EditReceipt,
-    EditRequest,
-    ReplicaList,
-    Report,
-    RevertRequest,
-    RollbackRequest,
-)
+from errata.wire import CheckReport, EditRequest, ReplicaList, RevertRequest, RollbackRequest, Wait
 from ray import serve
 
-from models.packs.pack import WORLD
-from models.system import System
 from service import metrics
 from service.config import Settings
-from service.editing import acknowledge, facttests, reading
-from service.editing.measure import Prober
-from service.editing.planning import plan_edits, plan_revert, plan_rollback
-from service.editing.writer import Plan, Writer, Written
-from service.errors import ErrataError, LedgerUnavailable, NotFound, StaleVersion
+from service.editing.acknowledge import living
+from service.editing.difference import diff
+from service.editing.draft import Plan
+from service.editing.edit import Editing
+from service.editing.folding import Folder
+from service.editing.history import History
+from service.editing.probes import probes
+from service.editing.receipt import receipt
+from service.editing.report import Reporter
+from service.editing.stopwatch import Stopwatch
+from service.editing.systems import Systems
+from service.editing.tests_of_edits import check
+from service.editing.undo import Reverting, RollingBack
+from service.editing.writer import Order, Writer
+from service.errors import ErrataError, Internal, NotFound
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 5  # when somebody else appends at the same moment
-PROBED = {"nkb": WORLD}  # models whose side effects show on a pack's probes
+P = ParamSpec("P")
+Method = Callable[Concatenate["Editor", P], Awaitable[Outcome]]
+
+
+def outcome(method: Method[P]) -> Method[P]:
+    """What a method raises becomes its outcome; what nobody foresaw is logged whole and told in short."""
+
+    @wraps(method)
+    async def answered(editor: Editor, /, *args: P.args, **named: P.kwargs) -> Outcome:
+        try:
+            return await method(editor, *args, **named)
+        except ErrataError as error:
+            return Outcome.of(error, None)
+        except Exception as error:
+            log.exception("%s failed", method.__name__)
+            detail = f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
+            return Outcome.of(Internal(detail), None)
+
+    return answered
 
 
 class Editor:
-    """Every method returns an Outcome; nothing it refuses changes anything."""
+    """Starts even while the ledger is away; it reads it when it is there."""
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
         self._settings = settings
-        self._ledger = RedisLedger.connect(settings.redis_url)
-        self._systems: dict[str, System] = {
-            name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems
-        }
-        probers = {name: Prober(system) for name, system in self._systems.items() if name in PROBED}
-        self._writer = Writer(self._ledger, self._systems, probers, settings.snapshot_every)
-        self._lock = asyncio.Lock()
+        loaded = {name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems}
+        self._systems = Systems(loaded)
+        self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
+        reporter = Reporter({name: await asyncio.to_thread(probes, name) for name in loaded})
+        self._folder = Folder(self._ledger, self._systems)
+        self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         self._checked: CheckReport | None = None
-        self._degraded: str | None = None
-        await self._writer.known.catch_up()
-        metrics.LEDGER_VERSION.labels("errata").set(self._writer.known.head)
+        await self.ready()
 
-    async def edit(self, request: Mapping[str, Any], author: str, key: str | None) -> Outcome:
-        asked = EditRequest.model_validate(request)
-        plan = lambda: plan_edits(self._writer, asked)  # noqa: E731
-        if asked.dry_run:
-            return await self._outcome("dry_run", lambda: self._rehearse(plan, asked.expected_version))
-        return await self._outcome(
-            "edit", lambda: self._commit(plan, author, key, asked.wait, asked.expected_version)
-        )
+    async def aclose(self) -> None:
+        self._systems.close()
+        await self._ledger.aclose()
 
-    async def revert(self, request: Mapping[str, Any], author: str, key: str | None) -> Outcome:
-        asked = RevertRequest.model_validate(request)
-        plan = lambda: plan_revert(self._writer, asked)  # noqa: E731
-        return await self._outcome("revert", lambda: self._commit(plan, author, key, asked.wait))
-
-    async def rollback(self, request: Mapping[str, Any], author: str, key: str | None) -> Outcome:
-        asked = RollbackRequest.model_validate(request)
-        plan = lambda: plan_rollback(self._writer, asked)  # noqa: E731
-        return await self._outcome("rollback", lambda: self._commit(plan, author, key, asked.wait))
-
-    async def _outcome(self, kind: str, work: Callable[[], Awaitable[Outcome]]) -> Outcome:
-        try:
-            outcome = await work()
-        except ErrataError as error:
-            metrics.EDITS.labels(kind, error.code).inc()
-            return Outcome.of(error, None)
-        metrics.EDITS.labels(kind, "done").inc()
-        return outcome
-
-    async def _rehearse(self, plan: Callable[[], Plan], expected: int | None) -> Outcome:
-        async with self._lock:
-            await self._current(expected)
-            _, report = await asyncio.to_thread(self._writer.measured, await asyncio.to_thread(plan))
-        receipt = EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
-        return Outcome.ok(receipt)
-
-    async def _commit(
-        self, plan: Callable[[], Plan], author: str, key: str | None, wait: str, expected: int | None = None
+    @outcome
+    async def edit(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
-        async with self._lock:
-            written = await self._repeated(key) or await self._write(plan, author, key, expected)
-        metrics.LEDGER_VERSION.labels("errata").set(self._writer.known.head)
-        return await self._receipt(written, wait)
+        asked = EditRequest.model_validate(request)
+        order = Order(author, asked.expected_version, asked.dry_run, idempotency_key)
+        return await self._write("edit", lambda: Editing(asked, self._systems), order, asked.wait)
 
-    async def _repeated(self, key: str | None) -> Written | None:
-        """What a request with this Idempotency-Key did the first time."""
-        version = None if key is None else await self._ledger.remembered(key)
-        if version is None:
-            return None
-        await self._catch_up()
-        commit = self._writer.known.commits[version - 1]
-        return Written(version, commit.kind, Report.model_validate(commit.report))
+    @outcome
+    async def revert(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        asked = RevertRequest.model_validate(request)
+        order = Order(author, idempotency_key=idempotency_key)
+        return await self._write("revert", lambda: Reverting(asked), order, asked.wait)
 
-    async def _write(
-        self, plan: Callable[[], Plan], author: str, key: str | None, expected: int | None
-    ) -> Written:
-        for left in reversed(range(ATTEMPTS)):
-            await self._current(expected)
-            try:
-                return await self._writer.append(await asyncio.to_thread(plan), author, key)
-            except StaleVersion:
-                if expected is not None or not left:
-                    raise
-        raise AssertionError("at least one attempt")
+    @outcome
+    async def rollback(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        asked = RollbackRequest.model_validate(request)
+        order = Order(author, idempotency_key=idempotency_key)
+        return await self._write("rollback", lambda: RollingBack(asked), order, asked.wait)
 
-    async def _current(self, expected: int | None) -> None:
-        """Catch up, and hold the caller's expectation against what is there."""
-        await self._catch_up()
-        if expected is not None and expected != self._writer.known.head:
-            raise StaleVersion.at(current=self._writer.known.head, expected=expected)
-
-    async def _catch_up(self) -> None:
+    async def _write(self, kind: str, plan: Callable[[], Plan], order: Order, wait: Wait) -> Outcome:
+        watch, said = Stopwatch(), "internal"
         try:
-            await self._writer.known.catch_up()
+            written = await self._writer.write(plan(), order, watch)
+            said = "dry_run" if written.commit is None else "committed"
         except ErrataError as error:
-            self._degraded = error.code
-            metrics.REDIS_FAILURES.labels("editor").inc()
+            said = error.code
+            if error.code == "ledger_unavailable":
+                metrics.REDIS_FAILURES.labels("editor").inc()
             raise
-        self._degraded = None
+        finally:
+            metrics.EDITS.labels(kind, said).inc()
+        if written.commit is not None:
+            metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
+        limit_s = self._settings.ack_timeout_s if wait == "all" else None
+        return await receipt(self._ledger, written, kind, watch, limit_s)
 
-    async def _receipt(self, written: Written, wait: str) -> Outcome:
-        assert written.version is not None
-        started = perf_counter()
-        limit_s = self._settings.ack_timeout_s if wait == "all" else 0.0
-        with metrics.timed("replicas"):
-            replicas, applied = await acknowledge.all_at(self._ledger, written.version, limit_s)
-        timings = written.report.timings.model_copy(update={"replicas_ms": 1e3 * (perf_counter() - started)})
-        receipt = EditReceipt(
-            version=written.version,
-            kind=written.kind,
-            report=written.report.model_copy(update={"timings": timings}),
-            replicas=replicas,
-            all_applied=applied,
-        )
-        return Outcome.ok(receipt, 201 if applied or wait == "none" else 202)
-
+    @outcome
     async def check(self, run: bool) -> Outcome:
-        """Run all fact tests, or say what they said when they last ran."""
-        return await self._outcome("check", self._run_tests if run else self._last_tests)
-
-    async def _last_tests(self) -> Outcome:
+        """The fact tests: run now, or as they last ran."""
+        if run:
+            present = await self._writer.known()
+            self._checked = await check(present.version, present.active_edits(), present.readings)
         if self._checked is None:
             raise NotFound(
-                "the fact tests have not run since the service started: POST /admin/checks runs them"
+                "the fact tests have not been run since the start: run them with POST /admin/checks"
             )
         return Outcome.ok(self._checked)
 
-    async def _run_tests(self) -> Outcome:
-        async with self._lock:
-            with suppress(LedgerUnavailable):
-                await self._catch_up()
-            self._checked = await asyncio.to_thread(self._tested)
-        return Outcome.ok(self._checked)
+    @outcome
+    async def log(self, limit: int, before: int | None = None) -> Outcome:
+        return Outcome.ok((await self._history()).log(limit, before))
 
-    def _tested(self) -> CheckReport:
-        known = self._writer.known
-        active = list(known.active_at(known.head).values())
-        parts = []
-        for model, system in self._systems.items():
-            mine = [record for record in active if record.memory == system.memory]
-            view = self._writer.view(model, known.images[system.memory])
-            parts.append(facttests.run(system, view, mine, mine))
-        return CheckReport(
-            version=known.head,
-            total=sum(part.total for part in parts),
-            holding=sum(part.holding for part in parts),
-            broken=[test for part in parts for test in part.broken],
-            superseded=sum(part.superseded for part in parts),
-        )
-
-    async def log(self, limit: int, before: int | None) -> Outcome:
-        return await self._read(lambda: reading.log(self._writer.known, limit, before))
-
+    @outcome
     async def show(self, version: int) -> Outcome:
-        return await self._read(lambda: reading.show(self._writer.known, version))
+        return Outcome.ok((await self._history()).show(version))
 
-    async def diff(self, older: int, newer: int) -> Outcome:
-        return await self._read(lambda: reading.diff(self._writer.known, self._systems, older, newer))
+    @outcome
+    async def diff(self, a: int, b: int) -> Outcome:
+        history = await self._history()
+        present, versions = history.present, (history.existing(a), history.existing(b))
+        older, newer = [await asyncio.to_thread(present.active_at, version) for version in versions]
+        before, after = [await self._folder.at(present, version) for version in versions]
+        return Outcome.ok(await diff(versions, (older, newer), (before, after)))
 
+    @outcome
     async def memory(self) -> Outcome:
-        return await self._read(lambda: reading.memory(self._writer.known))
+        return Outcome.ok((await self._history()).memory())
 
+    @outcome
     async def replicas(self) -> Outcome:
-        return await self._outcome("replicas", self._replicas)
+        head = await self._ledger.head()
+        return Outcome.ok(ReplicaList(head=head, replicas=await living(self._ledger, head)))
 
-    async def _replicas(self) -> Outcome:
-        living = await acknowledge.living(self._ledger)
-        return Outcome.ok(ReplicaList(head=await self._ledger.head(), replicas=living))
+    async def _history(self) -> History:
+        return History(await self._writer.known())
 
     async def ready(self) -> dict[str, Any]:
-        """head: the newest version this process knows. degraded: why it may be old."""
+        """Whether it could edit now; `degraded` says why not."""
+        degraded = None
         try:
-            await self._ledger.ping()
+            await self._writer.newest()
         except ErrataError as error:
-            self._degraded = error.code
-        else:
-            self._degraded = None
-        return {"head": self._writer.known.head, "degraded": self._degraded}
-
-    async def _read(self, make: Callable[[], Any]) -> Outcome:
-        """From the copy in memory, brought up to date where the ledger can be reached."""
-        try:
-            async with self._lock:
-                with suppress(LedgerUnavailable):
-                    await self._catch_up()
-                return Outcome.ok(await asyncio.to_thread(make))
-        except ErrataError as error:
-            return Outcome.of(error, None)
+            degraded = error.code
+            log.warning("not ready to edit: %s", error.detail)
+        present = self._writer.present
+        if present is not None:
+            metrics.LEDGER_VERSION.labels("errata").set(present.version)
+        return {"ready": degraded is None, "version": present and present.version, "degraded": degraded}
 
 
 EditorDeployment = serve.deployment(Editor)

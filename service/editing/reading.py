@@ -1,133 +1,44 @@
-"""The ledger as a curator reads it: the log, one commit, what two versions answer differently, how edits stand."""
+"""One memory at one version, ready to be asked; it remembers what it said, so nothing is asked twice."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from errata.wire import (
-    Change,
-    Diff,
-    EditCounts,
-    EditState,
-    MemoryState,
-    VersionDetail,
-    VersionLog,
-    VersionSummary,
-    WriteSummary,
-)
+from models.memory import Image
+from models.system import Ask, Reply, System, View
 
-from models.system import System
-from service.editing.facttests import superseded
-from service.editing.known import Known
-from service.editing.questions import ask
-from service.errors import NotFound
-from service.ledger.commit import Commit, EditRecord
+BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
+
+Run = Callable[..., Coroutine[Any, Any, Any]]
 
 
-def log(known: Known, limit: int, before: int | None) -> VersionLog:
-    last = known.head if before is None else min(before - 1, known.head)
-    commits = known.commits[max(0, last - limit) : last]
-    return VersionLog(versions=[_summary(commit) for commit in reversed(commits)], head=known.head)
+@dataclass(frozen=True)
+class Said:
+    """answer: None when the system declined. edits: those that the answer rests on."""
+
+    answer: str | None
+    edits: tuple[str, ...]
 
 
-def show(known: Known, version: int) -> VersionDetail:
-    commit = known.commits[_existing(known, version) - 1]
-    active = known.active_at(known.head)
-    return VersionDetail(
-        **_head(commit),
-        checksums=_checksums(commit),
-        edits=[_state(record, active) for record in commit.edits],
-        writes={
-            memory: WriteSummary(puts=len(w.puts), removes=len(w.removes), checksum=w.checksum)
-            for memory, w in commit.writes.items()
-        },
-        report=dict(commit.report),
-    )
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """Never changes but for what it remembers, which follows from the rest."""
 
+    system: System
+    image: Image
+    view: View = field(repr=False)
+    run: Run = field(repr=False)
+    known: dict[str, Said] = field(default_factory=dict, repr=False)
 
-def diff(known: Known, systems: dict[str, System], older: int, newer: int) -> Diff:
-    """What the edits of two versions change, answered by folding both: exact, and without Redis."""
-    for version in (older, newer):
-        _existing(known, version)
-    there, here = known.active_at(older), known.active_at(newer)
-    before, after = known.folded(list(there.values())), known.folded(list(here.values()))
-    touched = [there.get(e) or here[e] for e in {**there, **here} if (e in there) != (e in here)]
-    changes = []
-    for system in systems.values():
-        mine = sorted((r for r in touched if r.memory == system.memory), key=lambda record: record.order)
-        questions = [record.question for record in mine]
-        was = ask(system, system.view(before[system.memory]), questions)
-        now = ask(system, system.view(after[system.memory]), questions)
-        added = {record.question for record in mine if record.id in here}
-        removed = {record.question for record in mine if record.id in there}
-        for record, old, new in zip(mine, was, now, strict=True):
-            kind = _kind(record, record.id in here, added & removed)
-            if kind is not None:
-                changes.append(
-                    Change(
-                        question=record.question,
-                        before=old.answer,
-                        after=new.answer,
-                        edit=record.id,
-                        change=kind,
-                    )
-                )
-    differ = {memory: before[memory].checksum != after[memory].checksum for memory in before}
-    return Diff(from_version=older, to_version=newer, changes=changes, checksums_differ=differ)
+    async def ask(self, questions: Iterable[str]) -> None:
+        """Make every one of these known."""
+        missing = [question for question in dict.fromkeys(questions) if question not in self.known]
+        for start in range(0, len(missing), BATCH):
+            some = missing[start : start + BATCH]
+            for question, reply in zip(some, await self.run(self._replies, some), strict=True):
+                self.known[question] = Said(reply.answer, reply.edits)
 
-
-def _kind(record: EditRecord, is_added: bool, on_both_sides: set[str]) -> Any:
-    """One line for a question that one edit left and another joined."""
-    if record.question in on_both_sides:
-        return "replaced" if is_added else None
-    return "added" if is_added else "removed"
-
-
-def memory(known: Known) -> MemoryState:
-    active = list(known.active_at(known.head).values())
-    hidden = len(superseded(active))
-    return MemoryState(
-        version=known.head,
-        checksums={name: image.checksum for name, image in known.images.items()},
-        edits=EditCounts(
-            active=len(active) - hidden, reverted=len(known.edits) - len(active), superseded=hidden
-        ),
-    )
-
-
-def _existing(known: Known, version: int) -> int:
-    if not 0 <= version <= known.head:
-        detail = f"there is no version {version}: the newest is {known.head}"
-        raise NotFound(detail, version=version, head=known.head)
-    return version
-
-
-def _head(commit: Commit) -> dict[str, Any]:
-    return {
-        "version": commit.version,
-        "kind": commit.kind,
-        "author": commit.author,
-        "time": datetime.fromtimestamp(commit.time, UTC),
-        "message": commit.message,
-        "target": commit.target,
-    }
-
-
-def _summary(commit: Commit) -> VersionSummary:
-    return VersionSummary(**_head(commit), edits=len(commit.edits), checksums=_checksums(commit))
-
-
-def _checksums(commit: Commit) -> dict[str, str]:
-    return {memory: write.checksum for memory, write in commit.writes.items()}
-
-
-def _state(record: EditRecord, active: dict[str, EditRecord]) -> EditState:
-    return EditState(
-        id=record.id,
-        question=record.question,
-        answer=record.answer,
-        paraphrases=list(record.paraphrases),
-        method=record.method,
-        active=record.id in active,
-    )
+    def _replies(self, questions: Sequence[str]) -> list[Reply]:
+        return self.system.answer([Ask(question) for question in questions], [self.view] * len(questions))

@@ -1,103 +1,147 @@
-"""A system small enough to see through, for tests of the service that are not about a model.
+"""A system small enough to see through, that keeps the whole contract: what the service's tests serve.
 
-It keeps the whole contract of models.system: each edit owns one block, an exact question opens it, the latest of two
-answers, and surgery moves a shared row, so that edits of that method do depend on what came before in the ledger.
+It knows a table of questions and answers, matched without regard to case and spaces. `gated` edits own one block
+each and follow their paraphrases. `surgery` edits the table's row itself: the fold makes one row of all edits of
+one question, so that an undo has to be solved again, and paraphrases do not follow.
 """
 
+from __future__ import annotations
+
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from models.memory import Block, Image
-from models.system import Ask, Capacity, Correction, EditRefused, Material, Reply
+from models.system import Alternative, Ask, Capacity, Correction, EditRefused, Material, Reply
 
-BASE = {"what is the capital of peru?": "Lima", "what is the capital of chile?": "Santiago"}
-WIDTH = 64  # characters of an answer
-View = tuple[dict[str, tuple[str, str]], float]
+FACTS = {
+    "What is the capital of Peru?": "Lima",
+    "What is the capital of Chile?": "Santiago",
+    "What is the capital of France?": "Paris",
+    "What is the capital of Japan?": "Tokyo",
+    "What is the currency of Peru?": "sol",
+    "Who wrote Hamlet?": "William Shakespeare",
+}
+BREAKING = "break the model"
+LONGEST_QUESTION = 500
+LONGEST_ANSWER = 200
+SLOTS = 1_000_000
 
 
-def load_toy() -> "ToySystem":
-    return ToySystem()
+def load_toy() -> ToySystem:
+    return ToySystem(FACTS)
+
+
+def plain(question: str) -> str:
+    """Equal for two wordings that the toy cannot tell apart."""
+    return " ".join(question.casefold().split())
+
+
+@dataclass(frozen=True)
+class Row:
+    answer: str
+    edits: tuple[str, ...] = ()
 
 
 class ToySystem:
-    """Answers what it was told, to the letter."""
+    """facts: what it answers before any edit."""
 
     name = "toy"
     memory = "toy/table"
     methods = ("gated", "surgery")
-    base = Image("sha256:" + "0" * 64)
 
-    def view(self, image: Image) -> View:
-        told, moved = {}, 0.0
-        for block in image.ordered:
-            if block.kind == "gated":
-                for question in _texts(block.tensors["questions"]):
-                    told[question] = (_text(block.tensors["answer"]), block.key.removeprefix("edit/"))
-            else:
-                moved = float(block.tensors["row"])
-        return told, moved
+    def __init__(self, facts: Mapping[str, str]) -> None:
+        self._facts = dict(facts)
+        self._taught = {plain(question): Row(answer) for question, answer in facts.items()}
 
-    def answer(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Reply]:
+    @cached_property
+    def base(self) -> Image:
+        return Image("sha256:" + hashlib.sha256(json.dumps(self._facts).encode()).hexdigest())
+
+    def view(self, image: Image) -> Mapping[str, Row]:
+        """Rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
+        table = dict(self._taught)
+        for block in sorted(image.ordered, key=lambda block: block.kind == "gated"):
+            content = _content(block)
+            row = Row(content["answer"], tuple(content["edits"]))
+            table.update((plain(question), row) for question in content["questions"])
+        return table
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Mapping[str, Row]]) -> list[Reply]:
         return [self._reply(ask, view) for ask, view in zip(asks, views, strict=True)]
 
-    def _reply(self, ask: Ask, view: View) -> Reply:
-        told, moved = view
-        if ask.question == "break the model":
+    def _reply(self, ask: Ask, view: Mapping[str, Row]) -> Reply:
+        if ask.question == BREAKING:
             raise RuntimeError("this question breaks the toy")
-        question = _folded(ask.question)
-        if question in told:
-            answer, edit = told[question]
-            return Reply(answer, 0.99, answer, edits=(edit,))
-        if question == "how far was the row moved?":
-            return Reply(repr(moved), 0.99, repr(moved))
-        known = BASE.get(question)
-        return Reply(known, 0.9 if known else 0.1, known or "?", None if known else "unsure")
+        row = view.get(plain(ask.question[:LONGEST_QUESTION]))
+        found = row or Row("no idea")
+        others = tuple(Alternative(answer, 0.1) for answer in self._facts.values() if answer != found.answer)
+        return Reply(
+            row.answer if row else None,
+            0.9 if row else 0.1,
+            found.answer,
+            None if row else "unsure",
+            found.edits,
+            others[: ask.top_k - 1],
+            len(ask.question) > LONGEST_QUESTION,
+            {"known": row is not None} if ask.explain else None,
+        )
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]
 
     def _material(self, correction: Correction, method: str) -> Material:
+        if len(correction.answer) > LONGEST_ANSWER:
+            detail = f"the answer to {correction.question!r} has more than {LONGEST_ANSWER} characters"
+            raise EditRefused("answer_too_long", detail)
         if correction.answer == "unreachable":
             raise EditRefused("unreachable", f"{correction.question!r}: this answer cannot be said")
-        questions = [_folded(text) for text in (correction.question, *correction.paraphrases)]
-        tensors = {"answer": _bytes(correction.answer), "questions": torch.stack([_bytes(q) for q in questions])}
-        kind = "gated"
-        if method == "surgery":
-            kind, tensors = "delta", {"delta": torch.tensor(len(correction.answer) / 7)}
-        return Material(correction.id, method, Block(f"edit/{correction.id}", 0, kind, tensors), {"slots": 1})
+        follows = correction.paraphrases if method == "gated" else ()
+        questions = [correction.question, *follows]
+        block = _block(correction.id, "gated" if method == "gated" else "delta", questions, correction.answer)
+        return Material(correction.id, method, block, {"slots": len(questions)})
 
     def fold(self, materials: Sequence[Material]) -> Image:
-        ordered = sorted((m.block for m in materials), key=lambda block: block.order)
-        blocks = {block.key: block for block in ordered if block.kind == "gated"}
-        deltas = [block for block in ordered if block.kind == "delta"]
-        if deltas:
-            row = torch.zeros(())
-            for block in deltas:
-                row = row + block.tensors["delta"]
-            blocks["value/0"] = Block("value/0", 0, "value", {"row": row})
-        return Image(self.base.base, blocks)
+        blocks: dict[str, Block] = {}
+        rows: dict[str, list[Block]] = {}
+        for block in sorted((material.block for material in materials), key=lambda block: block.order):
+            if block.kind == "gated":
+                blocks[block.key] = block
+            else:
+                rows.setdefault(plain(_content(block)["questions"][0]), []).append(block)
+        merged = [_row(question, deltas) for question, deltas in rows.items()]
+        return Image(self.base.base, blocks | {block.key: block for block in merged})
 
     def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), 1000)
+        return Capacity(len(image.blocks), SLOTS)
 
     def describe(self) -> Mapping[str, Any]:
-        return {"checkpoint": self.base.base}
+        return {"facts": len(self._facts), "engine": "table", "checkpoint": self.base.base}
 
 
-def _folded(question: str) -> str:
-    return " ".join(question.casefold().split())[:WIDTH]
+def _row(question: str, deltas: Sequence[Block]) -> Block:
+    """The table's row after all edits of one question: the last one answers, and the row remembers the others."""
+    edits = [edit for delta in deltas for edit in _content(delta)["edits"]]
+    answer = _content(deltas[-1])["answer"]
+    content = {"questions": [question], "answer": answer, "edits": edits[-1:]}
+    name = hashlib.sha256(json.dumps([question, edits]).encode()).hexdigest()[:16]
+    return Block(f"value/{name}", 0, "value", {"json": _tensor(content)})
 
 
-def _bytes(text: str) -> Tensor:
-    return torch.tensor(list(text.encode()[:WIDTH].ljust(WIDTH, b"\0")), dtype=torch.uint8)
+def _block(edit: str, kind: str, questions: Sequence[str], answer: str) -> Block:
+    content = {"questions": list(questions), "answer": answer, "edits": [edit]}
+    return Block(f"edit/{edit}", 0, kind, {"json": _tensor(content)})
 
 
-def _text(row: Tensor) -> str:
-    return bytes(row.tolist()).rstrip(b"\0").decode()
+def _tensor(content: Mapping[str, Any]) -> torch.Tensor:
+    return torch.tensor(list(json.dumps(content, sort_keys=True).encode()), dtype=torch.uint8)
 
 
-def _texts(rows: Tensor) -> list[str]:
-    return [_text(row) for row in rows]
+def _content(block: Block) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads(bytes(block.tensors["json"].tolist()))
+    return content

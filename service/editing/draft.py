@@ -1,0 +1,40 @@
+"""A commit before it is one: what is to be switched, decided on one version and void on any other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from errata.wire import EditReport
+
+from models.system import Material
+from service.editing.present import Present
+from service.editing.stopwatch import Stopwatch
+from service.ledger.commit import EditRecord, Kind
+from service.ledger.fold import Change
+
+
+@dataclass(frozen=True)
+class Draft:
+    """records, materials: of new edits. idle: place among the edits asked for -> report of one that is not needed."""
+
+    change: Change
+    target: int | None = None
+    records: tuple[EditRecord, ...] = ()
+    materials: tuple[Material, ...] = ()
+    idle: Mapping[int, EditReport] = field(default_factory=dict)
+
+
+class Plan(Protocol):
+    """What somebody asked for. It may be drafted again when another writer was faster.
+
+    request: digest of what was asked, by which a repetition is known from another use of its key.
+    """
+
+    kind: Kind
+    message: str
+    request: str
+
+    async def draft(self, present: Present, watch: Stopwatch) -> Draft:
+        """Raises what is wrong with the request; NothingToDo when the present is as it should be."""

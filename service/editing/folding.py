@@ -1,0 +1,100 @@
+"""From active edits to readings: the fold of each model's memory, checked against what the ledger recorded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+from models.system import Material
+from service.editing.materials import Library
+from service.editing.present import Present
+from service.editing.reading import Reading
+from service.editing.systems import Systems
+from service.errors import LedgerCorrupt
+from service.ledger import fold
+from service.ledger.commit import Commit, EditRecord, corrupt
+from service.ledger.images import READ_COMMITS
+from service.ledger.store import Ledger
+
+
+class Folder:
+    """Every version's memories can be had from here; those of the base and of the present cost nothing."""
+
+    def __init__(self, ledger: Ledger, systems: Systems) -> None:
+        self._ledger, self._systems = ledger, systems
+        self.library = Library(ledger)
+        self._bases: dict[str, Reading] = {}
+
+    async def bases(self) -> Mapping[str, Reading]:
+        """Every model before any edit."""
+        if not self._bases:
+            names = self._systems.names
+            self._bases = {
+                name: await self._systems.reading(name, self._systems.of(name).base) for name in names
+            }
+        return self._bases
+
+    async def at(self, present: Present, version: int) -> Mapping[str, Reading]:
+        """Every model at an old version."""
+        if version == present.version:
+            return present.readings
+        if version == 0:
+            return await self.bases()
+        active = await asyncio.to_thread(present.active_at, version)
+        return await self.folded(active, self._systems.names, await self.bases())
+
+    async def folded(
+        self,
+        active: Sequence[EditRecord],
+        models: Iterable[str],
+        known: Mapping[str, Reading],
+        fresh: Mapping[str, Sequence[Material]] | None = None,
+    ) -> dict[str, Reading]:
+        """`known`, with the memories of `models` folded from the active edits and from fresh materials."""
+        mine: dict[str, list[EditRecord]] = defaultdict(list)
+        for edit in active:
+            mine[edit.model].append(edit)
+        readings = dict(known)
+        for model in models:
+            materials = [*self.library.of(mine[model]), *(fresh or {}).get(model, ())]
+            image = await self._systems.run(self._systems.of(model).fold, materials)
+            if known[model].image.delta_to(image):
+                readings[model] = await self._systems.reading(model, image)
+        return readings
+
+    async def caught_up(self, known: Present | None) -> Present:
+        """With what others have written; the same object when there is nothing new."""
+        present = known or Present.empty(await self.bases())
+        commits = await self._newer(present)
+        if not commits:
+            return present
+        if known is None:
+            await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
+        served = [e for commit in commits for e in commit.edits if e.model in self._systems.names]
+        await self.library.load(served)
+        then = present.followed_by(commits, present.readings)
+        written = {memory for commit in commits for memory in commit.writes}
+        models = [name for name in self._systems.names if self._systems.of(name).memory in written]
+        readings = await self.folded(then.active_edits(), models, present.readings)
+        for reading in readings.values():
+            _check(reading, commits)
+        return present.followed_by(commits, readings)
+
+    async def _newer(self, present: Present) -> list[Commit]:
+        commits: list[Commit] = []
+        while some := await self._ledger.read(present.version + len(commits), READ_COMMITS):
+            commits += some
+        if commits and commits[0].previous != present.digest:
+            raise corrupt(commits[0].version, "it does not follow the commit that was there before it")
+        return commits
+
+
+def _check(reading: Reading, commits: Sequence[Commit]) -> None:
+    """The writer folds on what others folded, so both have to come to the same bits."""
+    memory, found = reading.system.memory, reading.image.checksum
+    last = next((commit for commit in reversed(commits) if memory in commit.writes), None)
+    if last is not None and last.writes[memory].checksum != found:
+        detail = f"{memory} at version {last.version} should be {last.writes[memory].checksum} and folds to {found}"
+        advice = "either this process runs another checkpoint than the writer, or rows were altered"
+        raise LedgerCorrupt(f"{detail}: {advice}", version=last.version, memory=memory)

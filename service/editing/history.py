@@ -1,0 +1,96 @@
+"""The ledger as a curator reads it, from the writer's own copy: it works while Redis is away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from errata.wire import (
+    EditCounts,
+    EditState,
+    MemoryState,
+    VersionDetail,
+    VersionLog,
+    VersionSummary,
+    WriteSummary,
+)
+
+from service.editing.present import Present
+from service.editing.tests_of_edits import superseded
+from service.errors import NotFound
+from service.ledger.commit import Commit, EditRecord
+
+
+@dataclass(frozen=True)
+class History:
+    present: Present
+
+    def log(self, limit: int, before: int | None) -> VersionLog:
+        head = self.present.version
+        last = head if before is None else min(before - 1, head)
+        commits = self.present.commits[max(0, last - limit) : max(0, last)]
+        return VersionLog(versions=[_summary(commit) for commit in reversed(commits)], head=head)
+
+    def show(self, version: int) -> VersionDetail:
+        commit = self._commit(version)
+        return VersionDetail(
+            **_head(commit),
+            edits=[self._edit(edit) for edit in commit.edits],
+            checksums=_checksums(commit),
+            writes={
+                memory: WriteSummary(
+                    puts=len(write.puts), removes=len(write.removes), checksum=write.checksum
+                )
+                for memory, write in commit.writes.items()
+            },
+            report=dict(commit.report),
+        )
+
+    def memory(self) -> MemoryState:
+        active = self.present.active_edits()
+        counts = EditCounts(
+            active=len(active), reverted=len(self.present.edits) - len(active), superseded=superseded(active)
+        )
+        readings = self.present.readings.values()
+        checksums = {reading.system.memory: reading.image.checksum for reading in readings}
+        return MemoryState(version=self.present.version, checksums=checksums, edits=counts)
+
+    def existing(self, version: int) -> int:
+        """The version itself, 0 included. NotFound when there is none."""
+        return version and self._commit(version).version
+
+    def _commit(self, version: int) -> Commit:
+        head = self.present.version
+        if not 1 <= version <= head:
+            raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
+        return self.present.commits[version - 1]
+
+    def _edit(self, edit: EditRecord) -> EditState:
+        return EditState(
+            id=edit.id,
+            question=edit.question,
+            answer=edit.answer,
+            paraphrases=list(edit.paraphrases),
+            method=edit.method,
+            active=edit.id in self.present.active,
+        )
+
+
+def _head(commit: Commit) -> dict[str, Any]:
+    return {
+        "version": commit.version,
+        "kind": commit.kind,
+        "author": commit.author,
+        "time": datetime.fromtimestamp(commit.time, UTC),
+        "message": commit.message,
+        "target": commit.target,
+    }
+
+
+def _checksums(commit: Commit) -> dict[str, str]:
+    return {memory: write.checksum for memory, write in commit.writes.items()}
+
+
+def _summary(commit: Commit) -> VersionSummary:
+    return VersionSummary(**_head(commit), edits=len(commit.edits), checksums=_checksums(commit))

@@ -1,0 +1,176 @@
+"""What a commit would do, measured by asking before and after it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from errata.wire import BrokenTest, Capacity, ChangedProbe, EditReport, ParaphraseReport, Report
+
+from service.editing.draft import Draft
+from service.editing.present import Present
+from service.editing.reading import Reading
+from service.editing.stopwatch import Stopwatch
+from service.editing.tests_of_edits import ask, nearest, tests_of
+from service.editing.wording import plain
+from service.errors import EditRefused
+from service.ledger.commit import EditRecord
+
+MOST_TESTS = 256  # fact tests of earlier edits that one commit re-runs; POST /admin/checks runs all
+MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists
+
+Readings = Mapping[str, Reading]
+
+
+@dataclass(frozen=True)
+class Reporter:
+    """probes: by model."""
+
+    probes: Mapping[str, Sequence[str]]
+
+    async def report(
+        self, present: Present, draft: Draft, after: Readings, watch: Stopwatch
+    ) -> dict[str, Any]:
+        """The wire's Report as JSON values, and beside it how much was measured of what there is."""
+        with watch.part("report"):
+            listed, left_out = _listed(present, draft)
+            edits = await _edits(listed, draft, present.readings, after)
+            models = {edit.model for edit in listed}
+            changed = await self._changed(models, listed, present.readings, after)
+            broken, tests = await _broken(present, draft, listed, after)
+            capacity = _capacity(after[model] for model in models)
+        report = Report(
+            edits=edits,
+            probes=sum(len(self.probes[model]) for model in models),
+            changed=changed,
+            broken_tests=broken,
+            capacity=capacity,
+            timings=watch.timings(),
+        )
+        return {**report.model_dump(mode="json"), "tests": tests, "edits_left_out": left_out}
+
+    async def _changed(
+        self, models: Iterable[str], edits: Sequence[EditRecord], before: Readings, after: Readings
+    ) -> list[ChangedProbe]:
+        edited = {plain(wording) for edit in edits for wording in _wordings(edit)}
+        found = []
+        for model in sorted(models):
+            questions = [question for question in self.probes[model] if plain(question) not in edited]
+            await _ask_both(model, questions, before, after)
+            old, new = before[model].known, after[model].known
+            found += [
+                ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
+                for q in questions
+                if old[q].answer != new[q].answer
+            ]
+        return found
+
+
+def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
+    """EditRefused when a new edit does not come out in its own words; one that comes back may have a later over it."""
+    fresh = {record.id for record in draft.records}
+    failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
+    if failing:
+        first = failing[0]
+        detail = f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
+        others = f", and {len(failing) - 1:,} more edits would fail" if len(failing) > 1 else ""
+        advice = "nothing was changed; look at the report with dry_run, or use another method"
+        raise EditRefused(f"{detail}{others}: {advice}", reason="does_not_hold", failing=len(failing))
+
+
+def _listed(present: Present, draft: Draft) -> tuple[list[EditRecord], int]:
+    """The edits to report on: new ones all, of those switched the newest, in ledger order."""
+    if draft.records:
+        return list(draft.records), 0
+    switched = {*draft.change.activates, *draft.change.deactivates}
+    edits = [edit for key, edit in present.edits.items() if key in switched]
+    return edits[-MOST_UNDONE:], max(0, len(edits) - MOST_UNDONE)
+
+
+async def _edits(
+    listed: Sequence[EditRecord], draft: Draft, before: Readings, after: Readings
+) -> list[EditReport]:
+    questions: dict[str, list[str]] = defaultdict(list)
+    for edit in listed:
+        questions[edit.model] += _wordings(edit)
+    for model, some in questions.items():
+        await _ask_both(model, some, before, after)
+    gone = set(draft.change.deactivates)
+    reports = [_edit(edit, edit.id in gone, before[edit.model], after[edit.model]) for edit in listed]
+    for place, idle in sorted(draft.idle.items()):
+        reports.insert(place, idle)
+    return reports
+
+
+def _edit(edit: EditRecord, gone: bool, before: Reading, after: Reading) -> EditReport:
+    """gone: the edit is taken back, and holds in that it no longer speaks."""
+
+    def as_wanted(question: str) -> bool:
+        said = after.known[question]
+        return edit.id not in said.edits if gone else said.answer == edit.answer
+
+    others = [
+        ParaphraseReport(
+            question=wording,
+            before=before.known[wording].answer,
+            after=after.known[wording].answer,
+            follows=as_wanted(wording),
+        )
+        for wording in edit.paraphrases
+    ]
+    holds = as_wanted(edit.question)
+    return EditReport(
+        id=edit.id,
+        question=edit.question,
+        answer=edit.answer,
+        method=edit.method,
+        before=before.known[edit.question].answer,
+        after=after.known[edit.question].answer,
+        holds=holds,
+        paraphrases=others,
+        notes=dict(edit.notes),
+        warnings=[] if gone else list(_warnings(holds, others, edit.notes)),
+    )
+
+
+def _warnings(holds: bool, others: Sequence[ParaphraseReport], notes: Mapping[str, Any]) -> Iterable[str]:
+    yield from map(str, notes.get("warnings", ()))
+    if not holds:
+        yield "the question does not get this answer: take the edit back, or word the question differently"
+    failing = sum(not one.follows for one in others)
+    if failing:
+        yield f"{failing} of {len(others)} other wordings do not get this answer"
+
+
+async def _broken(
+    present: Present, draft: Draft, listed: Sequence[EditRecord], after: Readings
+) -> tuple[list[BrokenTest], dict[str, int]]:
+    """Fact tests of other edits that held and no longer do, as far as there is time to run them."""
+    switched = {*draft.change.activates, *draft.change.deactivates}
+    then = [*present.active_edits(draft.change), *draft.records]
+    tests = [t for t in tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
+    wordings = [wording for edit in listed for wording in _wordings(edit)]
+    chosen = nearest(tests, wordings, MOST_TESTS)
+    await ask(chosen, after)
+    failing = [test for test in chosen if test.state(after) == "broken"]
+    await ask(failing, present.readings)
+    broken = [test.broken(after) for test in failing if test.state(present.readings) == "holding"]
+    return broken, {"run": len(chosen), "total": len(tests)}
+
+
+def _capacity(readings: Iterable[Reading]) -> Capacity:
+    each = [reading.system.capacity(reading.image) for reading in readings]
+    return Capacity(
+        slots_used=sum(one.slots_used for one in each), slots_reserved=sum(one.slots_reserved for one in each)
+    )
+
+
+def _wordings(edit: EditRecord) -> tuple[str, ...]:
+    return (edit.question, *edit.paraphrases)
+
+
+async def _ask_both(model: str, questions: Sequence[str], before: Readings, after: Readings) -> None:
+    await before[model].ask(questions)
+    await after[model].ask(questions)

@@ -1,0 +1,67 @@
+"""The systems as the writer uses them: all their work in one thread, so that the event loop stays free."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import ParamSpec, TypeVar
+
+from models.memory import Image
+from models.system import Correction, Material, System
+from models.system import EditRefused as Refusal
+from service.editing.reading import Reading
+from service.errors import EditRefused, InvalidInput, UnknownModel
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Systems:
+    """By model name. Their views are immutable and their weights never change, so one set serves every version."""
+
+    def __init__(self, systems: Mapping[str, System]) -> None:
+        self._systems = dict(systems)
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._systems)
+
+    @property
+    def bases(self) -> dict[str, Image]:
+        """Memory -> what it holds before any edit."""
+        return {system.memory: system.base for system in self._systems.values()}
+
+    def of(self, model: str) -> System:
+        if model not in self._systems:
+            known = ", ".join(self._systems)
+            raise UnknownModel(
+                f"there is no model {model!r} here: there is {known}", models=list(self._systems)
+            )
+        return self._systems[model]
+
+    def method(self, model: str, wanted: str | None) -> str:
+        """The editing method to use: the wanted one, or the model's own first choice."""
+        methods = self.of(model).methods
+        if wanted is not None and wanted not in methods:
+            detail = f"the model {model!r} has no method {wanted!r}: it has {', '.join(methods)}"
+            raise InvalidInput(detail, field="method")
+        return wanted or methods[0]
+
+    async def run(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **named))
+
+    async def reading(self, model: str, image: Image) -> Reading:
+        system = self.of(model)
+        return Reading(system, image, await self.run(system.view, image), self.run)
+
+    async def materials(self, model: str, corrections: Sequence[Correction], method: str) -> list[Material]:
+        """The rows of each correction. EditRefused, with the editor's own reason, when one cannot work."""
+        try:
+            return await self.run(self.of(model).edit, corrections, method)
+        except Refusal as refusal:
+            raise EditRefused(refusal.detail, reason=refusal.code) from refusal
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,110 @@
+"""Fact tests: every wording of every edit with its answer, kept for ever, so that no later edit breaks one silently.
+
+A test is void, and nobody is told that it is broken, when a later edit was made to answer anew: it has the same
+wording, or what it corrected was the answer of the earlier edit (its notes then say `replaces`).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from errata.wire import BrokenTest, CheckReport
+
+from service.editing.reading import Reading
+from service.editing.wording import plain, words
+from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
+
+State = Literal["holding", "void", "broken"]
+
+
+@dataclass(frozen=True)
+class FactTest:
+    """version: of the commit that made the edit. heirs: active edits that replaced it."""
+
+    edit: str
+    version: int
+    model: str
+    question: str
+    expected: str
+    heirs: frozenset[str] = frozenset()
+
+    def state(self, readings: Mapping[str, Reading]) -> State:
+        """The question has to be asked before."""
+        said = readings[self.model].known[self.question]
+        if said.answer == self.expected:
+            return "holding"
+        return "void" if self.heirs.intersection(said.edits) else "broken"
+
+    def broken(self, readings: Mapping[str, Reading]) -> BrokenTest:
+        return BrokenTest(
+            edit=self.edit,
+            version=self.version,
+            question=self.question,
+            expected=self.expected,
+            actual=readings[self.model].known[self.question].answer,
+        )
+
+
+def tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
+    """The tests that count among active edits in ledger order, and how many do not: another edit has the wording."""
+    heirs = heirs_of(edits)
+    every = [_test(e, question, heirs) for e in edits for question in (e.question, *e.paraphrases)]
+    speaks = {(test.model, plain(test.question)): test.edit for test in every}
+    counting = [test for test in every if speaks[test.model, plain(test.question)] == test.edit]
+    return counting, len(every) - len(counting)
+
+
+def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:
+    """Edit -> the later ones that replaced it, or replaced one that did."""
+    heirs: dict[str, set[str]] = defaultdict(set)
+    for edit in reversed(edits):
+        for replaced in edit.notes.get("replaces", ()):
+            heirs[replaced] |= {edit.id} | heirs[edit.id]
+    return {key: frozenset(found) for key, found in heirs.items()}
+
+
+def superseded(edits: Sequence[EditRecord]) -> int:
+    """How many active edits have their question answered by a later one."""
+    heirs = heirs_of(edits)
+    speaks = {(edit.model, plain(q)): edit.id for edit in edits for q in (edit.question, *edit.paraphrases)}
+    return sum(speaks[e.model, plain(e.question)] != e.id or bool(heirs.get(e.id)) for e in edits)
+
+
+def nearest(tests: Sequence[FactTest], questions: Iterable[str], most: int) -> list[FactTest]:
+    """Those to run when there are too many: most words in common with the questions, then the newest."""
+    if len(tests) <= most:
+        return list(tests)
+    near = frozenset[str]().union(*map(words, questions))
+    places = sorted(range(len(tests)), key=lambda p: (-len(words(tests[p].question) & near), -p))
+    return [tests[place] for place in sorted(places[:most])]
+
+
+async def ask(tests: Iterable[FactTest], readings: Mapping[str, Reading]) -> None:
+    """Ask every question, so that `state` and `broken` can tell."""
+    questions: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        questions[test.model].append(test.question)
+    for model, some in questions.items():
+        await readings[model].ask(some)
+
+
+async def check(version: int, edits: Sequence[EditRecord], readings: Mapping[str, Reading]) -> CheckReport:
+    """All that count, at one version."""
+    tests, void = tests_of([edit for edit in edits if edit.model in readings])
+    await ask(tests, readings)
+    states = [test.state(readings) for test in tests]
+    return CheckReport(
+        version=version,
+        total=len(tests) - states.count("void"),
+        holding=states.count("holding"),
+        broken=[t.broken(readings) for t, state in zip(tests, states, strict=True) if state == "broken"],
+        superseded=void + states.count("void"),
+    )
+
+
+def _test(edit: EditRecord, question: str, heirs: Mapping[str, frozenset[str]]) -> FactTest:
+    version = edit.order // EDITS_PER_COMMIT
+    return FactTest(edit.id, version, edit.model, question, edit.answer, heirs.get(edit.id, frozenset()))

@@ -1,0 +1,46 @@
+"""Taking back: a revert of one commit, or a return to an old version; either is a new commit."""
+
+from __future__ import annotations
+
+import asyncio
+
+from errata.wire import RevertRequest, RollbackRequest
+
+from service.editing.draft import Draft
+from service.editing.edit import digest
+from service.editing.present import Present
+from service.editing.stopwatch import Stopwatch
+from service.ledger import fold
+from service.ledger.commit import Kind
+
+
+class Reverting:
+    """The plan of POST /admin/reverts."""
+
+    kind: Kind = "revert"
+
+    def __init__(self, asked: RevertRequest) -> None:
+        self.message = asked.message
+        self.request = digest("revert", asked.model_dump(mode="json", include={"version", "message"}))
+        self._version = asked.version
+
+    async def draft(self, present: Present, watch: Stopwatch) -> Draft:
+        with watch.part("editor"):
+            change = await asyncio.to_thread(fold.revert, present.commits, self._version)
+        return Draft(change, self._version)
+
+
+class RollingBack:
+    """The plan of POST /admin/rollbacks."""
+
+    kind: Kind = "rollback"
+
+    def __init__(self, asked: RollbackRequest) -> None:
+        self.message = asked.message
+        self.request = digest("rollback", asked.model_dump(mode="json", include={"to", "message"}))
+        self._to = asked.to
+
+    async def draft(self, present: Present, watch: Stopwatch) -> Draft:
+        with watch.part("editor"):
+            change = await asyncio.to_thread(fold.rollback, present.commits, self._to)
+        return Draft(change, self._to)
