@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.encoder.weights import EncoderFiles, find
+from models.matrix import Matrix
 
 WIDTH = 384
 HEADS = 12
@@ -88,11 +89,11 @@ class MiniLM:
 
 @dataclass(frozen=True)
 class _Layer:
-    qkv: tuple[Tensor, Tensor]
-    out: tuple[Tensor, Tensor]
+    qkv: Matrix
+    out: Matrix
     out_norm: tuple[Tensor, Tensor]
-    up: tuple[Tensor, Tensor]
-    down: tuple[Tensor, Tensor]
+    up: Matrix
+    down: Matrix
     down_norm: tuple[Tensor, Tensor]
 
     @staticmethod
@@ -102,25 +103,24 @@ class _Layer:
             return weights[prefix + "weight"], weights[prefix + "bias"]
 
         heads = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
-        qkv = torch.cat([w for w, _ in heads]), torch.cat([b for _, b in heads])
         return _Layer(
-            qkv,
-            pair("attention.output.dense"),
+            Matrix(torch.cat([w for w, _ in heads]), torch.cat([b for _, b in heads])),
+            Matrix(*pair("attention.output.dense")),
             pair("attention.output.LayerNorm"),
-            pair("intermediate.dense"),
-            pair("output.dense"),
+            Matrix(*pair("intermediate.dense")),
+            Matrix(*pair("output.dense")),
             pair("output.LayerNorm"),
         )
 
     def __call__(self, packed: Tensor, mask: Tensor, unseen: Tensor) -> Tensor:
         batch, length = mask.shape
-        qkv = _unpack(F.linear(packed, *self.qkv), mask).view(batch, length, 3, HEADS, WIDTH // HEADS)
+        qkv = _unpack(self.qkv(packed), mask).view(batch, length, 3, HEADS, WIDTH // HEADS)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
         seen = F.scaled_dot_product_attention(query, key, value, attn_mask=unseen)
         attended = seen.transpose(1, 2).reshape(batch, length, WIDTH)[mask]
-        packed = F.layer_norm(packed + F.linear(attended, *self.out), (WIDTH,), *self.out_norm, EPSILON)
-        wide = F.gelu(F.linear(packed, *self.up))
-        return F.layer_norm(packed + F.linear(wide, *self.down), (WIDTH,), *self.down_norm, EPSILON)
+        packed = F.layer_norm(self.out.add(attended, packed), (WIDTH,), *self.out_norm, EPSILON)
+        wide = F.gelu(self.up(packed))
+        return F.layer_norm(self.down.add(wide, packed), (WIDTH,), *self.down_norm, EPSILON)
 
 
 def _unpack(packed: Float[Tensor, "real width"], mask: Bool[Tensor, "batch token"]) -> Tensor:

@@ -17,7 +17,7 @@ from transformers.activations import ACT2FN
 from transformers.models.t5.modeling_t5 import T5LayerFF
 
 from models.nkb.bank import Bank
-from models.nkb.matrix import Matrix
+from models.matrix import Matrix
 from models.nkb.mount import KnowledgeLayer, bank_of
 
 
