@@ -70,9 +70,8 @@ class EmbeddedValkey:
 
     def revive(self) -> bool:
         """Start the server again if it has died; True when it had. Everything acknowledged is still there."""
-        if self.alive or self._process is None:
+        if self.alive or not self._ours.held:
             return False
-        self._process = None
         self._stop_orphan()
         self._launch()
         return True
@@ -98,6 +97,8 @@ class EmbeddedValkey:
 
     def _stop_orphan(self) -> None:
         """Take server.lock, from an orphan if need be."""
+        if self._servers.held:  # from an attempt to launch that failed
+            return
         for how in (None, signal.SIGTERM, signal.SIGKILL):
             if how is not None:
                 self._files.signal_server(how)
@@ -111,8 +112,16 @@ class EmbeddedValkey:
         self._files.drop_traces()
         self._files.write_config()
         offset = self._files.log_size
+        try:
+            self._process = self._spawn()
+        except OSError as error:
+            raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error
+        self._servers.hand_over()
+        self._wait_until_ready(offset)
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
         with self._files.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 [str(_binary()), str(self._files.config)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -121,8 +130,6 @@ class EmbeddedValkey:
                 pass_fds=[self._servers.fileno],
                 start_new_session=True,  # Ctrl-C is for us; the server ends last
             )
-        self._servers.hand_over()
-        self._wait_until_ready(offset)
 
     def _wait_until_ready(self, log_offset: int) -> None:
         deadline = time.monotonic() + START_LIMIT_S

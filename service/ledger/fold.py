@@ -31,7 +31,7 @@ def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
     """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
     ids: set[str] = set()
     for commit in commits:
-        ids = _step(ids, commit)
+        _apply(ids, commit)
     return {key: edit for key, edit in edits(commits).items() if key in ids}
 
 
@@ -70,8 +70,9 @@ def _change(commits: Sequence[Commit], back: Iterable[str], gone: Iterable[str])
     return Change(tuple(sorted(back, key=place.__getitem__)), tuple(sorted(gone, key=place.__getitem__)))
 
 
-def _step(ids: set[str], commit: Commit) -> set[str]:
-    on, off = set(commit.activates), set(commit.deactivates)
-    if on & ids or not off <= ids:
+def _apply(ids: set[str], commit: Commit) -> None:
+    """In place: a copy for each of ten thousand commits would take a second."""
+    if not ids.isdisjoint(commit.activates) or not ids.issuperset(commit.deactivates):
         raise corrupt(commit.version, "it switches edits that are not as it expects them")
-    return (ids - off) | on
+    ids.difference_update(commit.deactivates)
+    ids.update(commit.activates)

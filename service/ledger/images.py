@@ -60,7 +60,6 @@ def _net(memory: str, commits: Sequence[Commit]) -> tuple[dict[str, Entry], set[
             removes.add(key)
         for entry in write.puts:
             puts[entry[0]] = entry
-            removes.discard(entry[0])
     return puts, removes
 
 

@@ -26,9 +26,10 @@ def kill(pid: int) -> None:
 
 
 def running(pid: int) -> bool:
-    """Neither gone nor a zombie that waits for its parent to look."""
+    """Neither gone nor a zombie, with all its threads, that waits for its parent to look."""
     try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+        dead = "\nState:\tZ" in Path(f"/proc/{pid}/status").read_text()
+        return not dead or len(list(Path(f"/proc/{pid}/task").iterdir())) > 1
     except (FileNotFoundError, ProcessLookupError):
         return False
 

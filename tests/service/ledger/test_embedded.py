@@ -69,6 +69,31 @@ def test_a_killed_server_is_revived_with_everything_it_had_acknowledged(own_valk
     assert not own_valkey.revive(), "one that lives is left alone"
 
 
+def test_a_server_killed_while_its_child_rewrites_the_file_is_revived_whole(
+    own_valkey: EmbeddedValkey,
+) -> None:
+    with client(own_valkey) as connected:
+        connected.mset({f"k{number}": number for number in range(5000)})
+        connected.config_set("rdb-key-save-delay", 2000)  # microseconds a key: ten seconds of rewriting
+        connected.bgrewriteaof()
+        connected.set("last", "1")
+        kill(pid_of(own_valkey))
+        assert own_valkey.revive()
+        assert (connected.dbsize(), connected.get("last")) == (5001, b"1")
+
+
+def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedValkey(tmp_path).start()
+    kill(pid_of(server))
+    with monkeypatch.context() as broken:
+        broken.setattr(embedded, "_binary", lambda: tmp_path / "missing")
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable, match=r"cannot be started: .*missing"):
+                server.revive()
+    assert server.revive()
+    server.stop()
+
+
 def test_a_server_that_was_stopped_is_not_revived(own_valkey: EmbeddedValkey) -> None:
     own_valkey.stop()
     assert not own_valkey.revive()
