@@ -1,0 +1,175 @@
+"""A whole service as a person runs it: `python -m service` in a process of its own, found again by its children."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import httpx
+from errata import Errata, Retry
+
+from service.launch.places import free_port
+
+TOY = "nkb=tests.service.toy:load_toy"
+READY_LIMIT_S = 120.0
+STOP_LIMIT_S = 40.0
+ROOT = Path(__file__).parents[2]
+
+
+class Service:
+    """start() returns when it is ready. `var` outlives it, so another can go on from there."""
+
+    def __init__(self, var: Path, *, replicas: int = 1, system: str = TOY, port: int | None = None) -> None:
+        self.var, self.port = var, port or free_port()
+        self._words = [
+            "--port",
+            str(self.port),
+            "--var",
+            str(var),
+            "--replicas",
+            str(replicas),
+            "--system",
+            system,
+        ]
+        self._process: subprocess.Popen[str] | None = None
+        self.output = var.with_name(f"{var.name}.out")
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def key(self) -> str:
+        return (self.var / "admin.key").read_text().strip()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def launch(self, **environment: str) -> subprocess.Popen[str]:
+        with self.output.open("w") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "service", *self._words],
+                cwd=ROOT,
+                env=clean_environment() | environment,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                text=True,
+                start_new_session=True,
+            )
+        return self._process
+
+    def start(self) -> Service:
+        process = self.launch()
+        deadline = time.monotonic() + READY_LIMIT_S
+        while "Ctrl-C stops" not in self.said():
+            assert process.poll() is None, f"it ended: {self.said()}"
+            assert time.monotonic() < deadline, f"not ready in time: {self.said()}"
+            time.sleep(0.1)
+        return self
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def stop(self, how: signal.Signals = signal.SIGINT) -> int:
+        """The exit status. Everything it started is gone, or this fails."""
+        assert self._process is not None
+        family = self.family()
+        self._process.send_signal(how)
+        status = self._process.wait(STOP_LIMIT_S)
+        wait_until(lambda: not [pid for pid in family if alive(pid)], 10, "all of its processes to end")
+        return status
+
+    def kill_everything(self) -> None:
+        """As a power cut does it: nobody gets to say goodbye."""
+        family = self.family()
+        for pid in family:
+            kill(pid)
+        wait_until(lambda: not [pid for pid in family if alive(pid)], 10, "all of its processes to end")
+        assert self._process is not None
+        self._process.wait(10)
+
+    def family(self) -> list[int]:
+        """The launcher and all that came of it."""
+        parents = {pid: parent(pid) for pid in processes()}
+        found = [self.pid]
+        for pid in found:
+            found += [child for child, its in parents.items() if its == pid]
+        return found
+
+    def named(self, title: str) -> list[int]:
+        """Members of the family by a part of their command line, e.g. `ServeReplica:errata:nkb`."""
+        return [pid for pid in self.family() if title in command_line(pid)]
+
+    def errata(self, **options: Any) -> Errata:
+        options = {"key": self.key, "retry": Retry(times=0)} | options
+        return Errata(self.url, **options)
+
+    def http(self, key: bool = True) -> httpx.Client:
+        headers = {"authorization": f"Bearer {self.key}"} if key else {}
+        return httpx.Client(base_url=self.url, headers=headers, timeout=30, trust_env=False)
+
+    def wait_until_ready(self) -> None:
+        with self.http() as http:
+            wait_until(lambda: _status(http, "/readyz") == 200, 60, "the service to be ready again")
+
+
+def clean_environment() -> Mapping[str, str]:
+    """Without what would send the service to another Redis or key, or Ray to another cluster."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ERRATA_", "RAY_"))}
+    return kept | {"PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}"}
+
+
+def wait_until(done: Any, limit_s: float, what: str) -> None:
+    deadline = time.monotonic() + limit_s
+    while not done():
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}"
+        time.sleep(0.05)
+
+
+def _status(http: httpx.Client, path: str) -> int:
+    try:
+        return http.get(path).status_code
+    except httpx.HTTPError:
+        return 0
+
+
+def kill(pid: int, how: signal.Signals = signal.SIGKILL) -> None:
+    try:
+        os.kill(pid, how)
+    except ProcessLookupError:
+        return
+
+
+def processes() -> list[int]:
+    return [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal()]
+
+
+def alive(pid: int) -> bool:
+    return _stat(pid)[0] not in ("", "Z")
+
+
+def parent(pid: int) -> int:
+    return int(_stat(pid)[1] or 0)
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _stat(pid: int) -> list[str]:
+    """State and parent."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()[:2]
+    except OSError:
+        return ["", ""]

@@ -1,0 +1,122 @@
+"""What a newcomer does in the first minute, over real HTTP."""
+
+from __future__ import annotations
+
+import stat
+
+import httpx
+import pytest
+from errata import Errata, errors
+
+from tests.cluster.running import Service
+
+PERU = "What is the capital of Peru?"
+OTHER_WORDS = "Peru's capital city?"
+
+
+def test_ask_correct_ask_again_and_take_it_back(errata: Errata) -> None:
+    start = errata.log().head
+    assert errata.ask(PERU).answer == "Lima"
+    receipt = errata.edit(PERU, "Cusco", paraphrases=[OTHER_WORDS], message="try")
+    assert receipt.version == start + 1
+    assert receipt.all_applied
+    assert len(receipt.replicas) == 2
+    changed = errata.ask(OTHER_WORDS)
+    assert (changed.answer, changed.version) == ("Cusco", start + 1)
+    assert changed.edits == [receipt.report.edits[0].id]
+    assert errata.ask(PERU, version=start).answer == "Lima"
+    undone = errata.revert(start + 1)
+    assert undone.version == start + 2
+    assert errata.ask(PERU).answer == "Lima"
+    assert errata.ask(PERU, version=start + 1).answer == "Cusco"
+
+
+def test_the_history_says_what_was_done(errata: Errata) -> None:
+    start = errata.log().head
+    errata.edit("Who wrote Hamlet?", "Francis Bacon", message="a theory")
+    shown = errata.show(start + 1)
+    assert (shown.author, shown.message, shown.edits[0].answer) == ("admin", "a theory", "Francis Bacon")
+    (change,) = errata.diff(start, start + 1).changes
+    assert (change.before, change.after) == ("William Shakespeare", "Francis Bacon")
+    assert errata.check().broken == []
+    errata.rollback(start)
+    assert errata.ask("Who wrote Hamlet?").answer == "William Shakespeare"
+    assert [version.kind for version in errata.log(limit=2).versions] == ["rollback", "edit"]
+
+
+def test_a_dry_run_measures_and_changes_nothing(errata: Errata) -> None:
+    start = errata.log().head
+    receipt = errata.edit(PERU, "Arequipa", dry_run=True)
+    assert receipt.version is None
+    assert receipt.report.edits[0].after == "Arequipa"
+    assert errata.log().head == start
+    assert errata.ask(PERU).answer == "Lima"
+
+
+def test_many_questions_are_answered_in_order_and_a_bad_one_spoils_only_itself(errata: Errata) -> None:
+    asked = ["Who wrote Hamlet?", PERU] * 60
+    results = errata.ask_many(
+        [*asked, {"question": PERU, "model": "nobody"}, {"question": ""}, {"question": PERU}]
+    ).results
+    assert [r.answer.answer for r in results[:120] if r.answer] == ["William Shakespeare", "Lima"] * 60
+    assert results[120].problem is not None
+    assert results[120].problem.code == "unknown_model"
+    assert results[121].problem is not None
+    assert results[121].problem.code == "invalid_input"
+    assert results[122].answer is not None
+
+
+def test_an_answer_can_be_streamed(http: httpx.Client) -> None:
+    reply = http.post("/v1/answers", json={"question": PERU, "stream": True})
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    events = [block.split("\n", 1) for block in reply.text.strip().split("\n\n")]
+    assert [event for event, _ in events] == ["event: answer", "event: done"]
+    assert '"Lima"' in events[0][1]
+
+
+def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.Client) -> None:
+    (card,) = errata.models().data
+    assert (card.id, card.memory, card.replicas, card.ready) == ("nkb", "toy/table", 2, True)
+    memory, replicas = errata.memory(), errata.replicas()
+    assert [one.version for one in replicas.replicas] == [memory.version] * 2
+    assert [one.checksums for one in replicas.replicas] == [memory.checksums] * 2
+    ready = http.get("/readyz").json()
+    assert ready == {"ready": True, "degraded": None, "version": memory.version}
+
+
+def test_metrics_of_all_processes_are_on_one_page(errata: Errata, http: httpx.Client) -> None:
+    errata.ask(PERU)
+    page = http.get("/metrics").text
+    for line in (
+        'errata_answers_total{model="nkb",outcome="answered"}',
+        'errata_http_requests_total{method="POST",route="/v1/answers",status="200"}',
+        'errata_answer_seconds_bucket{le="0.005",model="nkb",part="queue"}',
+        "errata_ledger_version",
+        'errata_replica_lag{model="nkb"} 0.0',
+    ):
+        assert line in page
+    foreign = [line for line in page.splitlines() if line and not line.startswith(("#", "errata_"))]
+    assert foreign == []
+
+
+def test_the_documentation_describes_bodies_and_problems(http: httpx.Client) -> None:
+    described = http.get("/openapi.json").json()
+    answers = described["paths"]["/v1/answers"]["post"]
+    assert answers["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/AnswerRequest")
+    assert "application/problem+json" in answers["responses"]["422"]["content"]
+    assert {"AnswerRequest", "EditItem", "Problem", "EditReceipt"} <= described["components"][
+        "schemas"
+    ].keys()
+    assert http.get("/docs").status_code == 200
+
+
+def test_the_key_file_is_for_its_owner_alone(service: Service) -> None:
+    assert stat.S_IMODE((service.var / "admin.key").stat().st_mode) == 0o600
+
+
+def test_without_the_key_nothing_of_the_admin_can_be_read_or_changed(service: Service) -> None:
+    with service.errata(key=None) as stranger:
+        assert stranger.ask(PERU).answer
+        for call in (lambda: stranger.log(), lambda: stranger.edit(PERU, "x"), lambda: stranger.whoami()):
+            with pytest.raises(errors.Unauthorized):
+                call()
