@@ -24,7 +24,8 @@ class Ingress:
         callees = {
             name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        self._models = Models(callees, settings.max_batch)
+        lanes = 2 * settings.replica_count  # one answering, one on its way, at each replica
+        self._models = Models(callees, settings.max_batch, lanes, settings.max_queued)
         self._editor = Deployment(editor, "the editor")
 
     def __serve_build_asgi_app__(self) -> FastAPI:

@@ -10,17 +10,24 @@ from errata.wire import AnswerRequest
 
 from service.errors import ErrataError, UnknownModel
 from service.http.callee import Callee
+from service.http.gathering import Gathering
 from service.replicas.outcome import Outcome
 
 LIMIT_S = 30.0
 
 
 class Models:
-    """chunk: how many questions of a batch one replica takes at a time; the rest goes to others meanwhile."""
+    """chunk: how many questions one call carries; further ones go to other replicas meanwhile.
 
-    def __init__(self, callees: Mapping[str, Callee], chunk: int) -> None:
+    lanes: calls under way for one model before questions wait to be gathered. room: how many may wait.
+    """
+
+    def __init__(self, callees: Mapping[str, Callee], chunk: int, lanes: int = 2, room: int = 256) -> None:
         self._callees = callees
         self._chunk = chunk
+        self._gatherings = {
+            name: Gathering(callee, lanes, chunk, room, LIMIT_S) for name, callee in callees.items()
+        }
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,7 +46,11 @@ class Models:
         return {name: await callee.call(method, limit_s=limit_s) for name, callee in self._callees.items()}
 
     async def answer(self, asked: AnswerRequest) -> Outcome:
-        outcome: Outcome = await self.of(asked.model).call("answer", _plain(asked), limit_s=LIMIT_S)
+        """A question that may have to wait for a version goes alone, so that nobody waits with it."""
+        callee, question = self.of(asked.model), _plain(asked)
+        if asked.version is None and asked.min_version is None:
+            return await self._gatherings[asked.model].ask(question)
+        outcome: Outcome = await callee.call("answer", question, limit_s=LIMIT_S)
         return outcome
 
     async def answer_many(self, asked: Sequence[AnswerRequest]) -> list[Outcome]:

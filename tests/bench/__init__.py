@@ -1,0 +1,1 @@
+"""What the service costs, each figure a ratio within one run: `make bench`."""

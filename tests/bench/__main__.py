@@ -1,0 +1,39 @@
+"""`make bench`: one table of what the service costs; every figure is a ratio within one run, or says its unit."""
+
+import argparse
+import os
+from pathlib import Path
+
+import torch
+
+from tests.bench import editing, inprocess, overhttp, start
+from tests.bench.memory import rows as memory_rows
+from tests.bench.table import machine, show, write
+
+SECTIONS = {
+    "inprocess": inprocess.rows,
+    "http": overhttp.rows,
+    "editing": editing.rows,
+    "start": start.rows,
+    "memory": memory_rows,
+}
+RESULTS = Path(__file__).parent / "RESULTS.md"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Measure the service. Takes about ten minutes.")
+    parser.add_argument(
+        "sections", nargs="*", choices=[*SECTIONS, []], help="default: all, and RESULTS.md is written"
+    )
+    chosen = parser.parse_args().sections
+    torch.set_num_threads(os.cpu_count() or 1)
+    rows = []
+    for name in chosen or SECTIONS:
+        rows += SECTIONS[name]()
+        show(rows)
+    if not chosen:
+        write(rows, RESULTS, machine(os.cpu_count() or 1))
+
+
+if __name__ == "__main__":
+    main()

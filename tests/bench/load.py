@@ -1,0 +1,54 @@
+"""A closed loop of callers in a process of its own: each sends its next question when the last is answered.
+
+`python -m tests.bench.load URL CALLERS SECONDS [BATCH]` prints answers per second, then latencies in ms as JSON.
+"""
+
+import asyncio
+import json
+import sys
+import time
+
+import aiohttp
+
+from tests.bench.questions import questions
+from tests.bench.timing import percentile
+
+
+async def measure(url: str, callers: int, seconds: float, batch: int) -> dict[str, float]:
+    asked = questions(512)
+    latencies: list[float] = []
+    deadline = time.perf_counter() + seconds
+
+    async def caller(session: aiohttp.ClientSession, place: int) -> int:
+        answered = 0
+        while time.perf_counter() < deadline:
+            some = [asked[(place + answered + n) % len(asked)] for n in range(batch)]
+            body = {"questions": [{"question": q} for q in some]} if batch > 1 else {"question": some[0]}
+            started = time.perf_counter()
+            async with session.post(url, json=body) as response:
+                await response.read()
+                if response.status != 200:
+                    raise RuntimeError(f"{url} answered {response.status}")
+            latencies.append(1e3 * (time.perf_counter() - started))
+            answered += batch
+        return answered
+
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=callers)) as session:
+        started = time.perf_counter()
+        counts = await asyncio.gather(*(caller(session, 37 * place) for place in range(callers)))
+        taken = time.perf_counter() - started
+    return {
+        "per_second": sum(counts) / taken,
+        "p50_ms": percentile(latencies, 0.5),
+        "p99_ms": percentile(latencies, 0.99),
+    }
+
+
+def main() -> None:
+    url, callers, seconds, *rest = sys.argv[1:]
+    batch = int(rest[0]) if rest else 1
+    print(json.dumps(asyncio.run(measure(url, int(callers), float(seconds), batch))))
+
+
+if __name__ == "__main__":
+    main()

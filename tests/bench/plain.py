@@ -1,0 +1,40 @@
+"""The same weights under plain transformers: BertModel, then T5's own generate. The peer of the in-process figure."""
+
+from collections.abc import Sequence
+
+import torch
+from safetensors.torch import load_file
+from transformers import AutoTokenizer, BertConfig, BertModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from models.encoder.weights import find
+from models.nkb.reader import Reader
+from models.nkb.system import MAX_TOKENS
+
+
+class PlainTransformers:
+    """Questions in, answers out, with nothing but the library."""
+
+    def __init__(self, reader: Reader) -> None:
+        files = find()
+        config = BertConfig(
+            hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
+        )
+        self.bert = BertModel(config, add_pooling_layer=False).eval()
+        stored = {k: v for k, v in load_file(files.weights).items() if not k.startswith("pooler")}
+        stored.pop("embeddings.position_ids", None)
+        self.bert.load_state_dict(stored)
+        self.tokenizer = AutoTokenizer.from_pretrained(str(files.tokenizer.parent))
+        self.t5, self.answers = reader.t5, reader.tokenizer
+
+    @torch.inference_mode()
+    def answer(self, questions: Sequence[str]) -> list[str]:
+        asked = self.tokenizer(list(questions), padding=True, return_tensors="pt")
+        states = self.t5.encoder(self.bert(**asked).last_hidden_state)
+        said = self.t5.generate(
+            encoder_outputs=BaseModelOutput(last_hidden_state=states),
+            attention_mask=asked["attention_mask"],
+            max_new_tokens=MAX_TOKENS,
+            do_sample=False,
+        )
+        return [self.answers.decode(row).strip() for row in said.tolist()]

@@ -1,0 +1,70 @@
+"""Servers of the bench: started on free ports of this machine, waited for, ended by their process id."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+READY_S = 180.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def running(words: list[str], ready_url: str, log: Path) -> Iterator[int]:
+    """Runs `python WORDS` until the block ends. Yields its pid when `ready_url` answers."""
+    with log.open("ab") as file:
+        process = subprocess.Popen([sys.executable, *words], stdout=file, stderr=file, start_new_session=True)
+    try:
+        _wait(process, ready_url, log)
+        yield process.pid
+    finally:
+        os.kill(process.pid, signal.SIGINT)
+        try:
+            process.wait(40)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+    deadline = time.monotonic() + READY_S
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended at once; its log is {log}")
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+        except (OSError, urllib.error.URLError):
+            time.sleep(0.3)
+        else:
+            return
+    raise RuntimeError(f"{url} did not answer in {READY_S:g} s; the log is {log}")
+
+
+@contextmanager
+def errata(folder: Path, replicas: int) -> Iterator[str]:
+    """The service on a folder of its own. Yields its address."""
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    words = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
+    with running(words, f"{url}/readyz", folder / "errata.log"):
+        yield url
+
+
+@contextmanager
+def litserve(folder: Path) -> Iterator[str]:
+    port = free_port()
+    url = f"http://127.0.0.1:{port}"
+    with running(["-m", "tests.bench.peer", str(port)], f"{url}/health", folder / "litserve.log"):
+        yield url

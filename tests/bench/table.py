@@ -1,0 +1,44 @@
+"""The one table that the bench prints, and keeps as Markdown."""
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True)
+class Row:
+    """figure: a ratio, per cent or milliseconds as the note says. bar: what it has to reach, if anything."""
+
+    what: str
+    figure: float
+    bar: str = ""
+    note: str = ""
+
+    @property
+    def met(self) -> str:
+        """Whether the bar is reached: yes, no, or nothing where there is none."""
+        if not self.bar:
+            return ""
+        sign, limit = self.bar.split()[0], float(self.bar.split()[1])
+        return "yes" if (self.figure >= limit if sign == ">=" else self.figure <= limit) else "NO"
+
+
+def show(rows: Sequence[Row]) -> None:
+    table = Table("what", "figure", "bar", "met", "note")
+    for row in rows:
+        table.add_row(row.what, f"{row.figure:.2f}", row.bar, row.met, row.note)
+    Console(width=160).print(table)
+
+
+def write(rows: Sequence[Row], path: Path, machine: str) -> None:
+    lines = [f"Machine: {machine}.\n", "| what | figure | bar | met | note |", "|---|---|---|---|---|"]
+    lines += [f"| {r.what} | {r.figure:.2f} | {r.bar} | {r.met} | {r.note} |" for r in rows]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def machine(cores: int) -> str:
+    return f"{cores} cores, {platform.machine()}, Python {platform.python_version()}, no GPU"

@@ -1,0 +1,48 @@
+"""A replica and an editor in this process, on a real server, without Ray."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from service.config import Settings
+from service.editing.editor import Editor
+from service.replicas.outcome import Outcome
+from service.replicas.replica import Replica
+
+TOY = "tests.service.toy:load_toy"
+
+
+def settings(url: str, var: Path, **more: Any) -> Settings:
+    known: dict[str, Any] = {"systems": {"toy": TOY}, "torch_threads": 1, "admin_key_sha256": "0" * 64}
+    return Settings(var=var, redis_url=url, **{**known, **more})
+
+
+@asynccontextmanager
+async def started(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
+    """A deployment's class as Ray would start it: its constructor is awaited."""
+    part = kind.__new__(kind)
+    await part.__init__(*arguments)
+    try:
+        yield part
+    finally:
+        await part.aclose()
+
+
+def said(outcome: Outcome) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(outcome.body)
+    return {"status": outcome.status, **body}
+
+
+async def ask(replica: Replica, question: str, **more: Any) -> dict[str, Any]:
+    return said(await replica.answer({"question": question, **more}))
+
+
+async def edit(
+    editor: Editor, question: str, answer: str, key: str | None = None, **more: Any
+) -> dict[str, Any]:
+    item = {"question": question, "answer": answer, "model": "toy"}
+    return said(await editor.edit({"edits": [item], **more}, "tester", key))
