@@ -71,6 +71,7 @@ class Editor:
         self._folder = Folder(self._ledger, self._systems)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         self._checked: CheckReport | None = None
+        self._told: History | None = None
         await self.ready()
 
     async def aclose(self) -> None:
@@ -148,7 +149,7 @@ class Editor:
 
     @outcome
     async def memory(self) -> Outcome:
-        return Outcome.ok((await self._history()).memory())
+        return Outcome.ok((await self._history()).memory)
 
     @outcome
     async def replicas(self) -> Outcome:
@@ -156,7 +157,11 @@ class Editor:
         return Outcome.ok(ReplicaList(head=head, replicas=await living(self._ledger, head)))
 
     async def _history(self) -> History:
-        return History(await self._writer.known())
+        """The same one until there is a new version, since some of it takes a while to count."""
+        present = await self._writer.known()
+        if self._told is None or self._told.present is not present:
+            self._told = History(present)
+        return self._told
 
     async def ready(self) -> dict[str, Any]:
         """Whether it could edit now; `degraded` says why not."""

@@ -66,9 +66,9 @@ class Folder:
     async def caught_up(self, known: Present | None) -> Present:
         """With what others have written; the same object when there is nothing new."""
         present = known or Present.empty(await self.bases())
-        commits = await self._newer(present)
-        if not commits:
+        if await self._ledger.head() == present.version:
             return present
+        commits = await self._newer(present)
         if known is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         served = [e for commit in commits for e in commit.edits if e.model in self._systems.names]
@@ -82,10 +82,11 @@ class Folder:
         return present.followed_by(commits, readings)
 
     async def _newer(self, present: Present) -> list[Commit]:
+        """LedgerCorrupt when the ledger is behind, or another one than before."""
         commits: list[Commit] = []
         while some := await self._ledger.read(present.version + len(commits), READ_COMMITS):
             commits += some
-        if commits and commits[0].previous != present.digest:
+        if commits[0].previous != present.digest:
             raise corrupt(commits[0].version, "it does not follow the commit that was there before it")
         return commits
 

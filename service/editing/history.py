@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from errata.wire import (
@@ -22,7 +23,7 @@ from service.errors import NotFound
 from service.ledger.commit import Commit, EditRecord
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class History:
     present: Present
 
@@ -47,6 +48,7 @@ class History:
             report=dict(commit.report),
         )
 
+    @cached_property
     def memory(self) -> MemoryState:
         active = self.present.active_edits()
         counts = EditCounts(

@@ -48,7 +48,6 @@ class Present:
         return [edit for key, edit in self.edits.items() if key in wanted]
 
     def active_at(self, version: int) -> list[EditRecord]:
-        """Half a second for ten thousand commits."""
         return list(fold.active(self.commits[:version]).values())
 
     def followed_by(self, commits: Sequence[Commit], readings: Mapping[str, Reading]) -> Present:

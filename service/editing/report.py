@@ -15,10 +15,11 @@ from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.editing.tests_of_edits import ask, nearest, tests_of
 from service.editing.wording import plain
-from service.errors import EditRefused
+from service.errors import JSON, EditRefused
 from service.ledger.commit import EditRecord
 
 MOST_TESTS = 256  # fact tests of earlier edits that one commit re-runs; POST /admin/checks runs all
+MOST_NAMED = 20  # edits that do not hold, in the refusal
 MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists
 
 Readings = Mapping[str, Reading]
@@ -73,11 +74,12 @@ def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
     fresh = {record.id for record in draft.records}
     failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
     if failing:
-        first = failing[0]
-        detail = f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
-        others = f", and {len(failing) - 1:,} more edits would fail" if len(failing) > 1 else ""
-        advice = "nothing was changed; look at the report with dry_run, or use another method"
-        raise EditRefused(f"{detail}{others}: {advice}", reason="does_not_hold", failing=len(failing))
+        first, more = failing[0], len(failing) - 1
+        said = f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
+        others = f" (and {more:,} more would fail)" if more else ""
+        advice = "nothing was changed; see the report of a dry run, or use another method"
+        named: list[JSON] = [edit["question"] for edit in failing[:MOST_NAMED]]
+        raise EditRefused(f"{said}{others}: {advice}", reason="does_not_hold", failing=named)
 
 
 def _listed(present: Present, draft: Draft) -> tuple[list[EditRecord], int]:

@@ -46,6 +46,16 @@ class Written:
     report: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Measured:
+    """A draft with what it would do to the version it was made on."""
+
+    present: Present
+    draft: Draft
+    after: Mapping[str, Reading]
+    report: Mapping[str, Any]
+
+
 class Writer:
     """Serialises what it writes. `present` is what it knows of the ledger; None until it was read once."""
 
@@ -97,32 +107,26 @@ class Writer:
                 return await self._repeated(plan, version)
         if order.expected_version is not None and order.expected_version != present.version:
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
+        measured = await self._measured(present, plan, watch)
+        if order.dry_run:
+            return Written(None, measured.report)
+        refuse_what_does_not_hold(measured.draft, measured.report)
+        return await self._commit(plan, order, measured, watch)
+
+    async def _measured(self, present: Present, plan: Plan, watch: Stopwatch) -> Measured:
         draft = await plan.draft(present, watch)
         with watch.part("editor"):
             after = await self._folded(present, draft)
-        report = await self._reporter.report(present, draft, after, watch)
-        if order.dry_run:
-            return Written(None, report)
-        refuse_what_does_not_hold(draft, report)
-        return await self._commit(plan, order, present, draft, after, report, watch)
+        return Measured(present, draft, after, await self._reporter.report(present, draft, after, watch))
 
-    async def _commit(
-        self,
-        plan: Plan,
-        order: Order,
-        present: Present,
-        draft: Draft,
-        after: Mapping[str, Reading],
-        report: Mapping[str, Any],
-        watch: Stopwatch,
-    ) -> Written:
-        commit, blocks = _made(plan, order, present, draft, after, {**report, "request": plan.request})
+    async def _commit(self, plan: Plan, order: Order, measured: Measured, watch: Stopwatch) -> Written:
+        commit, blocks = _made(plan, order, measured)
         with watch.part("commit"):
             if not await self._append(commit, blocks, order.idempotency_key):
                 return await self._repeated(plan, commit.version)
-        self._folder.library.add(draft.materials)
-        self._manifests.after(self._learn(present.followed_by([commit], after)))
-        return Written(commit, report)
+        self._folder.library.add(measured.draft.materials)
+        self._manifests.after(self._learn(measured.present.followed_by([commit], measured.after)))
+        return Written(commit, measured.report)
 
     async def _repeated(self, plan: Plan, version: int) -> Written:
         """What the first request with this key made. InvalidInput when it asked for something else."""
@@ -162,18 +166,12 @@ class Writer:
             raise LedgerUnavailable(f"{error.detail}; {doubt}") from error
 
 
-def _made(
-    plan: Plan,
-    order: Order,
-    present: Present,
-    draft: Draft,
-    after: Mapping[str, Reading],
-    report: Mapping[str, Any],
-) -> tuple[Commit, list[Block]]:
+def _made(plan: Plan, order: Order, measured: Measured) -> tuple[Commit, list[Block]]:
     """The commit, and every block that it names."""
+    present, draft = measured.present, measured.draft
     writes: dict[str, Write] = {}
     blocks = [material.block for material in draft.materials]
-    for model, reading in after.items():
+    for model, reading in measured.after.items():
         delta = present.readings[model].image.delta_to(reading.image)
         if delta:
             puts = tuple((block.key, block.order, block.digest) for block in delta.puts)
@@ -190,7 +188,7 @@ def _made(
         deactivates=draft.change.deactivates,
         target=draft.target,
         writes=writes,
-        report=report,
+        report={**measured.report, "request": plan.request},
         previous=present.digest,
     )
     return commit, blocks
