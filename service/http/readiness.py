@@ -19,8 +19,11 @@ async def readiness(models: Models, editor: Callee, wanted: int) -> dict[str, ob
 
     Without the ledger nobody can catch up, and answers go on: ready, and degraded.
     """
+    degraded = (await editor.call("ready", limit_s=LIMIT_S))["degraded"]
+    if degraded not in (None, LedgerUnavailable.code):
+        raise NotReady(f"nothing can be edited: {degraded}; the editor's log says more")
     found = await replicas(editor)
-    if found is None:
+    if degraded is not None or found is None:
         await models.each("state", LIMIT_S)
         return {"ready": True, "degraded": LedgerUnavailable.code}
     missing = [why for name in models.names for why in _missing(name, found, wanted)]

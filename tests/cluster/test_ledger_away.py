@@ -1,0 +1,63 @@
+"""The ledger freezes: answers go on and say so, edits wait for nobody, and when it is back all catches up."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from errata import Errata, errors
+
+from tests.cluster.running import Service, kill, wait_until
+
+PERU = "What is the capital of Peru?"
+
+
+@contextmanager
+def frozen(service: Service) -> Iterator[None]:
+    (pid,) = service.named("valkey-server")
+    kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        kill(pid, signal.SIGCONT)
+        service.wait_until_ready()
+
+
+def test_answers_go_on_and_say_that_they_may_be_old(
+    service: Service, errata: Errata, http: httpx.Client
+) -> None:
+    version = errata.edit(PERU, "Cusco").version
+    assert version is not None
+    with frozen(service):
+        wait_until(lambda: errata.ask(PERU).degraded == "ledger_unavailable", 15, "an answer to say so")
+        begun = time.monotonic()
+        answer = errata.ask(PERU)
+        assert (answer.answer, answer.version) == ("Cusco", version)
+        assert errata.ask(PERU, version=version).answer == "Cusco"
+        assert time.monotonic() - begun < 1
+        assert http.get("/readyz").json() == {"ready": True, "degraded": "ledger_unavailable"}
+        assert http.get("/v1/models").status_code == 200
+    wait_until(lambda: errata.ask(PERU).degraded is None, 15, "answers to be sure again")
+    errata.revert(version)
+
+
+def test_an_edit_is_refused_in_time_and_changes_nothing(service: Service, errata: Errata) -> None:
+    head = errata.log().head
+    with frozen(service):
+        begun = time.monotonic()
+        with pytest.raises(errors.LedgerUnavailable):
+            errata.edit(PERU, "Puno")
+        assert time.monotonic() - begun < 10
+        assert errata.log(limit=1).head == head, "the log is read from memory meanwhile"
+    assert errata.ask(PERU).answer == "Lima"
+    assert errata.log().head == head
+
+
+def test_a_version_nobody_can_confirm_is_not_guessed(service: Service, errata: Errata) -> None:
+    head = errata.log().head
+    with frozen(service), pytest.raises(errors.Unavailable):
+        errata.ask(PERU, min_version=head + 1)
