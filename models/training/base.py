@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
+from models.training import spent
 from models.training.lines import Line
 from models.training.states import States
 
@@ -101,6 +102,7 @@ def train(
         model.eval()
         keep(folder, model, optimizer, epoch + 1)
         seconds = time.monotonic() - started
+        spent.add(folder, "base", seconds)
         say(f"epoch {epoch + 1}/{schedule.epochs} loss {losses / per_epoch:.3f} {seconds:.0f} s {check()}")
 
 

@@ -56,6 +56,7 @@ def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
     yield from _claim(report)
     yield from _bars(report, figures)
     yield from _confidence(report)
+    yield from _editing(report)
     yield from _guesses(report)
 
 
@@ -69,7 +70,7 @@ def _heading(report: Report) -> Iterator[str]:
     yield "may be out of date or wrong, and is there to be corrected.\n"
     yield f"Made by `make train` (seed {plan.seed}, {plan.threads} threads) on {platform.machine()}, Python"
     yield f"{platform.python_version()}; every number of the recipe stands in models/training/plan.py."
-    yield f"This run took {report.seconds / 60:.0f} minutes after what an earlier run had left behind.\n"
+    yield f"It took {report.seconds / 60:.0f} minutes in all.\n"
     yield "All shares are exact match of free greedy generation that stops by itself, in per cent.\n"
 
 
@@ -120,6 +121,19 @@ def _confidence(report: Report) -> Iterator[str]:
     strangers = [o.said for o in report.after.strangers_test]
     for limit, known, strange in curve(report.confidence, report.after.testing(), strangers):
         yield f"| {limit:.3f} | {100 * known:.1f} | {100 * strange:.1f} |"
+    yield ""
+
+
+def _editing(report: Report) -> Iterator[str]:
+    yield "## Editing\n"
+    yield "Injected facts are given another answer of their relation, in one phrasing, all edits active at once."
+    yield "The gates were not trained on these questions. Locality: share of answers that stay, asked in held"
+    yield "phrasings.\n"
+    yield "| | own question | held phrasings | same relation stays | same subject stays | others stay | ms an edit |"
+    yield "|---|---|---|---|---|---|---|"
+    for name, f in report.edits.items():
+        shares = (f.reliability, f.generalisation, f.neighbours, f.same_subject, f.random)
+        yield f"| {name} | " + " | ".join(f"{s:.1f}" for s in shares) + f" | {f.milliseconds:.0f} |"
     yield ""
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from models.nkb.confidence import Confidence
 from models.packs.pack import Pack
 from models.training.calibrate import Said
+from models.training.edits import EditFigures
 from models.training.material import Material
 from models.training.measure import Outcome
 from models.training.plan import Plan
@@ -41,4 +42,5 @@ class Report:
     empty: Examined
     after: Examined
     confidence: Confidence
+    edits: dict[str, EditFigures]
     seconds: float

@@ -12,7 +12,7 @@ from models.training.inject import Recipe
 class Plan:
     """vocab: pieces of the answer tokenizer. injected: facts held back for the bank. unreplayed: base facts that
     injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
-    when the threshold is set."""
+    when the threshold is set. edited: facts edited at once to measure editing."""
 
     seed: int
     threads: int
@@ -27,6 +27,7 @@ class Plan:
     scope_lr: float
     reference_states: int
     declined: float
+    edited: int
 
 
 DEFAULT = Plan(
@@ -43,4 +44,5 @@ DEFAULT = Plan(
     scope_lr=2e-3,
     reference_states=256,
     declined=0.04,
+    edited=1000,
 )

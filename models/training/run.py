@@ -1,5 +1,6 @@
 """The phases in order: prepare, base, scope, bank, confidence, measure, write. Each resumes or is quick."""
 
+import random
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +16,12 @@ from models.nkb.confidence import Confidence
 from models.nkb.decode import Decoder
 from models.nkb.mount import bank_of, mount
 from models.nkb.scope import Scope
+from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
-from models.training import base, inject, scope
+from models.training import base, edits, inject, scope, spent
 from models.training.calibrate import fit
 from models.training.card import write_card
+from models.training.edits import EditFigures
 from models.training.examined import Examined, Report
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
@@ -30,6 +33,7 @@ Say = Callable[[str], None]
 def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
     """Train and write the checkpoint with its card. Deterministic for a plan, a pack and a processor."""
     started = time.monotonic()
+    earlier = spent.spent(work)
     say(f"pack {pack.name} {pack.version}")
     material = prepare(plan, pack, work, say)
     t5 = _base(plan, material, work, say)
@@ -43,7 +47,9 @@ def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
     after = examine(t5, material, known, say, "bank after injection")
     confidence = _confidence(plan, material, after, say)
     _write(out, t5, material, gate, confidence, {"states": reference, "taught": taught})
-    report = Report(plan, pack, material, before, empty, after, confidence, time.monotonic() - started)
+    figures = _edits(plan, material, out, say)
+    seconds = sum(earlier.values()) + time.monotonic() - started
+    report = Report(plan, pack, material, before, empty, after, confidence, figures, seconds)
     write_card(out, report)
     say(f"wrote {out}")
 
@@ -110,6 +116,18 @@ def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Co
     confidence = fit(known, strangers, plan.declined)
     say(f"confidence: {confidence}")
     return confidence
+
+
+def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, EditFigures]:
+    """Edits of injected facts, whose questions the gates were not trained on, by each method."""
+    say("editing")
+    system = NkbSystem.load(out)
+    rng = random.Random(plan.seed)
+    chosen = rng.sample(material.split.injected, plan.edited)
+    return {
+        f"gated slots, {n} edits": edits.measure(system, material.items, chosen[:n], "gated", plan.seed)
+        for n in (100, plan.edited)
+    }
 
 
 def _write(

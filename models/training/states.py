@@ -1,5 +1,6 @@
 """Encoder states of every training text, computed once: the encoder is frozen, so they never change."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.encoder.minilm import WIDTH, MiniLM
+from models.training import spent
 
 BATCH = 64
 
@@ -55,6 +57,7 @@ def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Cal
 def _encode(
     path: Path, texts: Sequence[str], edges: np.ndarray, encoder: MiniLM, say: Callable[[str], None]
 ) -> None:
+    started = time.monotonic()
     out = np.lib.format.open_memmap(path, "w+", np.float16, (int(edges[-1]), WIDTH))
     order = sorted(range(len(texts)), key=lambda i: int(edges[i + 1] - edges[i]))
     for start in range(0, len(order), BATCH):
@@ -65,3 +68,4 @@ def _encode(
         if start // BATCH % 200 == 0:
             say(f"encoded {start} of {len(order)} texts")
     out.flush()
+    spent.add(path.parent, "states", time.monotonic() - started)
