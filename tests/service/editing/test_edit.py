@@ -1,0 +1,142 @@
+"""Corrections become one commit with a report of what it did, or nothing at all."""
+
+from __future__ import annotations
+
+import pytest
+from errata.wire import EditReceipt
+
+from service.editing.editor import Editor
+from service.ledger.store import RedisLedger
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, became, change, checksum, edits, head, item
+from tests.service.toy import load_toy
+
+OTHER = "Peru's capital city?"
+
+
+async def test_an_edit_is_a_commit_with_a_report_of_what_it_did(editor: Editor, ledger: RedisLedger) -> None:
+    receipt = await change(editor, PERU, "Cusco", OTHER, message="try")
+    [report] = receipt["report"]["edits"]
+    commit = await ledger.get(1)
+    assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 1, "edit")
+    assert (report["before"], report["after"], report["holds"], report["method"]) == (
+        "Lima",
+        "Cusco",
+        True,
+        "gated",
+    )
+    assert report["paraphrases"] == [{"question": OTHER, "before": None, "after": "Cusco", "follows": True}]
+    assert (commit.author, commit.message, commit.report["edits"]) == ("ana", "try", [report])
+    assert commit.edits[0].id == report["id"]
+    assert commit.writes["toy/table"].checksum == await checksum(editor) != load_toy().base.checksum
+
+
+async def test_a_receipt_is_what_the_wire_promises(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Cusco", OTHER)
+    seen = EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
+    assert seen.report.capacity.slots_used == 1
+    assert seen.report.timings.editor_ms > 0 < seen.report.timings.commit_ms
+
+
+async def test_many_edits_are_one_commit(editor: Editor, ledger: RedisLedger) -> None:
+    asked = [item(PERU, "Cusco"), item(FRANCE, "Lyon"), item("How are you?", "Well")]
+    receipt = await edits(editor, *asked)
+    assert became(receipt) == [("Lima", "Cusco"), ("Paris", "Lyon"), (None, "Well")]
+    assert await head(editor) == 1
+    assert [edit.order for edit in (await ledger.get(1)).edits] == [100_000, 100_001, 100_002]
+
+
+async def test_a_dry_run_measures_and_changes_nothing(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Cusco", dry_run=True)
+    assert (receipt["status"], receipt["version"], became(receipt)) == (200, None, [("Lima", "Cusco")])
+    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+
+
+async def test_an_answer_that_is_given_already_is_not_written_again(editor: Editor) -> None:
+    refused = await change(editor, PERU, "Lima")
+    assert (refused["status"], refused["code"]) == (409, "nothing_to_do")
+    assert await head(editor) == 0
+
+
+async def test_what_is_known_already_does_not_hold_the_others_back(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    receipt = await edits(editor, item(FRANCE, "Lyon"), item(PERU, "Lima"), item(JAPAN, "Kyoto"))
+    first, known, last = receipt["report"]["edits"]
+    assert (first["after"], known["after"], last["after"]) == ("Lyon", "Lima", "Kyoto")
+    assert (known["id"], known["holds"], len(known["warnings"])) == ("", True, 1)
+    assert [edit.question for edit in (await ledger.get(1)).edits] == [FRANCE, JAPAN]
+
+
+async def test_a_dry_run_of_what_is_known_says_so(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Lima", dry_run=True)
+    assert (receipt["status"], became(receipt)) == (200, [("Lima", "Lima")])
+
+
+async def test_a_known_answer_with_a_new_wording_is_written(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Lima", OTHER)
+    assert (receipt["version"], receipt["report"]["edits"][0]["paraphrases"][0]["after"]) == (1, "Lima")
+
+
+async def test_repeated_wordings_count_once(editor: Editor, ledger: RedisLedger) -> None:
+    await change(editor, PERU, "Cusco", "  what is the CAPITAL of peru", OTHER, OTHER.upper())
+    assert (await ledger.get(1)).edits[0].paraphrases == (OTHER,)
+
+
+async def test_a_correction_that_stands_twice_is_written_once(editor: Editor, ledger: RedisLedger) -> None:
+    receipt = await edits(editor, item(PERU, "Cusco"), item(PERU.lower(), "Cusco"))
+    assert became(receipt) == [("Lima", "Cusco"), ("Lima", "Cusco")]
+    assert len((await ledger.get(1)).edits) == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "more", "status", "code"),
+    [
+        ([item(PERU, "Cusco", OTHER), item(OTHER, "Puno")], {}, 422, "invalid_input"),
+        ([item(PERU, "Cusco", model="nobody")], {}, 404, "unknown_model"),
+        ([item(FRANCE, "Lyon"), item(PERU, "unreachable")], {}, 422, "edit_refused"),
+        ([item(PERU, "Cusco")], {"expected_version": 3}, 409, "stale_version"),
+    ],
+)
+async def test_what_cannot_be_done_is_refused_whole(
+    editor: Editor, asked: list[dict[str, object]], more: dict[str, object], status: int, code: str
+) -> None:
+    refused = await edits(editor, *asked, **more)
+    assert (refused["status"], refused["code"]) == (status, code)
+    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+
+
+async def test_two_answers_to_one_question_are_named(editor: Editor) -> None:
+    refused = await edits(
+        editor, item(FRANCE, "Lyon"), item(PERU, "Cusco", OTHER), item(OTHER.lower(), "Puno")
+    )
+    assert refused["detail"] == f"edits.1 and edits.2 give {OTHER.lower()!r} two answers: keep one of them"
+
+
+async def test_the_editor_says_why_an_edit_cannot_work(editor: Editor) -> None:
+    refused = await change(editor, PERU, "unreachable")
+    assert (refused["reason"], PERU in refused["detail"]) == ("unreachable", True)
+
+
+async def test_an_edit_that_would_not_come_out_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
+    """A gate answers before the row that surgery moves."""
+    await change(editor, PERU, "Cusco")
+    shown = await change(editor, PERU, "Puno", method="surgery", dry_run=True)
+    refused = await change(editor, PERU, "Puno", method="surgery")
+    assert (shown["status"], shown["report"]["edits"][0]["holds"]) == (200, False)
+    assert shown["report"]["edits"][0]["warnings"]
+    assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])
+    assert await head(editor) == 1
+
+
+async def test_paraphrases_that_do_not_follow_are_warned_of(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Cusco", OTHER, method="surgery")
+    [report] = receipt["report"]["edits"]
+    assert (report["holds"], report["paraphrases"][0]["follows"]) == (True, False)
+    assert report["warnings"] == ["1 of 1 other wordings do not get this answer"]
+
+
+async def test_an_edit_that_corrects_an_edit_says_which(editor: Editor) -> None:
+    first = await change(editor, PERU, "Cusco")
+    second = await change(editor, PERU, "Puno")
+    assert second["report"]["edits"][0]["notes"]["replaces"] == [first["report"]["edits"][0]["id"]]
+    assert became(second) == [("Cusco", "Puno")]

@@ -1,0 +1,98 @@
+"""While the ledger is away the history can be read and nothing be written; afterwards all goes on by itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.editing.editor import Editor
+from service.ledger.embedded import EmbeddedValkey
+from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
+from tests.service.parts import said, settings, started
+
+
+@pytest.fixture
+async def editor(own_valkey: EmbeddedValkey, tmp_path: Path) -> AsyncIterator[Editor]:
+    async with started(Editor, settings(own_valkey.url, tmp_path, redis_timeout_s=0.5)) as editor:
+        yield editor
+
+
+async def test_history_is_read_and_edits_refused_while_the_server_is_dead(
+    editor: Editor, own_valkey: EmbeddedValkey
+) -> None:
+    await change(editor, PERU, "Cusco")
+    before = await checksum(editor)
+    own_valkey.stop()
+    refused = await change(editor, FRANCE, "Lyon")
+    assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
+    assert (await revert(editor, 1))["status"] == 503
+    assert (await head(editor), await checksum(editor)) == (1, before)
+    assert said(await editor.show(1))["edits"][0]["answer"] == "Cusco"
+    assert said(await editor.diff(0, 1))["changes"][0]["before"] == "Lima"
+    assert said(await editor.check(True))["holding"] == 1
+    assert said(await editor.replicas())["status"] == 503
+    assert (await editor.ready())["degraded"] == "ledger_unavailable"
+
+
+async def test_editing_goes_on_when_the_server_is_back(editor: Editor, own_valkey: EmbeddedValkey) -> None:
+    await change(editor, PERU, "Cusco")
+    assert own_valkey.pid is not None
+    os.kill(own_valkey.pid, signal.SIGKILL)
+    assert (await change(editor, FRANCE, "Lyon"))["status"] == 503
+    own_valkey.stop()
+    own_valkey.start()
+    assert (await change(editor, FRANCE, "Lyon"))["version"] == 2
+    assert await editor.ready() == {"ready": True, "version": 2, "degraded": None}
+
+
+async def test_an_editor_starts_without_the_ledger_and_reads_it_later(tmp_path: Path) -> None:
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        async with started(Editor, settings(server.url, tmp_path)) as first:
+            await change(first, PERU, "Cusco")
+        server.stop()
+        async with started(Editor, settings(server.url, tmp_path)) as editor:
+            assert said(await editor.log(5))["code"] == "ledger_unavailable"
+            server.start()
+            assert await head(editor) == 1
+            assert (await change(editor, PERU, "Puno"))["version"] == 2
+
+
+async def test_a_ledger_that_lost_its_data_is_not_written_on(
+    editor: Editor, own_valkey: EmbeddedValkey
+) -> None:
+    await change(editor, PERU, "Cusco")
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.flushall()
+    refused = await change(editor, FRANCE, "Lyon")
+    assert (refused["status"], refused["code"]) == (503, "ledger_corrupt")
+
+
+async def test_a_ledger_replaced_by_another_is_not_written_on(
+    editor: Editor, own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    await change(editor, PERU, "Cusco")
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.flushall()
+    async with started(Editor, settings(own_valkey.url, tmp_path)) as other:
+        await change(other, PERU, "Puno")
+        assert (await change(editor, FRANCE, "Lyon"))["code"] == "ledger_corrupt"
+        await change(other, PERU, "Tacna")
+    assert (await change(editor, FRANCE, "Lyon"))["code"] == "ledger_corrupt"
+
+
+async def test_rows_that_were_altered_are_named(
+    editor: Editor, own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    await change(editor, PERU, "Cusco")
+    with redis.Redis.from_url(own_valkey.url) as client:
+        [key] = client.keys("{errata}:block:*")
+        client.set(key, b"nonsense")
+    async with started(Editor, settings(own_valkey.url, tmp_path)) as restarted:
+        problem = said(await restarted.log(5))
+    assert (problem["status"], problem["code"]) == (503, "ledger_corrupt")
+    assert key.decode().rpartition(":")[2] in problem["detail"]

@@ -1,0 +1,173 @@
+"""Taking back is exact: what is left is what would be there if the rest had never been made."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from models.system import Correction
+from service.config import Settings
+from service.editing.editor import Editor
+from service.ledger import fold
+from service.ledger.commit import EditRecord
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from tests.service.editing.requests import (
+    FRANCE,
+    PERU,
+    became,
+    change,
+    checksum,
+    edits,
+    head,
+    item,
+    revert,
+    rollback,
+)
+from tests.service.parts import settings, started
+from tests.service.toy import load_toy
+
+
+async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    receipt = await revert(editor, 1, message="was wrong")
+    assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 2, "revert")
+    assert became(receipt) == [("Cusco", "Lima")]
+    assert receipt["report"]["edits"][0]["holds"]
+    assert await checksum(editor) == load_toy().base.checksum
+
+
+async def test_an_old_commit_is_taken_back_from_under_later_ones(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco", method="surgery")
+    await change(editor, PERU, "Puno", method="surgery")
+    await change(editor, FRANCE, "Lyon")
+    receipt = await revert(editor, 1)
+    assert became(receipt) == [("Puno", "Puno")]
+
+
+async def test_a_revert_is_reverted(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    with_edit = await checksum(editor)
+    await revert(editor, 1)
+    receipt = await revert(editor, 2)
+    assert became(receipt) == [("Lima", "Cusco")]
+    assert await checksum(editor) == with_edit
+
+
+async def test_a_rollback_makes_an_old_version_the_newest(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    then = await checksum(editor)
+    await change(editor, PERU, "Puno")
+    await change(editor, FRANCE, "Lyon")
+    receipt = await rollback(editor, 1)
+    assert (receipt["kind"], receipt["version"]) == ("rollback", 4)
+    assert sorted(became(receipt)) == [("Lyon", "Paris"), ("Puno", "Cusco")]
+    assert await checksum(editor) == then
+
+
+async def test_a_rollback_to_the_base_takes_everything_back(editor: Editor) -> None:
+    for answer in ("Cusco", "Puno"):
+        await change(editor, PERU, answer)
+    await rollback(editor, 0)
+    assert await checksum(editor) == load_toy().base.checksum
+
+
+async def test_what_has_no_effect_left_cannot_be_taken_back(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    await revert(editor, 1)
+    again, nowhere, same = await revert(editor, 1), await revert(editor, 9), await rollback(editor, 2)
+    assert (again["status"], again["code"]) == (409, "nothing_to_do")
+    assert (nowhere["status"], nowhere["code"]) == (404, "not_found")
+    assert (same["status"], same["code"]) == (409, "nothing_to_do")
+    assert await head(editor) == 2
+
+
+async def test_a_revert_tells_which_later_edits_no_longer_hold(editor: Editor) -> None:
+    """The second edit was not needed for one of its wordings, which the first one answered."""
+    await change(editor, PERU, "Cusco", "Seat of Peru?")
+    await change(editor, FRANCE, "Cusco", "Seat of Peru?", method="surgery")
+    receipt = await revert(editor, 1)
+    assert [(test["version"], test["question"]) for test in receipt["report"]["broken_tests"]] == [
+        (2, "Seat of Peru?")
+    ]
+
+
+async def test_many_edits_taken_back_are_counted_and_the_newest_listed(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("service.editing.report.MOST_UNDONE", 3)
+    await edits(editor, *(item(f"Question {n}?", f"Answer {n}") for n in range(5)))
+    report = (await rollback(editor, 0))["report"]
+    assert ([one["answer"] for one in report["edits"]], report["edits_left_out"]) == (
+        ["Answer 2", "Answer 3", "Answer 4"],
+        2,
+    )
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("edit"),
+            st.sampled_from((PERU, FRANCE)),
+            st.sampled_from(("Cusco", "Puno", "Lima")),
+            st.sampled_from(("gated", "surgery")),
+        ),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("rollback"), st.integers(0, 8)),
+    ),
+    min_size=3,
+    max_size=10,
+)
+
+
+@examples(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_only_what_is_active_is_left_of_any_history(
+    steps: Sequence[tuple[Any, ...]], own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    """Against rows made from the base and folded, of those edits alone and numbered anew."""
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.flushall()
+    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
+
+
+async def _live(steps: Sequence[tuple[Any, ...]], chosen: Settings) -> None:
+    async with started(Editor, chosen) as editor:
+        for kind, *what in steps:
+            await _step(editor, kind, *what)
+        found = await checksum(editor), await head(editor)
+    ledger = RedisLedger.connect(chosen.redis_url or "")
+    commits = await ledger.read(0)
+    await ledger.aclose()
+    assert found == (_folded(list(fold.active(commits).values())), len(commits))
+    async with started(Editor, chosen) as restarted:
+        assert (await checksum(restarted), await head(restarted)) == found
+
+
+async def _step(editor: Editor, kind: str, *what: Any) -> None:
+    """What is refused changes nothing, so any step may be tried."""
+    if kind == "edit":
+        question, answer, method = what
+        await change(editor, question, answer, "In other words?", method=method)
+    elif kind == "revert":
+        await revert(editor, *what)
+    else:
+        await rollback(editor, *what)
+
+
+def _folded(active: Sequence[EditRecord]) -> str:
+    toy, materials = load_toy(), []
+    for order, edit in enumerate(active):
+        correction = Correction(edit.id, edit.question, edit.answer, edit.paraphrases)
+        [made] = toy.edit([correction], edit.method)
+        materials.append(replace(made, block=replace(made.block, order=order)))
+    return toy.fold(materials).checksum

@@ -1,0 +1,203 @@
+"""One commit at a time, once for each request, and never one that somebody else's was made under."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from models.memory import Image
+from service.editing.editor import Editor
+from service.errors import LedgerUnavailable
+from service.ledger import images
+from service.ledger.commit import Commit
+from service.ledger.store import RedisLedger
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    PERU,
+    became,
+    change,
+    checksum,
+    edits,
+    head,
+    item,
+    revert,
+)
+from tests.service.toy import load_toy
+
+
+async def test_another_writers_commits_are_built_upon(editor: Editor, another: Starting) -> None:
+    async with another() as other:
+        await change(other, PERU, "Cusco")
+        receipt = await change(editor, FRANCE, "Lyon")
+        assert (receipt["version"], await head(other)) == (2, 2)
+        assert await checksum(other) == await checksum(editor)
+
+
+async def test_writers_that_race_each_get_their_commit(editor: Editor, another: Starting) -> None:
+    async with another() as other:
+        asked = [change(one, f"{one is other} {n}?", "Yes") for n in range(8) for one in (editor, other)]
+        receipts = await asyncio.gather(*asked)
+    assert sorted(receipt["version"] for receipt in receipts) == list(range(1, 17))
+
+
+async def test_a_draft_is_made_again_when_another_was_faster(editor: Editor, another: Starting) -> None:
+    """The slower one's report is of the version it was committed on, not of the one it began with."""
+    async with another() as other:
+        await change(other, JAPAN, "Kyoto")
+        measuring = editor._writer._measured
+
+        async def overtaken(*arguments: Any) -> Any:
+            done = await measuring(*arguments)
+            if await head(other) == 1:
+                await change(other, PERU, "Puno")
+            return done
+
+        editor._writer._measured = overtaken  # type: ignore[method-assign]
+        receipt = await change(editor, PERU, "Cusco")
+    assert (receipt["version"], became(receipt)) == (3, [("Puno", "Cusco")])
+
+
+async def test_an_expected_version_that_is_overtaken_is_refused(editor: Editor, another: Starting) -> None:
+    async with another() as other:
+        measuring = editor._writer._measured
+
+        async def overtaken(*arguments: Any) -> Any:
+            done = await measuring(*arguments)
+            await change(other, PERU, "Puno")
+            return done
+
+        editor._writer._measured = overtaken  # type: ignore[method-assign]
+        refused = await change(editor, PERU, "Cusco", expected_version=0)
+    assert (refused["status"], refused["current"], refused["expected"]) == (409, 1, 0)
+    assert await head(editor) == 1
+
+
+async def test_the_expected_version_is_the_newest_one(editor: Editor) -> None:
+    assert (await change(editor, PERU, "Cusco", expected_version=0))["status"] == 201
+    assert (await change(editor, PERU, "Puno", expected_version=0))["status"] == 409
+    assert (await change(editor, PERU, "Puno", expected_version=1))["version"] == 2
+
+
+async def test_a_repeated_request_is_answered_with_its_first_result(editor: Editor) -> None:
+    first = await change(editor, PERU, "Cusco", key="k1")
+    await change(editor, FRANCE, "Lyon")
+    again = await change(editor, PERU, "Cusco", key="k1")
+    assert (again["status"], again["version"]) == (201, 1)
+    assert again["report"]["edits"] == first["report"]["edits"]
+    assert await head(editor) == 2
+
+
+async def test_a_key_is_remembered_for_reverts_and_by_another_editor(
+    editor: Editor, another: Starting
+) -> None:
+    await change(editor, PERU, "Cusco", key="k1")
+    await revert(editor, 1, key="k2")
+    async with another() as other:
+        assert (await revert(other, 1, key="k2"))["version"] == 2
+        assert (await change(other, PERU, "Cusco", key="k1"))["version"] == 1
+        assert await head(other) == 2
+
+
+async def test_a_key_of_another_request_is_refused(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco", key="k1")
+    refused = await change(editor, PERU, "Puno", key="k1")
+    assert (refused["status"], refused["code"], refused["version"]) == (422, "invalid_input", 1)
+    assert (await revert(editor, 1, key="k1"))["status"] == 422
+
+
+async def test_requests_with_one_key_at_the_same_time_make_one_commit(
+    editor: Editor, another: Starting
+) -> None:
+    async with another() as other:
+        both = (editor, other, editor, other)
+        receipts = await asyncio.gather(*(change(one, PERU, "Cusco", key="k1") for one in both))
+    assert [receipt["version"] for receipt in receipts] == [1, 1, 1, 1]
+    assert await head(editor) == 1
+
+
+async def test_a_dry_run_does_not_use_up_its_key(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco", key="k1", dry_run=True)
+    assert (await change(editor, PERU, "Cusco", key="k1"))["version"] == 1
+
+
+class Forgetful:
+    """The editor's ledger, whose replies to `append` get lost after the commit was made."""
+
+    def __init__(self, ledger: RedisLedger, lost: int) -> None:
+        self._append, self.lost = ledger.append, lost
+
+    async def append(self, commit: Commit, blocks: Any = (), key: str | None = None) -> int:
+        version = await self._append(commit, blocks, key)
+        if self.lost:
+            self.lost -= 1
+            raise LedgerUnavailable("the reply was lost")
+        return version
+
+
+@pytest.mark.parametrize("key", [None, "k1"])
+async def test_a_lost_reply_is_asked_for_again_and_the_commit_made_once(
+    editor: Editor, key: str | None
+) -> None:
+    editor._ledger.append = Forgetful(editor._ledger, 1).append  # type: ignore[method-assign]
+    receipt = await change(editor, PERU, "Cusco", key=key)
+    assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
+
+
+async def test_a_commit_in_doubt_is_told_as_such_and_found_afterwards(editor: Editor) -> None:
+    editor._ledger.append = Forgetful(editor._ledger, 2).append  # type: ignore[method-assign]
+    doubted = await change(editor, PERU, "Cusco")
+    assert (doubted["status"], doubted["code"]) == (503, "ledger_unavailable")
+    assert "not known" in doubted["detail"]
+    assert await head(editor) == 1
+    assert (await change(editor, PERU, "Cusco"))["code"] == "nothing_to_do"
+
+
+async def test_manifests_are_kept_every_so_often(another: Starting, ledger: RedisLedger) -> None:
+    bases = {"toy/table": load_toy().base}
+    async with another(snapshot_every=3) as editor:
+        for number in range(7):
+            await change(editor, PERU, f"City {number}")
+        await _until_kept(ledger, 6)
+        kept = await ledger.nearest_image(7)
+        assert kept is not None
+        assert kept[0] == 6
+        replayed: dict[str, Image] = await images.advance(bases, await ledger.read(0, 6), ledger)
+        assert kept[1]["toy/table"].checksum == replayed["toy/table"].checksum
+
+
+async def _until_kept(ledger: RedisLedger, version: int) -> None:
+    async with asyncio.timeout(5):
+        while (found := await ledger.nearest_image(version)) is None or found[0] < version:
+            await asyncio.sleep(0.01)
+
+
+async def test_a_manifest_that_could_not_be_kept_is_kept_after_the_next_commit(
+    another: Starting, ledger: RedisLedger
+) -> None:
+    async with another(snapshot_every=2) as editor:
+        keeping = editor._ledger.put_image
+
+        async def away(version: int, images: Any) -> None:
+            raise LedgerUnavailable("away for a moment")
+
+        editor._ledger.put_image = away  # type: ignore[method-assign]
+        await change(editor, PERU, "Cusco")
+        await change(editor, PERU, "Puno")
+        await asyncio.sleep(0)
+        assert await ledger.nearest_image(2) is None
+        editor._ledger.put_image = keeping  # type: ignore[method-assign]
+        await change(editor, PERU, "Tacna")
+        await _until_kept(ledger, 3)
+
+
+async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: RedisLedger) -> None:
+    await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+    await change(editor, PERU, "Puno", method="surgery", dry_run=True)
+    await revert(editor, 1)
+    await change(editor, JAPAN, "Kyoto", method="surgery")
+    loaded = await images.load(ledger, 3, {"toy/table": load_toy().base})
+    assert loaded["toy/table"].checksum == await checksum(editor)
