@@ -17,6 +17,7 @@ from service.http.ingress import IngressDeployment
 from service.replicas.replica import ReplicaDeployment
 
 NO_CORES = {"num_cpus": 0}
+ONE_TRY = 1  # at the start: what is wrong then is wrong again; once it has run, Ray restarts it for ever
 STOP_S = 2.0  # for requests in flight when a replica is asked to end
 MOST_CONNECTIONS = 4_096
 BATCHES_AHEAD = (
@@ -34,6 +35,7 @@ def build(settings: Settings) -> Application:
             health_check_period_s=2.0,
             graceful_shutdown_timeout_s=STOP_S,
             ray_actor_options=NO_CORES,
+            max_constructor_retry_count=ONE_TRY,
         ).bind(settings, name)
         for name in settings.systems
     }
@@ -44,10 +46,12 @@ def build(settings: Settings) -> Application:
         max_queued_requests=settings.max_queued,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
+        max_constructor_retry_count=ONE_TRY,
     ).bind(settings)
     return IngressDeployment.options(
         name="ingress",
         max_ongoing_requests=MOST_CONNECTIONS,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
+        max_constructor_retry_count=ONE_TRY,
     ).bind(settings, models, editor)

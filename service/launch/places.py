@@ -19,6 +19,8 @@ from pathlib import Path
 from service.launch.trouble import CannotStart
 from service.ledger.locks import FolderLock
 
+PORTS = 65_536
+
 
 @dataclass(frozen=True)
 class Places:
@@ -52,11 +54,11 @@ def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
 
 def check_port(host: str, port: int) -> None:
     """Tries to listen, as HTTP will."""
+    if not 0 < port < PORTS:
+        raise CannotStart(f"{port} is not a port: choose one from 1 to {PORTS - 1} with --port")
     try:
         with socket.create_server((host, port), reuse_port=False):
             return
-    except OverflowError as error:
-        raise CannotStart(f"{port} is not a port: choose one from 1 to 65535 with --port") from error
     except socket.gaierror as error:
         raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
     except PermissionError as error:

@@ -1,0 +1,124 @@
+"""A service that cannot start says why in one sentence, with status 1, before it has started anything."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from service.launch.places import free_port
+from tests.cluster.running import ROOT, Service, clean_environment
+
+
+def refused(*words: str, **environment: str) -> str:
+    """What it says; it must end by itself, with status 1 and without a traceback."""
+    done = subprocess.run(
+        [sys.executable, "-m", "service", *words],
+        cwd=ROOT,
+        env=clean_environment() | environment,
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stderr.startswith("Errata cannot start: ")
+    sentence, *hint = done.stderr.strip().splitlines()
+    assert all(line.startswith("More is in ") for line in hint)
+    return sentence
+
+
+@pytest.fixture
+def var(tmp_path: Path) -> Path:
+    return tmp_path / "var"
+
+
+@contextmanager
+def stranger(reply: bytes) -> Iterator[int]:
+    """Something that listens and is not Redis."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            while True:
+                try:
+                    channel, _ = listener.accept()
+                except OSError:
+                    return
+                with channel:
+                    channel.recv(1000)
+                    channel.sendall(reply)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
+    said = refused("--port", str(service.port), "--var", str(var))
+    assert f"port {service.port}" in said
+    assert "--port" in said
+    assert not var.exists()
+
+
+@pytest.mark.parametrize("port", ["0", "-1", "70000"])
+def test_a_port_that_is_none(port: str, var: Path) -> None:
+    assert "choose" in refused("--port", port, "--var", str(var))
+
+
+def test_a_folder_that_another_service_has(service: Service) -> None:
+    said = refused("--port", str(free_port()), "--var", str(service.var))
+    assert str(service.var) in said
+    assert str(service.pid) in said
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    assert str(file) in refused("--port", str(free_port()), "--var", str(file))
+
+
+@pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
+def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
+    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_KEY=key)
+    assert "ERRATA_KEY" in said
+    assert key not in said
+
+
+def test_an_emptied_key_file(var: Path) -> None:
+    var.mkdir()
+    (var / "admin.key").touch()
+    assert "admin.key" in refused("--port", str(free_port()), "--var", str(var))
+
+
+@pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"hello\r\n", b""])
+def test_a_redis_that_is_not_redis(reply: bytes, var: Path) -> None:
+    with stranger(reply) as port:
+        url = f"redis://127.0.0.1:{port}"
+        assert str(port) in refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+
+
+def test_a_redis_that_is_not_there(var: Path) -> None:
+    url = f"redis://user:secret@127.0.0.1:{free_port()}"
+    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+    assert "secret" not in said
+
+
+def test_an_address_of_redis_that_is_none(var: Path) -> None:
+    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL="localhost")
+    assert "ERRATA_REDIS_URL" in said
+
+
+def test_no_replicas_at_all(var: Path) -> None:
+    assert "replicas" in refused("--port", str(free_port()), "--var", str(var), "--replicas", "0")
+
+
+def test_a_model_that_cannot_be_found(var: Path) -> None:
+    words = ["--port", str(free_port()), "--var", str(var), "--system", "nkb=models.nowhere:load"]
+    assert "models.nowhere" in refused(*words)
