@@ -20,6 +20,7 @@ from service.editing.acknowledge import living
 from service.editing.difference import diff
 from service.editing.draft import Plan
 from service.editing.edit import Editing
+from service.editing.fact_tests import check
 from service.editing.folding import Folder
 from service.editing.history import History
 from service.editing.probes import probes
@@ -27,7 +28,6 @@ from service.editing.receipt import receipt
 from service.editing.report import Reporter
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
-from service.editing.tests_of_edits import check
 from service.editing.undo import Reverting, RollingBack
 from service.editing.writer import Order, Writer
 from service.errors import ErrataError, Internal, NotFound

@@ -17,8 +17,8 @@ from errata.wire import (
     WriteSummary,
 )
 
+from service.editing.fact_tests import superseded
 from service.editing.present import Present
-from service.editing.tests_of_edits import superseded
 from service.errors import NotFound
 from service.ledger.commit import Commit, EditRecord
 

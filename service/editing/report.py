@@ -10,10 +10,10 @@ from typing import Any
 from errata.wire import BrokenTest, Capacity, ChangedProbe, EditReport, ParaphraseReport, Report
 
 from service.editing.draft import Draft
+from service.editing.fact_tests import ask, fact_tests_of, nearest
 from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
-from service.editing.tests_of_edits import ask, nearest, tests_of
 from service.editing.wording import plain
 from service.errors import JSON, EditRefused
 from service.ledger.commit import EditRecord
@@ -152,7 +152,7 @@ async def _broken(
     """Fact tests of other edits that held and no longer do, as far as there is time to run them."""
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
-    tests = [t for t in tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
+    tests = [t for t in fact_tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
     wordings = [wording for edit in listed for wording in _wordings(edit)]
     chosen = nearest(tests, wordings, MOST_TESTS)
     await ask(chosen, after)

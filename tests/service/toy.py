@@ -1,6 +1,7 @@
 """A system small enough to see through, that keeps the whole contract: what the service's tests serve.
 
-It knows a table of questions and answers, matched without regard to case and spaces. `gated` edits own one block
+It knows a table of questions and answers, matched by their words alone, whatever
+stands between them. `gated` edits own one block
 each and follow their paraphrases. `surgery` edits the table's row itself: the fold makes one row of all edits of
 one question, so that an undo has to be solved again, and paraphrases do not follow.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -39,7 +41,7 @@ def load_toy() -> ToySystem:
 
 def plain(question: str) -> str:
     """Equal for two wordings that the toy cannot tell apart."""
-    return " ".join(question.casefold().split())
+    return " ".join(re.findall(r"\w+", question.casefold()))
 
 
 @dataclass(frozen=True)

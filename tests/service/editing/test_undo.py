@@ -166,7 +166,7 @@ async def _step(editor: Editor, kind: str, *what: Any) -> None:
 
 def _folded(active: Sequence[EditRecord]) -> str:
     toy, materials = load_toy(), []
-    for order, edit in enumerate(active):
+    for order, edit in enumerate(active, 1):
         correction = Correction(edit.id, edit.question, edit.answer, edit.paraphrases)
         [made] = toy.edit([correction], edit.method)
         materials.append(replace(made, block=replace(made.block, order=order)))

@@ -48,7 +48,7 @@ class FactTest:
         )
 
 
-def tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
+def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
     """The tests that count among active edits in ledger order, and how many do not: another edit has the wording."""
     heirs = heirs_of(edits)
     every = [_test(e, question, heirs) for e in edits for question in (e.question, *e.paraphrases)]
@@ -63,7 +63,7 @@ def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:
     for edit in reversed(edits):
         for replaced in edit.notes.get("replaces", ()):
             heirs[replaced] |= {edit.id} | heirs[edit.id]
-    return {key: frozenset(found) for key, found in heirs.items()}
+    return {key: frozenset(found) for key, found in heirs.items() if found}
 
 
 def superseded(edits: Sequence[EditRecord]) -> int:
@@ -93,7 +93,7 @@ async def ask(tests: Iterable[FactTest], readings: Mapping[str, Reading]) -> Non
 
 async def check(version: int, edits: Sequence[EditRecord], readings: Mapping[str, Reading]) -> CheckReport:
     """All that count, at one version."""
-    tests, void = tests_of([edit for edit in edits if edit.model in readings])
+    tests, void = fact_tests_of([edit for edit in edits if edit.model in readings])
     await ask(tests, readings)
     states = [test.state(readings) for test in tests]
     return CheckReport(

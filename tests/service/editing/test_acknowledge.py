@@ -1,0 +1,113 @@
+"""A receipt says which replicas have the version, and waits for those that live, but not for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from time import monotonic
+from typing import Any
+
+import pytest
+import redis
+from errata.wire import ReplicaList
+
+from service.editing.editor import Editor
+from service.ledger.store import RedisLedger
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import PERU, change
+from tests.service.parts import said
+
+REPLICAS = "{errata}:replicas"
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(ack_timeout_s=0.3) as editor:
+        yield editor
+
+
+async def beat(ledger: RedisLedger, name: str, version: int, **more: Any) -> None:
+    status = {"replica": name, "model": "toy", "version": version, "checksums": {"toy/table": "sha256:0"}}
+    await ledger.heartbeat(name, {**status, "lag": 0, "healthy": True, "applied_ms": None, **more})
+
+
+def silence(raw: redis.Redis, name: str, seconds: float) -> None:
+    """Make the last heartbeat that much older."""
+    seen, _, payload = raw.hget(REPLICAS, name).partition(b" ")  # type: ignore[union-attr]
+    raw.hset(REPLICAS, name, f"{float(seen) - seconds} ".encode() + payload)
+
+
+async def test_every_replica_that_has_the_version_is_named(editor: Editor, ledger: RedisLedger) -> None:
+    await beat(ledger, "toy-b", 1)
+    await beat(ledger, "toy-a", 1)
+    receipt = await change(editor, PERU, "Cusco")
+    assert (receipt["status"], receipt["all_applied"]) == (201, True)
+    assert [one["replica"] for one in receipt["replicas"]] == ["toy-a", "toy-b"]
+
+
+async def test_the_receipt_comes_when_the_last_replica_is_there(editor: Editor, ledger: RedisLedger) -> None:
+    await beat(ledger, "toy-a", 1)
+    await beat(ledger, "toy-b", 0)
+    asked = asyncio.create_task(change(editor, PERU, "Cusco"))
+    await asyncio.sleep(0.1)
+    assert not asked.done()
+    await beat(ledger, "toy-b", 1)
+    receipt = await asked
+    assert (receipt["status"], receipt["all_applied"]) == (201, True)
+    assert receipt["report"]["timings"]["replicas_ms"] > 50
+
+
+async def test_a_replica_that_is_late_makes_it_202_and_is_named(editor: Editor, ledger: RedisLedger) -> None:
+    await beat(ledger, "toy-a", 1)
+    await beat(ledger, "toy-b", 0)
+    started = monotonic()
+    receipt = await change(editor, PERU, "Cusco")
+    assert 0.3 <= monotonic() - started < 2
+    assert (receipt["status"], receipt["version"], receipt["all_applied"]) == (202, 1, False)
+    assert [(one["replica"], one["version"], one["lag"]) for one in receipt["replicas"]] == [
+        ("toy-a", 1, 0),
+        ("toy-b", 0, 1),
+    ]
+
+
+async def test_a_dead_replica_is_not_waited_for(
+    editor: Editor, ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    await beat(ledger, "toy-a", 1)
+    await beat(ledger, "toy-dead", 0)
+    silence(raw, "toy-dead", 10)
+    receipt = await change(editor, PERU, "Cusco")
+    assert (receipt["status"], [one["replica"] for one in receipt["replicas"]]) == (201, ["toy-a"])
+
+
+async def test_who_does_not_want_to_wait_does_not(editor: Editor, ledger: RedisLedger) -> None:
+    await beat(ledger, "toy-a", 0)
+    receipt = await change(editor, PERU, "Cusco", wait="none")
+    assert (receipt["status"], receipt["all_applied"], receipt["replicas"]) == (201, False, [])
+    assert receipt["report"]["timings"]["replicas_ms"] == 0
+
+
+async def test_waiting_for_replicas_holds_no_other_edit_up(editor: Editor, ledger: RedisLedger) -> None:
+    await beat(ledger, "toy-a", 0)
+    waiting = asyncio.create_task(change(editor, PERU, "Cusco"))
+    await asyncio.sleep(0.05)
+    assert (await change(editor, PERU, "Puno", wait="none"))["version"] == 2
+    assert not waiting.done()
+    assert (await waiting)["version"] == 1
+
+
+async def test_the_replicas_are_listed_with_how_far_they_are_behind(
+    editor: Editor, ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    await change(editor, PERU, "Cusco")
+    await beat(ledger, "toy-b", 0, healthy=False, degraded="ledger_corrupt")
+    await beat(ledger, "toy-a", 1, applied_ms=2.5)
+    await beat(ledger, "toy-dead", 1)
+    silence(raw, "toy-dead", 10)
+    found = said(await editor.replicas())
+    listed = ReplicaList.model_validate(found)
+    assert listed.head == 1
+    assert [(one.replica, one.lag, one.healthy, one.applied_ms) for one in listed.replicas] == [
+        ("toy-a", 0, True, 2.5),
+        ("toy-b", 1, False, None),
+    ]

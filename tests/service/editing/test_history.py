@@ -1,0 +1,131 @@
+"""The log, one version, the difference of two and the state of the memory, as the wire promises them."""
+
+from __future__ import annotations
+
+import time
+
+from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import FRANCE, PERU, change, checksum, edits, item, revert, rollback
+from tests.service.parts import said
+from tests.service.toy import load_toy
+
+
+async def log(editor: Editor, limit: int = 20, before: int | None = None) -> VersionLog:
+    return VersionLog.model_validate_json((await editor.log(limit, before)).body)
+
+
+async def diff(editor: Editor, a: int, b: int) -> Diff:
+    return Diff.model_validate_json((await editor.diff(a, b)).body)
+
+
+async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None, str]]:
+    return [(one.question, one.before, one.after, one.change) for one in (await diff(editor, a, b)).changes]
+
+
+async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Editor) -> None:
+    for number in range(1, 6):
+        await change(editor, PERU, f"City {number}", message=f"number {number}")
+    newest = await log(editor, 2)
+    older = await log(editor, 2, before=4)
+    assert (newest.head, [one.version for one in newest.versions]) == (5, [5, 4])
+    assert [(one.version, one.message) for one in older.versions] == [(3, "number 3"), (2, "number 2")]
+    assert [one.version for one in (await log(editor, 10, before=2)).versions] == [1]
+    assert (await log(editor, 10, before=1)).versions == []
+    assert [one.version for one in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
+
+
+async def test_a_log_without_commits_is_empty(editor: Editor) -> None:
+    assert await log(editor) == VersionLog(versions=[], head=0)
+
+
+async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Editor) -> None:
+    asked_at = time.time()
+    receipt = await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon"), message="two")
+    await revert(editor, 1, message="back")
+    shown = VersionDetail.model_validate_json((await editor.show(1)).body)
+    back = VersionDetail.model_validate_json((await editor.show(2)).body)
+    assert (shown.kind, shown.author, shown.message, shown.target) == ("edit", "ana", "two", None)
+    assert abs(shown.time.timestamp() - asked_at) < 60
+    assert [(e.question, e.answer, e.active) for e in shown.edits] == [
+        (PERU, "Cusco", False),
+        (FRANCE, "Lyon", False),
+    ]
+    assert shown.edits[0].paraphrases == ["Seat of Peru?"]
+    assert shown.writes["toy/table"].puts == 2
+    assert shown.report["edits"] == receipt["report"]["edits"]
+    assert (back.kind, back.target, back.edits) == ("revert", 1, [])
+    assert back.writes["toy/table"].removes == 2
+    assert back.checksums == {"toy/table": load_toy().base.checksum}
+
+
+async def test_a_version_that_is_not_there_is_named(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    for problem in (said(await editor.show(2)), said(await editor.diff(0, 2)), said(await editor.diff(7, 1))):
+        assert (problem["status"], problem["code"], problem["head"]) == (404, "not_found", 1)
+
+
+async def test_a_difference_is_told_in_answers(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Puno")
+    await edits(editor, item(FRANCE, "Lyon"), item("Who?", "You"))
+    await revert(editor, 3)
+    assert await changes(editor, 0, 1) == [(PERU, "Lima", "Cusco", "added")]
+    assert await changes(editor, 1, 2) == [(PERU, "Cusco", "Puno", "added")]
+    assert await changes(editor, 0, 3) == [
+        (PERU, "Lima", "Puno", "added"),
+        (FRANCE, "Paris", "Lyon", "added"),
+        ("Who?", None, "You", "added"),
+    ]
+    assert await changes(editor, 3, 4) == [
+        (FRANCE, "Lyon", "Paris", "removed"),
+        ("Who?", "You", None, "removed"),
+    ]
+    assert await changes(editor, 3, 0) == [
+        (PERU, "Puno", "Lima", "removed"),
+        (FRANCE, "Lyon", "Paris", "removed"),
+        ("Who?", "You", None, "removed"),
+    ]
+
+
+async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    await rollback(editor, 0)
+    second = await change(editor, PERU, "Puno")
+    [found] = (await diff(editor, 1, 3)).changes
+    assert (found.before, found.after, found.change) == ("Cusco", "Puno", "replaced")
+    assert found.edit == second["report"]["edits"][0]["id"]
+
+
+async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    await revert(editor, 1)
+    await change(editor, FRANCE, "Lyon")
+    same, other = await diff(editor, 0, 2), await diff(editor, 2, 3)
+    assert (same.changes, same.checksums_differ) == ([], {"toy/table": False})
+    assert other.checksums_differ == {"toy/table": True}
+
+
+async def test_a_change_that_nobody_hears_is_not_told(editor: Editor) -> None:
+    """The surgery of version 2 is silent: the gate of version 1 answers. Taking either back alone shows it."""
+    await change(editor, PERU, "Cusco", method="surgery")
+    await change(editor, PERU, "Puno")
+    await revert(editor, 1)
+    found = await diff(editor, 2, 3)
+    assert (found.changes, found.checksums_differ) == ([], {"toy/table": True})
+
+
+async def test_the_memory_counts_what_is_active_taken_back_and_superseded(
+    editor: Editor, another: Starting
+) -> None:
+    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Puno")
+    await change(editor, FRANCE, "Lyon")
+    await revert(editor, 3)
+    memory = MemoryState.model_validate_json((await editor.memory()).body)
+    assert (memory.version, memory.checksums) == (4, {"toy/table": await checksum(editor)})
+    assert (memory.edits.active, memory.edits.reverted, memory.edits.superseded) == (2, 1, 1)
+    async with another() as restarted:
+        assert MemoryState.model_validate_json((await restarted.memory()).body) == memory
