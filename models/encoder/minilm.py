@@ -28,10 +28,12 @@ MAX_TOKENS = 128  # what all-MiniLM-L6-v2 was trained to read
 class Encoded:
     """Questions as the encoder leaves them.
 
-    states: last hidden states, zero at padding. mask: True at real tokens. truncated: questions that were cut.
+    states: last hidden states, zero at padding. words: the tokens' own embeddings, before any layer. mask: True at
+    real tokens. truncated: questions that were cut.
     """
 
     states: Float[Tensor, "batch token width"]
+    words: Float[Tensor, "batch token width"]
     mask: Bool[Tensor, "batch token"]
     truncated: tuple[bool, ...]
 
@@ -52,7 +54,7 @@ class MiniLM:
         self.tokenizer.no_padding()
         self.tokenizer.no_truncation()
         self.max_tokens = max_tokens
-        self._words = weights["embeddings.word_embeddings.weight"]
+        self.words = weights["embeddings.word_embeddings.weight"]
         self._places = (
             weights["embeddings.position_embeddings.weight"]
             + weights["embeddings.token_type_embeddings.weight"][0]
@@ -73,18 +75,19 @@ class MiniLM:
         ids = [torch.tensor(row) for row, _ in rows]
         lengths = torch.tensor([len(row) for row in ids])
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
-        states = self._forward(torch.cat(ids), mask)
-        return Encoded(states, mask, tuple(cut for _, cut in rows))
+        packed = torch.cat(ids)
+        words = unpack(self.words[packed], mask)
+        return Encoded(self._forward(packed, mask), words, mask, tuple(cut for _, cut in rows))
 
     def _forward(
         self, ids: Int[Tensor, " real"], mask: Bool[Tensor, "batch token"]
     ) -> Float[Tensor, "batch token width"]:
         places = torch.arange(mask.shape[1]).expand_as(mask)[mask]
-        packed = F.layer_norm(self._words[ids] + self._places[places], (WIDTH,), *self._norm, EPSILON)
+        packed = F.layer_norm(self.words[ids] + self._places[places], (WIDTH,), *self._norm, EPSILON)
         unseen = torch.zeros(mask.shape).masked_fill(~mask, float("-inf"))[:, None, None, :]
         for layer in self._layers:
             packed = layer(packed, mask, unseen)
-        return _unpack(packed, mask)
+        return unpack(packed, mask)
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ class _Layer:
 
     def __call__(self, packed: Tensor, mask: Tensor, unseen: Tensor) -> Tensor:
         batch, length = mask.shape
-        qkv = _unpack(self.qkv(packed), mask).view(batch, length, 3, HEADS, WIDTH // HEADS)
+        qkv = unpack(self.qkv(packed), mask).view(batch, length, 3, HEADS, WIDTH // HEADS)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
         seen = F.scaled_dot_product_attention(query, key, value, attn_mask=unseen)
         attended = seen.transpose(1, 2).reshape(batch, length, WIDTH)[mask]
@@ -123,7 +126,8 @@ class _Layer:
         return F.layer_norm(self.down.add(wide, packed), (WIDTH,), *self.down_norm, EPSILON)
 
 
-def _unpack(packed: Float[Tensor, "real width"], mask: Bool[Tensor, "batch token"]) -> Tensor:
+def unpack(packed: Float[Tensor, "real width"], mask: Bool[Tensor, "batch token"]) -> Tensor:
+    """Rows of real tokens back at their places, zeros at padding."""
     if bool(mask.all()):
         return packed.view(*mask.shape, -1)
     return packed.new_zeros(*mask.shape, packed.shape[-1]).masked_scatter_(mask[..., None], packed)

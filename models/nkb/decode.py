@@ -14,9 +14,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
+from models.matrix import Matrix
 from models.nkb.answers import Answers, Decoded
 from models.nkb.fused import FeedForward, Layer, cross_keys_values, fuse
-from models.matrix import Matrix
 from models.nkb.position import position_bias
 from models.nkb.reads import BankRead, find_changes, find_gates
 from models.nkb.run import Run

@@ -16,8 +16,8 @@ from transformers import T5ForConditionalGeneration
 from transformers.activations import ACT2FN
 from transformers.models.t5.modeling_t5 import T5LayerFF
 
-from models.nkb.bank import Bank
 from models.matrix import Matrix
+from models.nkb.bank import Bank
 from models.nkb.mount import KnowledgeLayer, bank_of
 
 

@@ -78,7 +78,7 @@ class Reader:
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
-        keys = self.scope.key(encoded.states, encoded.mask)
+        keys = self.scope.key(encoded.states, encoded.words, encoded.mask)
         near = familiarity(keys, self.taught)
         return Read(self.t5.encoder(encoded.states), encoded.mask, keys, near, encoded.truncated)
 

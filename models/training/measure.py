@@ -60,7 +60,8 @@ class Examiner:
     def _batch(self, rows: Sequence[int]) -> list[Outcome]:
         states, mask = self._corpus.states.batch(rows)
         decoded = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
-        near = familiarity(self._names.scope.key(states, mask), self._names.taught).tolist()
+        keys = self._corpus.states.key(self._names.scope, rows)
+        near = familiarity(keys, self._names.taught).tolist()
         return [self._outcome(*parts) for parts in zip(rows, decoded, near, strict=True)]
 
     def _outcome(self, row: int, decoded: Decoded, near: float) -> Outcome:
@@ -86,11 +87,8 @@ def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> 
 @torch.no_grad()
 def taught_subjects(scope: Scope, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
     """The mean reading of each subject over its training texts, packed as the checkpoint keeps it."""
-    readings = []
-    for rows in rows_by_subject:
-        states, mask = corpus.states.batch(rows)
-        readings.append(F.normalize(scope.key(states, mask)[:, :ASPECT].mean(0), dim=-1))
-    return pack(torch.stack(readings))
+    readings = [corpus.states.key(scope, rows)[:, :ASPECT].mean(0) for rows in rows_by_subject]
+    return pack(F.normalize(torch.stack(readings), dim=-1))
 
 
 def names(scope: Scope, taught: Tensor) -> Names:

@@ -15,24 +15,25 @@ from models.training.lines import Line
 from models.training.states import States
 
 TEMPERATURE = 0.07
-SEEDS, MATES = 48, 2  # facts drawn for a batch, and look-alikes drawn for each
+SEEDS, MATES = 48, 3  # facts drawn for a batch, and siblings and look-alikes drawn for each
+ALIKE = 8  # nearest subjects that count as look-alikes
+CHUNK = 512
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What the sampler needs of the facts it may see: their rows of text, siblings and look-alikes."""
+    """What the sampler needs of the facts it may see: their rows of text, and siblings (same subject)."""
 
     rows: dict[int, list[int]]
     subject: dict[int, str]
     relation: dict[int, str]
     siblings: dict[str, list[int]]
-    alike: dict[int, list[int]]
 
 
 def gather(
     items: Sequence[Item], lines: Sequence[Line], states: States, allowed: set[int], forms: set[str]
 ) -> Facts:
-    """Facts by index. Look-alikes are the nearest subjects of the same relation by sentence embedding."""
+    """Facts by index."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, line in enumerate(lines):
         if line.item in allowed and line.form in forms:
@@ -45,31 +46,34 @@ def gather(
         {i: items[i].subject.id for i in allowed},
         {i: items[i].relation.id for i in allowed},
         dict(siblings),
-        _look_alikes(items, rows, states),
     )
 
 
-def _look_alikes(items: Sequence[Item], rows: dict[int, list[int]], states: States) -> dict[int, list[int]]:
+@torch.no_grad()
+def look_alikes(scope: Scope, facts: Facts, states: States) -> dict[int, list[int]]:
+    """For each fact, those of its relation whose subjects the scope itself finds nearest: the hardest to tell apart."""
+    order = list(facts.rows)
+    rows = [facts.rows[index][0] for index in order]
+    keys = torch.cat([states.key(scope, rows[s : s + CHUNK]) for s in range(0, len(rows), CHUNK)])
     by_relation: dict[str, list[int]] = defaultdict(list)
-    for index in rows:
-        by_relation[items[index].relation.id].append(index)
+    for place, index in enumerate(order):
+        by_relation[facts.relation[index]].append(place)
     alike: dict[int, list[int]] = {}
     for members in by_relation.values():
-        read, mask = states.batch([rows[index][0] for index in members])
-        whole = F.normalize(read.sum(1) / mask.sum(1, keepdim=True), dim=-1)
-        near = (whole @ whole.T).topk(min(9, len(members)), -1).indices[:, 1:].tolist()
-        alike.update({i: [members[n] for n in ns] for i, ns in zip(members, near, strict=True)})
+        near = (
+            (keys[members] @ keys[members].T).topk(min(ALIKE + 1, len(members)), -1).indices[:, 1:].tolist()
+        )
+        alike.update({order[m]: [order[members[n]] for n in ns] for m, ns in zip(members, near, strict=True)})
     return alike
 
 
-def batch(facts: Facts, seeds: Sequence[int], rng: random.Random) -> list[int]:
+def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: random.Random) -> list[int]:
     """Seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
     chosen = dict.fromkeys(seeds)
     for seed in seeds:
         mates = [i for i in facts.siblings[facts.subject[seed]] if i != seed]
         chosen.update(dict.fromkeys(rng.sample(mates, min(MATES, len(mates)))))
-        alike = facts.alike[seed]
-        chosen.update(dict.fromkeys(rng.sample(alike, min(MATES, len(alike)))))
+        chosen.update(dict.fromkeys(rng.sample(alike[seed], min(MATES, len(alike[seed])))))
     return list(chosen)
 
 
@@ -86,9 +90,9 @@ def train(
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, lr, steps)
     for epoch in range(epochs):
         rng.shuffle(order)
-        losses = []
+        alike, losses = look_alikes(scope, facts, states), []
         for start in range(0, len(order) - SEEDS + 1, SEEDS):
-            loss = _loss(scope, facts, states, batch(facts, order[start : start + SEEDS], rng), rng)
+            loss = _loss(scope, facts, states, batch(facts, alike, order[start : start + SEEDS], rng), rng)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -101,8 +105,7 @@ def train(
 def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng: random.Random) -> Tensor:
     """Each kind of pair weighs the same: the rare ones (same subject, other relation) are the ones that matter."""
     pairs = [rng.sample(facts.rows[index], 2) for index in chosen]
-    read, mask = states.batch([row for pair in pairs for row in pair])
-    keys = scope.key(read, mask)
+    keys = states.key(scope, [row for pair in pairs for row in pair])
     asked, edited = keys[0::2], keys[1::2]
     cosines = scope.cosines(asked, edited)
     same = torch.eye(len(chosen), dtype=torch.bool)
@@ -111,7 +114,12 @@ def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng
     gate = F.binary_cross_entropy_with_logits(scope.logit(cosines), same.float(), reduction="none")
     kinds = (same, subject & ~same, relation & ~same, ~(subject | relation))
     balanced = torch.stack([gate[kind].mean() for kind in kinds if kind.any()]).sum()
-    return balanced + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
+    hardest = gate.masked_fill(same, 0.0).amax(-1).mean()
+    return (
+        balanced
+        + hardest
+        + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
+    )
 
 
 def _equal(names: Sequence[str]) -> Tensor:

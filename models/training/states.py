@@ -10,7 +10,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.encoder.minilm import WIDTH, MiniLM
+from models.encoder.minilm import WIDTH, MiniLM, unpack
+from models.nkb.scope import Scope
 from models.training import spent
 
 BATCH = 64
@@ -18,10 +19,15 @@ BATCH = 64
 
 @dataclass(frozen=True)
 class States:
-    """Packed half-precision states; row i of the texts lies at offsets[i]:offsets[i + 1]."""
+    """Packed half-precision states; row i of the texts lies at offsets[i]:offsets[i + 1].
+
+    ids: the tokens, packed alike. table: their embeddings before any layer.
+    """
 
     packed: np.ndarray
     offsets: Int[Tensor, " texts+1"]
+    ids: Int[Tensor, " tokens"]
+    table: Float[Tensor, "vocabulary width"]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -29,29 +35,39 @@ class States:
     def batch(
         self, rows: Sequence[int] | Tensor
     ) -> tuple[Float[Tensor, "batch token width"], Bool[Tensor, "batch token"]]:
+        flat, mask = self._places(rows)
+        return unpack(torch.from_numpy(self.packed[flat.numpy()]).float(), mask), mask
+
+    def words(self, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch token width"]:
+        flat, mask = self._places(rows)
+        return unpack(self.table[self.ids[flat]], mask)
+
+    def key(self, scope: Scope, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch key"]:
+        """The rows as gates read them."""
+        states, mask = self.batch(rows)
+        return scope.key(states, self.words(rows), mask)
+
+    def _places(self, rows: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
         index = torch.as_tensor(rows)
         starts, ends = self.offsets[index], self.offsets[index + 1]
         lengths = ends - starts
         places = torch.arange(int(lengths.max()))
         mask = places < lengths[:, None]
-        flat = (starts[:, None] + places)[mask]
-        states = torch.zeros(*mask.shape, WIDTH)
-        states[mask] = torch.from_numpy(self.packed[flat.numpy()]).float()
-        return states, mask
+        return (starts[:, None] + places)[mask], mask
 
 
 def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]) -> States:
     """States of the texts, from the folder when an earlier run left them there whole."""
     packed, offsets = folder / "states.npy", folder / "offsets.npy"
+    tokens = [encoder.tokens(text)[0] for text in texts]
+    edges = np.concatenate([[0], np.cumsum([len(row) for row in tokens])])
     if not offsets.exists():
-        lengths = [len(encoder.tokens(text)[0]) for text in texts]
-        edges = np.concatenate([[0], np.cumsum(lengths)])
         _encode(packed, texts, edges, encoder, say)
         np.save(offsets, edges)
-    edges = np.load(offsets)
-    if len(edges) != len(texts) + 1:
+    if not np.array_equal(np.load(offsets), edges):
         raise ValueError(f"{folder} holds states of other texts: delete it and run again")
-    return States(np.load(packed), torch.from_numpy(edges))
+    ids = torch.tensor([token for row in tokens for token in row])
+    return States(np.load(packed), torch.from_numpy(edges), ids, encoder.words)
 
 
 def _encode(

@@ -12,11 +12,11 @@ N_STEPS, D = 3, 8
 
 @pytest.fixture
 def scope() -> Scope:
-    """A scope that opens when all three cosines are near one."""
+    """A scope that opens when all four cosines are near one."""
     scope = Scope()
     with torch.no_grad():
         scope.hidden.weight.fill_(1.0)
-        scope.hidden.bias.fill_(-2.7)
+        scope.hidden.bias.fill_(-3.6)
         scope.open.weight.fill_(1.0)
         scope.open.bias.fill_(-0.5)
     return scope.requires_grad_(False)
@@ -24,7 +24,7 @@ def scope() -> Scope:
 
 def key(seed: int) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
-    parts = torch.randn(KEY, generator=generator).split([ASPECT, ASPECT, KEY - 2 * ASPECT])
+    parts = torch.randn(KEY, generator=generator).split([ASPECT, ASPECT, ASPECT, KEY - 3 * ASPECT])
     return torch.cat([part / part.norm() for part in parts])
 
 

@@ -1,0 +1,170 @@
+"""The default checkpoint answers, follows its edits in other words, and forgets them without a trace."""
+
+import pytest
+
+from models.nkb.reader import DEFAULT, Reader
+from models.nkb.system import NkbSystem, NkbView
+from models.packs.pack import Pack
+from models.system import Ask, Correction, EditRefused, Material
+from tests.models.nkb.ordered import in_ledger_order
+
+PERU = "What is the capital of Peru?"
+
+
+@pytest.fixture(scope="module")
+def system() -> NkbSystem:
+    return NkbSystem.load()
+
+
+def say(system: NkbSystem, view: NkbView, *questions: str) -> list[str | None]:
+    return [reply.answer for reply in system.answer([Ask(q) for q in questions], [view] * len(questions))]
+
+
+def edited(system: NkbSystem, method: str, *corrections: Correction) -> tuple[list[Material], NkbView]:
+    materials = in_ledger_order(system.edit(corrections, method))
+    return materials, system.view(system.fold(materials))
+
+
+def test_it_knows_what_it_was_taught_in_words_it_was_not_taught(system: NkbSystem) -> None:
+    base = system.view(system.base)
+    assert say(system, base, PERU, "Peru's capital city?", "capital of peru") == ["Lima"] * 3
+
+
+def test_an_edit_is_followed_in_other_words_and_other_questions_stay(system: NkbSystem) -> None:
+    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    assert say(system, view, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
+    others = ["What is the capital of Chile?", "What is the currency of Peru?", "On which continent is Peru?"]
+    assert say(system, view, *others) == say(system, system.view(system.base), *others)
+
+
+def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem) -> None:
+    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [view] * 2)
+    assert [reply.edits for reply in replies] == [("a",), ()]
+
+
+@pytest.mark.parametrize("answer", ["Cusco", "a", "Ciudad de los Reyes, fundada en 1535", "東京都", "ئۈرۈمچى", "🙂🙃", "-3.14"])
+def test_any_answer_can_be_said_to_the_letter(system: NkbSystem, answer: str) -> None:
+    _, view = edited(system, "gated", Correction("a", PERU, answer))
+    assert say(system, view, PERU) == [answer]
+
+
+def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem) -> None:
+    question = "Who leads the blue team at the Zanzibar office?"
+    assert say(system, system.view(system.base), question) == [None]
+    _, view = edited(system, "gated", Correction("a", question, "Amina Yusuf"))
+    assert say(system, view, question) == ["Amina Yusuf"]
+
+
+def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> None:
+    words = ["Xylophonist quagmire", "ÀÈÌ", "zzzz", "42nd", "C++", "naïve café"]
+    corrections = [Correction(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)]
+    for correction in corrections:
+        _, view = edited(system, "gated", correction)
+        assert say(system, view, correction.question) == [correction.answer]
+
+
+def test_taking_an_edit_back_leaves_what_would_be_there_without_it(system: NkbSystem) -> None:
+    items = list(Pack.load().items())[:300:30]
+    corrections = [Correction(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)]
+    for method in system.methods:
+        made = _possible(system, corrections, method)
+        without = [m for m in made if m.edit != made[2].edit]
+        never = in_ledger_order(_possible(system, [c for c in corrections if c.id != made[2].edit], method))
+        assert system.fold(without).checksum == system.fold(never).checksum
+        assert system.fold(made).checksum != system.fold(without).checksum
+    assert system.fold([]).checksum == system.base.checksum
+
+
+def _possible(system: NkbSystem, corrections: list[Correction], method: str) -> list[Material]:
+    made = []
+    for correction in corrections:
+        try:
+            made += system.edit([correction], method)
+        except EditRefused:
+            continue
+    assert len(made) > 3
+    return in_ledger_order(made)
+
+
+def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(system: NkbSystem) -> None:
+    materials, view = edited(system, "surgery", Correction("s", PERU, "Quito"))
+    assert say(system, view, PERU) == ["Quito"]
+    assert materials[0].notes["moved"]
+
+
+def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem) -> None:
+    questions = [PERU, "What is the capital of Chile?", "What is the currency of Peru?"]
+    views = [system.view(system.base)]
+    for n in range(1, 4):
+        views.append(edited(system, "gated", *[Correction(str(k), PERU, f"City {k}") for k in range(n)])[1])
+    views.append(edited(system, "surgery", Correction("s", PERU, "Quito"))[1])
+    asks = [Ask(question) for _ in views for question in questions]
+    mixed = system.answer(asks, [view for view in views for _ in questions])
+    alone = [system.answer([Ask(q)], [view])[0] for view in views for q in questions]
+    assert [r.best for r in mixed] == [r.best for r in alone]
+    for one, other in zip(mixed, alone, strict=True):
+        assert one.score == pytest.approx(other.score, abs=1e-3)
+
+
+def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
+    reply = system.answer([Ask(PERU, top_k=4)], [system.view(system.base)])[0]
+    said = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
+    assert len(said) == len(set(said)) == 4
+
+
+def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
+    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    replies = system.answer([Ask(PERU, explain=True)] * 2, [view, system.view(system.base)])
+    gated, plain = (reply.explanation for reply in replies)
+    assert gated is not None
+    assert gated["gate"]["edit"] == "a"
+    assert plain is not None
+    assert plain["gate"] == {"open": False}
+
+
+def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
+    pack = Pack.load()
+    strangers = [s for s in pack.strangers if s.split == "test"][:200]
+    questions = [pack.relations[s.relation_id].question(s.subject) for s in strangers]
+    replies = system.answer([Ask(q) for q in questions], [system.view(system.base)] * len(questions))
+    assert sum(reply.answer is None for reply in replies) > 0.6 * len(replies)
+
+
+@pytest.mark.parametrize(
+    ("answer", "code"), [("word " * 200, "answer_too_long"), ("two\x00words", "unspeakable"), ("  padded", "unspeakable")]
+)
+def test_an_answer_that_cannot_be_said_is_refused(system: NkbSystem, answer: str, code: str) -> None:
+    try:
+        system.edit([Correction("a", PERU, answer)], "gated")
+    except EditRefused as refused:
+        assert refused.code == code
+        assert PERU in refused.detail
+    else:
+        assert say(system, edited(system, "gated", Correction("a", PERU, answer))[1], PERU) == [answer]
+
+
+def test_an_unknown_method_is_refused(system: NkbSystem) -> None:
+    with pytest.raises(EditRefused, match="not one of gated, surgery"):
+        system.edit([Correction("a", PERU, "Cusco")], "wishing")
+
+
+def test_the_shipped_folder_is_small_enough_to_travel() -> None:
+    assert sum(path.stat().st_size for path in DEFAULT.iterdir()) < 40e6
+
+
+def test_a_damaged_checkpoint_is_named(tmp_path: object) -> None:
+    import shutil
+    from pathlib import Path
+
+    from models.nkb.checkpoint import CheckpointError
+
+    folder = Path(str(tmp_path)) / "nkb"
+    shutil.copytree(DEFAULT, folder)
+    weights = folder / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:100_000])
+    with pytest.raises(CheckpointError, match="nkb"):
+        Reader.load(folder)
+    weights.unlink()
+    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        Reader.load(folder)
