@@ -71,7 +71,7 @@ class Editing:
         with watch.part("editor"):
             await self._make(fresh)
         materials = [self._placed(one, present.version + 1, index) for index, one in enumerate(fresh)]
-        records = [self._record(one, made, present) for one, made in zip(fresh, materials, strict=True)]
+        records = [self._record(one, made) for one, made in zip(fresh, materials, strict=True)]
         change = Change(tuple(one.id for one in fresh), ())
         return Draft(change, None, tuple(records), tuple(materials), idle)
 
@@ -101,8 +101,7 @@ class Editing:
         block = replace(made.block, key=key(one.id), order=edit_order(version, index))
         return replace(made, block=block)
 
-    def _record(self, one: Wanted, made: Material, present: Present) -> EditRecord:
-        replaces = present.readings[one.item.model].known[one.item.question].edits
+    def _record(self, one: Wanted, made: Material) -> EditRecord:
         return EditRecord(
             id=one.id,
             model=one.item.model,
@@ -113,7 +112,7 @@ class Editing:
             method=one.method,
             material=made.block.digest,
             order=made.block.order,
-            notes={**made.notes, "replaces": list(replaces)} if replaces else made.notes,
+            notes=made.notes,
         )
 
 

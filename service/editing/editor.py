@@ -23,7 +23,7 @@ from service.editing.edit import Editing
 from service.editing.fact_tests import check
 from service.editing.folding import Folder
 from service.editing.history import History
-from service.editing.probes import probes
+from service.editing.probes import Probes
 from service.editing.receipt import receipt
 from service.editing.report import Reporter
 from service.editing.stopwatch import Stopwatch
@@ -67,7 +67,7 @@ class Editor:
         loaded = {name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems}
         self._systems = Systems(loaded)
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        reporter = Reporter({name: await asyncio.to_thread(probes, name) for name in loaded})
+        reporter = Reporter({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         self._checked: CheckReport | None = None

@@ -1,16 +1,62 @@
-"""The questions that nobody edits, on which the side effects of an edit are measured."""
+"""The questions on which the side effects of an edit are measured: a fixed set, and those that are nearest to it.
+
+The fixed set is comparable between edits. The near ones are where a side effect is most likely: the same subject
+with another relation, the same relation with another subject.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from math import log
 from pathlib import Path
 
 from models.packs.pack import WORLD, Pack
+from service.editing.wording import plain, words
 
 PACKS: Mapping[str, Path] = {"nkb": WORLD}  # what each model was taught; a model without a pack has no probes
+NEAR_EACH, NEAR_IN_ALL = 24, 200
 
 
-def probes(model: str) -> tuple[str, ...]:
-    """PackError when the pack is damaged."""
-    folder = PACKS.get(model)
-    return tuple(probe.question for probe in Pack.load(folder).probes) if folder else ()
+class Probes:
+    """fixed: asked on every commit. others: what there is to choose the near ones from."""
+
+    def __init__(self, fixed: Sequence[str] = (), others: Sequence[str] = ()) -> None:
+        self.fixed, self._others = tuple(fixed), tuple(others)
+
+    @staticmethod
+    def of(model: str) -> Probes:
+        """PackError when the model's pack is damaged."""
+        folder = PACKS.get(model)
+        if folder is None:
+            return Probes()
+        pack = Pack.load(folder)
+        others = [item.relation.question(item.subject.label) for item in pack.items()]
+        return Probes([probe.question for probe in pack.probes], others)
+
+    def about(self, edited: Sequence[str]) -> list[str]:
+        """The fixed ones and the nearest others, each once, without the edited questions themselves."""
+        known = {plain(question) for question in edited}
+        share = min(NEAR_EACH, max(1, NEAR_IN_ALL // max(1, len(edited))))
+        near = [question for one in edited[:NEAR_IN_ALL] for question in self._nearest(one, share)]
+        return [q for q in dict.fromkeys([*self.fixed, *near]) if plain(q) not in known]
+
+    def _nearest(self, question: str, most: int) -> Iterable[str]:
+        """Those with the most words in common; a rare word counts for more."""
+        scores: dict[int, float] = defaultdict(float)
+        for word in sorted(words(question)):
+            places = self._index.get(word, ())
+            for place in places:
+                scores[place] += log(1 + len(self._others) / len(places))
+        best = sorted(scores, key=lambda place: (-scores[place], place))
+        return (self._others[place] for place in best[:most])
+
+    @cached_property
+    def _index(self) -> Mapping[str, Sequence[int]]:
+        """Word -> places in the others that have it."""
+        index: dict[str, list[int]] = defaultdict(list)
+        for place, question in enumerate(self._others):
+            for word in words(question):
+                index[word].append(place)
+        return index

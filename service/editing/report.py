@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,9 +13,9 @@ from errata.wire import BrokenTest, Capacity, ChangedProbe, EditReport, Paraphra
 from service.editing.draft import Draft
 from service.editing.fact_tests import ask, fact_tests_of, nearest
 from service.editing.present import Present
+from service.editing.probes import Probes
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
-from service.editing.wording import plain
 from service.errors import JSON, EditRefused
 from service.ledger.commit import EditRecord
 
@@ -29,7 +30,7 @@ Readings = Mapping[str, Reading]
 class Reporter:
     """probes: by model."""
 
-    probes: Mapping[str, Sequence[str]]
+    probes: Mapping[str, Probes]
 
     async def report(
         self, present: Present, draft: Draft, after: Readings, watch: Stopwatch
@@ -39,12 +40,12 @@ class Reporter:
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present.readings, after)
             models = {edit.model for edit in listed}
-            changed = await self._changed(models, listed, present.readings, after)
+            probed, changed = await self._changed(models, listed, present.readings, after)
             broken, tests = await _broken(present, draft, listed, after)
             capacity = _capacity(after[model] for model in models)
         report = Report(
             edits=edits,
-            probes=sum(len(self.probes[model]) for model in models),
+            probes=probed,
             changed=changed,
             broken_tests=broken,
             capacity=capacity,
@@ -54,19 +55,21 @@ class Reporter:
 
     async def _changed(
         self, models: Iterable[str], edits: Sequence[EditRecord], before: Readings, after: Readings
-    ) -> list[ChangedProbe]:
-        edited = {plain(wording) for edit in edits for wording in _wordings(edit)}
-        found = []
+    ) -> tuple[int, list[ChangedProbe]]:
+        """How many questions were asked that nobody edits here, and those that are answered differently."""
+        count, found = 0, []
         for model in sorted(models):
-            questions = [question for question in self.probes[model] if plain(question) not in edited]
+            edited = [wording for edit in edits if edit.model == model for wording in _wordings(edit)]
+            questions = await asyncio.to_thread(self.probes[model].about, edited)
             await _ask_both(model, questions, before, after)
             old, new = before[model].known, after[model].known
+            count += len(questions)
             found += [
                 ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
                 for q in questions
                 if old[q].answer != new[q].answer
             ]
-        return found
+        return count, found
 
 
 def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:

@@ -19,6 +19,7 @@ from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.report import Reporter, refuse_what_does_not_hold
 from service.editing.stopwatch import Stopwatch
+from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion, UnknownModel
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
@@ -117,6 +118,8 @@ class Writer:
         draft = await plan.draft(present, watch)
         with watch.part("editor"):
             after = await self._folded(present, draft)
+        with watch.part("report"):
+            draft = await succeeding(present, draft, after)
         return Measured(present, draft, after, await self._reporter.report(present, draft, after, watch))
 
     async def _commit(self, plan: Plan, order: Order, measured: Measured, watch: Stopwatch) -> Written:

@@ -6,6 +6,7 @@ import pytest
 from errata.wire import EditReceipt
 
 from service.editing.editor import Editor
+from service.editing.probes import Probes
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, became, change, checksum, edits, head, item
 from tests.service.toy import load_toy
@@ -140,3 +141,20 @@ async def test_an_edit_that_corrects_an_edit_says_which(editor: Editor) -> None:
     second = await change(editor, PERU, "Puno")
     assert second["report"]["edits"][0]["notes"]["replaces"] == [first["report"]["edits"][0]["id"]]
     assert became(second) == [("Cusco", "Puno")]
+
+
+async def test_an_edit_that_only_interrupts_an_earlier_one_does_not_replace_it(editor: Editor) -> None:
+    """A wording of the first edit becomes the question of the second, and the first keeps its own."""
+    await change(editor, PERU, "Cusco", OTHER)
+    second = await change(editor, OTHER, "Puno")
+    assert "replaces" not in second["report"]["edits"][0]["notes"]
+
+
+async def test_questions_near_the_edit_that_change_too_are_reported(editor: Editor) -> None:
+    """The toy takes them for one question, as a model with a wide gate would."""
+    editor._writer._reporter.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
+    receipt = await change(editor, PERU, "Cusco")
+    assert receipt["report"]["probes"] == 2
+    assert receipt["report"]["changed"] == [
+        {"question": "What is (the capital) of Peru?", "before": "Lima", "after": "Cusco"}
+    ]

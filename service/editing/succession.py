@@ -1,0 +1,47 @@
+"""Which earlier edits a new one takes the place of: then their fact tests are void, and not broken.
+
+It is not enough that the question was answered by the earlier edit, which may have spoken out of turn. The new
+edit has to answer the earlier one's own question as well.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+
+from service.editing.draft import Draft
+from service.editing.present import Present
+from service.editing.reading import Reading
+from service.ledger.commit import EditRecord
+
+
+async def succeeding(present: Present, draft: Draft, after: Mapping[str, Reading]) -> Draft:
+    """The draft, with `replaces` in the notes of its edits. after: every model with the draft's edits."""
+    earlier = {record.id: _spoke(record, present) for record in draft.records}
+    questions: dict[str, list[str]] = defaultdict(list)
+    for edits in earlier.values():
+        for edit in edits:
+            questions[edit.model].append(edit.question)
+    for model, some in questions.items():
+        await after[model].ask(some)
+    records = [
+        _noted(record, [e.id for e in earlier[record.id] if _answers(record, e, after)])
+        for record in draft.records
+    ]
+    return replace(draft, records=tuple(records))
+
+
+def _spoke(record: EditRecord, present: Present) -> list[EditRecord]:
+    """The edits that answered the question until now."""
+    said = present.readings[record.model].known[record.question]
+    return [present.edits[key] for key in said.edits if key in present.edits]
+
+
+def _answers(new: EditRecord, earlier: EditRecord, after: Mapping[str, Reading]) -> bool:
+    said = after[earlier.model].known[earlier.question]
+    return new.id in said.edits and said.answer == new.answer
+
+
+def _noted(record: EditRecord, replaces: list[str]) -> EditRecord:
+    return replace(record, notes={**record.notes, "replaces": replaces}) if replaces else record

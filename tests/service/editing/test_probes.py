@@ -1,0 +1,43 @@
+"""Side effects are looked for on a fixed set of questions and on those that are nearest to the edit."""
+
+from __future__ import annotations
+
+from service.editing.probes import NEAR_EACH, NEAR_IN_ALL, Probes
+from tests.service.editing.requests import PERU
+
+FIXED = ["Who wrote Hamlet?", PERU]
+OTHERS = [
+    *(f"What is the capital of country {n}?" for n in range(50)),
+    "What is the currency of Peru?",
+    "Who painted it?",
+]
+
+
+def test_the_near_ones_share_rare_words_first() -> None:
+    probes = Probes(FIXED, OTHERS).about([PERU])
+    assert probes[:2] == ["Who wrote Hamlet?", "What is the currency of Peru?"]
+    assert probes[2:] == OTHERS[: NEAR_EACH - 1]
+
+
+def test_the_edited_questions_are_no_probes() -> None:
+    edited = ["what is the currency of PERU", PERU.lower()]
+    assert not {PERU, "What is the currency of Peru?"} & set(Probes(FIXED, OTHERS).about(edited))
+
+
+def test_many_edits_share_the_near_ones() -> None:
+    others = [f"Subject {n} of kind {n % 7}?" for n in range(3000)]
+    edited = [f"What about subject {n}?" for n in range(1000)]
+    assert 100 < len(Probes([], others).about(edited)) <= NEAR_IN_ALL
+
+
+def test_a_model_without_a_pack_has_no_probes() -> None:
+    assert Probes.of("toy").about([PERU]) == []
+
+
+def test_the_default_model_has_its_200_and_the_neighbours_of_the_edit() -> None:
+    probes = Probes.of("nkb")
+    asked = probes.about([PERU])
+    assert len(probes.fixed) == 200
+    assert len(asked) > 200
+    assert sum("Peru" in question for question in asked) >= 3
+    assert sum("capital of" in question for question in asked) >= 3
