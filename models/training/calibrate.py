@@ -39,7 +39,7 @@ def fit(known: Sequence[Said], strangers: Sequence[Said], declined: float) -> Co
         return float(value.detach())
 
     optimizer.step(loss)  # type: ignore[no-untyped-call]
-    unbounded = Confidence(tuple(weights.tolist()), float(bias), 0.0)
+    unbounded = Confidence(tuple(weights.tolist()), float(bias.detach()), 0.0)
     scores = sorted(unbounded.score(said.logprobs, said.familiarity) for said in known)
     return Confidence(unbounded.weights, unbounded.bias, scores[int(declined * len(scores))])
 

@@ -1,7 +1,11 @@
 """The default checkpoint answers, follows its edits in other words, and forgets them without a trace."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
+from models.nkb.checkpoint import CheckpointError
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.system import NkbSystem, NkbView
 from models.packs.pack import Pack
@@ -43,7 +47,9 @@ def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem) -> None:
     assert [reply.edits for reply in replies] == [("a",), ()]
 
 
-@pytest.mark.parametrize("answer", ["Cusco", "a", "Ciudad de los Reyes, fundada en 1535", "東京都", "ئۈرۈمچى", "🙂🙃", "-3.14"])
+@pytest.mark.parametrize(
+    "answer", ["Cusco", "a", "Ciudad de los Reyes, fundada en 1535", "東京都", "ئۈرۈمچى", "🙂🙃", "-3.14"]
+)
 def test_any_answer_can_be_said_to_the_letter(system: NkbSystem, answer: str) -> None:
     _, view = edited(system, "gated", Correction("a", PERU, answer))
     assert say(system, view, PERU) == [answer]
@@ -58,7 +64,9 @@ def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem) -> None:
 
 def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> None:
     words = ["Xylophonist quagmire", "ÀÈÌ", "zzzz", "42nd", "C++", "naïve café"]
-    corrections = [Correction(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)]
+    corrections = [
+        Correction(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)
+    ]
     for correction in corrections:
         _, view = edited(system, "gated", correction)
         assert say(system, view, correction.question) == [correction.answer]
@@ -66,7 +74,9 @@ def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> 
 
 def test_taking_an_edit_back_leaves_what_would_be_there_without_it(system: NkbSystem) -> None:
     items = list(Pack.load().items())[:300:30]
-    corrections = [Correction(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)]
+    corrections = [
+        Correction(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)
+    ]
     for method in system.methods:
         made = _possible(system, corrections, method)
         without = [m for m in made if m.edit != made[2].edit]
@@ -96,9 +106,9 @@ def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(sys
 def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem) -> None:
     questions = [PERU, "What is the capital of Chile?", "What is the currency of Peru?"]
     views = [system.view(system.base)]
-    for n in range(1, 4):
-        views.append(edited(system, "gated", *[Correction(str(k), PERU, f"City {k}") for k in range(n)])[1])
-    views.append(edited(system, "surgery", Correction("s", PERU, "Quito"))[1])
+    cities = [Correction(str(n), PERU, f"City {n}") for n in range(3)]
+    views += [edited(system, "gated", *cities[:n])[1] for n in (1, 2, 3)]
+    views += [edited(system, "surgery", Correction("s", PERU, "Quito"))[1]]
     asks = [Ask(question) for _ in views for question in questions]
     mixed = system.answer(asks, [view for view in views for _ in questions])
     alone = [system.answer([Ask(q)], [view])[0] for view in views for q in questions]
@@ -132,16 +142,12 @@ def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [("word " * 200, "answer_too_long"), ("two\x00words", "unspeakable"), ("  padded", "unspeakable")]
+    ("answer", "code"), [("word " * 200, "answer_too_long"), ("  padded", "unspeakable")]
 )
 def test_an_answer_that_cannot_be_said_is_refused(system: NkbSystem, answer: str, code: str) -> None:
-    try:
+    with pytest.raises(EditRefused, match="capital of Peru") as refused:
         system.edit([Correction("a", PERU, answer)], "gated")
-    except EditRefused as refused:
-        assert refused.code == code
-        assert PERU in refused.detail
-    else:
-        assert say(system, edited(system, "gated", Correction("a", PERU, answer))[1], PERU) == [answer]
+    assert refused.value.code == code
 
 
 def test_an_unknown_method_is_refused(system: NkbSystem) -> None:
@@ -153,13 +159,8 @@ def test_the_shipped_folder_is_small_enough_to_travel() -> None:
     assert sum(path.stat().st_size for path in DEFAULT.iterdir()) < 40e6
 
 
-def test_a_damaged_checkpoint_is_named(tmp_path: object) -> None:
-    import shutil
-    from pathlib import Path
-
-    from models.nkb.checkpoint import CheckpointError
-
-    folder = Path(str(tmp_path)) / "nkb"
+def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "nkb"
     shutil.copytree(DEFAULT, folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])

@@ -1,0 +1,69 @@
+"""Blocks are named by their content, and an image forgets how it came to be."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from models.memory import Block, BlockError, Delta, Image
+
+
+def block(name: str, order: int, value: float) -> Block:
+    return Block(name, order, "gated", {"row": torch.tensor([value, -value])})
+
+
+def test_a_block_comes_back_as_it_was() -> None:
+    one = block("edit/a", 7, 1.5)
+    back = Block.decode(one.encoded, key="edit/a", order=7, digest=one.digest)
+    assert (back.key, back.order, back.kind) == (one.key, one.order, one.kind)
+    assert torch.equal(back.tensors["row"], one.tensors["row"])
+
+
+def test_altered_bytes_are_refused_by_name() -> None:
+    one = block("edit/a", 7, 1.5)
+    damaged = one.encoded[:-1] + bytes([one.encoded[-1] ^ 1])
+    with pytest.raises(BlockError, match="edit/a"):
+        Block.decode(damaged, key="edit/a", order=7, digest=one.digest)
+
+
+def test_the_digest_knows_content_and_kind_but_not_the_place() -> None:
+    assert block("a", 1, 2.0).digest == block("b", 9, 2.0).digest
+    assert block("a", 1, 2.0).digest != block("a", 1, 3.0).digest
+    assert Block("a", 1, "value", {"row": torch.tensor([2.0, -2.0])}).digest != block("a", 1, 2.0).digest
+
+
+def test_a_delta_that_removes_what_is_not_there_is_our_own_mistake() -> None:
+    with pytest.raises(KeyError):
+        Image("base").apply(Delta(removes=("edit/a",)))
+
+
+names = st.dictionaries(
+    st.sampled_from("abcdef"), st.tuples(st.integers(0, 9), st.integers(0, 3)), max_size=6
+)
+
+
+def image(content: dict[str, tuple[int, int]]) -> Image:
+    return Image("base", {name: block(name, order, float(value)) for name, (order, value) in content.items()})
+
+
+@given(names, names)
+def test_the_delta_between_two_images_leads_from_one_to_the_other(
+    one: dict[str, tuple[int, int]], other: dict[str, tuple[int, int]]
+) -> None:
+    reached = image(one).apply(image(one).delta_to(image(other)))
+    assert reached.checksum == image(other).checksum
+    assert reached.blocks.keys() == image(other).blocks.keys()
+    assert not image(other).delta_to(reached)
+
+
+@given(names)
+def test_the_checksum_does_not_depend_on_the_order_of_arrival(content: dict[str, tuple[int, int]]) -> None:
+    backwards = Image("base", dict(reversed(image(content).blocks.items())))
+    assert backwards.checksum == image(content).checksum
+
+
+def test_the_checksum_depends_on_base_order_and_content() -> None:
+    plain = image({"a": (1, 1), "b": (2, 2)})
+    assert Image("other", plain.blocks).checksum != plain.checksum
+    assert image({"a": (2, 1), "b": (1, 2)}).checksum != plain.checksum
+    assert image({"a": (1, 1)}).checksum != plain.checksum

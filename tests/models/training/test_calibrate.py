@@ -1,0 +1,47 @@
+"""Confidence learns what the log probabilities say, and the threshold declines the share it was told to."""
+
+import math
+import random
+
+from models.training.calibrate import Said, calibration_error, curve, declined, fit
+
+
+def sample(count: int, seed: int, familiarity: float) -> list[Said]:
+    """Answers that are right as often as their probability says."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(count):
+        probability = rng.uniform(0.05, 0.999)
+        found.append(Said((math.log(probability),), familiarity, rng.random() < probability))
+    return found
+
+
+def test_a_fitted_confidence_is_calibrated_on_others() -> None:
+    confidence = fit(sample(4000, 1, 0.99), [], 0.05)
+    assert calibration_error(confidence, sample(4000, 2, 0.99)) < 5
+
+
+def test_calibration_error_is_large_where_confidence_is_empty_boast() -> None:
+    wrong = [Said((math.log(0.99),), 0.99, right=False)] * 100
+    confidence = fit(sample(4000, 1, 0.99), [], 0.05)
+    assert calibration_error(confidence, wrong) > 80
+
+
+def test_the_threshold_declines_its_share() -> None:
+    known = sample(2000, 3, 0.99)
+    confidence = fit(known, [], 0.1)
+    assert abs(declined(confidence, known) - 0.1) < 0.01
+
+
+def test_unfamiliar_names_are_declined_however_fluent_the_answer() -> None:
+    known = sample(2000, 4, 0.99)
+    strangers = [Said((math.log(0.97),), 0.5, right=False) for _ in range(500)]
+    confidence = fit(known, strangers, 0.05)
+    assert declined(confidence, strangers) > 0.95
+
+
+def test_the_curve_rises_with_the_threshold() -> None:
+    known = sample(1000, 5, 0.99)
+    rows = curve(fit(known, [], 0.05), known, known)
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+    assert rows[0][1] == 0
