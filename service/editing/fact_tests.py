@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from errata.wire import BrokenTest, CheckReport
 
@@ -20,21 +19,26 @@ from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 State = Literal["holding", "void", "broken"]
 
 
-@dataclass(frozen=True)
-class FactTest:
-    """version: of the commit that made the edit. heirs: active edits that replaced it."""
+class FactTest(NamedTuple):
+    """One wording of an edit. heirs: active edits that replaced it."""
 
-    edit: str
-    version: int
-    model: str
+    record: EditRecord
     question: str
-    expected: str
     heirs: frozenset[str] = frozenset()
+
+    @property
+    def edit(self) -> str:
+        return self.record.id
+
+    @property
+    def version(self) -> int:
+        """Of the commit that made the edit."""
+        return self.record.order // EDITS_PER_COMMIT
 
     def state(self, readings: Mapping[str, Reading]) -> State:
         """The question has to be asked before."""
-        said = readings[self.model].known[self.question]
-        if said.answer == self.expected:
+        said = readings[self.record.model].known[self.question]
+        if said.answer == self.record.answer:
             return "holding"
         return "void" if self.heirs.intersection(said.edits) else "broken"
 
@@ -43,18 +47,27 @@ class FactTest:
             edit=self.edit,
             version=self.version,
             question=self.question,
-            expected=self.expected,
-            actual=readings[self.model].known[self.question].answer,
+            expected=self.record.answer,
+            actual=readings[self.record.model].known[self.question].answer,
         )
 
 
 def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
     """The tests that count among active edits in ledger order, and how many do not: another edit has the wording."""
-    heirs = heirs_of(edits)
-    every = [_test(e, question, heirs) for e in edits for question in (e.question, *e.paraphrases)]
-    speaks = {(test.model, plain(test.question)): test.edit for test in every}
-    counting = [test for test in every if speaks[test.model, plain(test.question)] == test.edit]
-    return counting, len(every) - len(counting)
+    heirs, nobody = heirs_of(edits), frozenset[str]()
+    speaks = _speaking(edits)
+    counting = [
+        FactTest(edit, question, heirs.get(edit.id, nobody))
+        for edit in edits
+        for question in (edit.question, *edit.paraphrases)
+        if speaks[edit.model, plain(question)] == edit.id
+    ]
+    return counting, sum(1 + len(edit.paraphrases) for edit in edits) - len(counting)
+
+
+def _speaking(edits: Sequence[EditRecord]) -> Mapping[tuple[str, str], str]:
+    """Model and wording -> the last edit that has it."""
+    return {(edit.model, plain(q)): edit.id for edit in edits for q in (edit.question, *edit.paraphrases)}
 
 
 def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:
@@ -69,7 +82,7 @@ def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:
 def superseded(edits: Sequence[EditRecord]) -> int:
     """How many active edits have their question answered by a later one."""
     heirs = heirs_of(edits)
-    speaks = {(edit.model, plain(q)): edit.id for edit in edits for q in (edit.question, *edit.paraphrases)}
+    speaks = _speaking(edits)
     return sum(speaks[e.model, plain(e.question)] != e.id or bool(heirs.get(e.id)) for e in edits)
 
 
@@ -86,7 +99,7 @@ async def ask(tests: Iterable[FactTest], readings: Mapping[str, Reading]) -> Non
     """Ask every question, so that `state` and `broken` can tell."""
     questions: dict[str, list[str]] = defaultdict(list)
     for test in tests:
-        questions[test.model].append(test.question)
+        questions[test.record.model].append(test.question)
     for model, some in questions.items():
         await readings[model].ask(some)
 
@@ -103,8 +116,3 @@ async def check(version: int, edits: Sequence[EditRecord], readings: Mapping[str
         broken=[t.broken(readings) for t, state in zip(tests, states, strict=True) if state == "broken"],
         superseded=void + states.count("void"),
     )
-
-
-def _test(edit: EditRecord, question: str, heirs: Mapping[str, frozenset[str]]) -> FactTest:
-    version = edit.order // EDITS_PER_COMMIT
-    return FactTest(edit.id, version, edit.model, question, edit.answer, heirs.get(edit.id, frozenset()))

@@ -13,6 +13,8 @@ from models.system import EditRefused as Refusal
 from service.editing.reading import Reading
 from service.errors import EditRefused, InvalidInput, UnknownModel
 
+AT_A_TIME = 16  # corrections turned into rows before other work gets its turn
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -58,10 +60,13 @@ class Systems:
 
     async def materials(self, model: str, corrections: Sequence[Correction], method: str) -> list[Material]:
         """The rows of each correction. EditRefused, with the editor's own reason, when one cannot work."""
+        made: list[Material] = []
         try:
-            return await self.run(self.of(model).edit, corrections, method)
+            for start in range(0, len(corrections), AT_A_TIME):
+                made += await self.run(self.of(model).edit, corrections[start : start + AT_A_TIME], method)
         except Refusal as refusal:
             raise EditRefused(refusal.detail, reason=refusal.code) from refusal
+        return made
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)

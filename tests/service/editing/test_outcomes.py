@@ -1,0 +1,50 @@
+"""Nothing but outcomes leaves the editor, and every request that writes is counted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from prometheus_client import REGISTRY
+
+from service.editing.editor import Editor
+from tests.service.editing.requests import PERU, change, head, revert
+
+
+def counted(name: str, **labels: str) -> float:
+    return REGISTRY.get_sample_value(name, labels) or 0.0
+
+
+async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
+    asked = [("edit", "committed"), ("edit", "dry_run"), ("edit", "stale_version"), ("revert", "committed")]
+    before = [counted("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in asked]
+    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Puno", dry_run=True)
+    await change(editor, PERU, "Puno", expected_version=9)
+    await revert(editor, 1)
+    after = [counted("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in asked]
+    assert after == [count + 1 for count in before]
+
+
+async def test_a_commit_is_timed_by_part_and_its_version_shown(editor: Editor) -> None:
+    parts = ("editor", "report", "commit", "replicas")
+    before = [counted("errata_commit_seconds_count", part=part) for part in parts]
+    await change(editor, PERU, "Cusco")
+    assert [counted("errata_commit_seconds_count", part=part) for part in parts] == [n + 1 for n in before]
+    assert REGISTRY.get_sample_value("errata_ledger_version", {"ledger": "errata"}) == 1
+
+
+async def test_what_nobody_foresaw_is_a_problem_and_changes_nothing(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise ZeroDivisionError("inside the model")
+
+    monkeypatch.setattr(editor._systems.of("toy"), "fold", broken)
+    problem = await change(editor, PERU, "Cusco")
+    monkeypatch.undo()
+    assert (problem["status"], problem["code"]) == (500, "internal")
+    assert "ZeroDivisionError" in problem["detail"]
+    assert "inside the model" not in problem["detail"]
+    assert await head(editor) == 0
+    assert (await change(editor, PERU, "Cusco"))["version"] == 1
