@@ -12,7 +12,7 @@ from typing import Any
 
 from grpc.aio import AioRpcError  # type: ignore[import-untyped]
 from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
 from ray.serve.handle import DeploymentHandle
 
 from service.errors import ErrataError, Internal, NotReady, TooMany
@@ -33,9 +33,11 @@ class Deployment:
 
     async def call(self, method: str, *args: Any, limit_s: float) -> Any:
         try:
-            async with asyncio.timeout(limit_s):
+            async with asyncio.timeout(limit_s) as limit:
                 return await self._until_it_lives(method, args)
-        except TimeoutError as error:
+        except (TimeoutError, RequestCancelledError) as error:  # Ray's own name for our giving up
+            if not limit.expired():
+                raise asyncio.CancelledError from error
             raise NotReady(f"{self._name} did not answer within {limit_s:g} s: try again") from error
         except Exception as error:
             raise self._ours(error) from error

@@ -1,0 +1,50 @@
+"""The admin key is made once, for its owner's eyes, and a weak one is refused."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+
+from service.access.admin_key import BadKey, admin_key
+
+
+def test_the_first_start_makes_a_key_and_the_next_one_finds_it(tmp_path: Path) -> None:
+    first = admin_key(tmp_path, None)
+    assert len(first) >= 40
+    assert admin_key(tmp_path, None) == first
+    assert [path.name for path in tmp_path.iterdir()] == ["admin.key"]
+
+
+def test_two_services_never_have_the_same_key(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert admin_key(tmp_path / "a", None) != admin_key(tmp_path / "b", None)
+
+
+def test_only_its_owner_can_read_it_even_when_somebody_changed_that(tmp_path: Path) -> None:
+    admin_key(tmp_path, None)
+    (tmp_path / "admin.key").chmod(0o644)
+    admin_key(tmp_path, None)
+    assert stat.S_IMODE((tmp_path / "admin.key").stat().st_mode) == 0o600
+
+
+def test_a_key_from_outside_is_used_and_written_nowhere(tmp_path: Path) -> None:
+    assert admin_key(tmp_path, "from-the-environment") == "from-the-environment"
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "weak", ["", "qwertz", "with spaces in the middle of it", "tab\tin-the-middle-of-it"]
+)
+def test_a_weak_key_is_refused_and_not_repeated(tmp_path: Path, weak: str) -> None:
+    with pytest.raises(BadKey, match="ERRATA_KEY") as refusal:
+        admin_key(tmp_path, weak)
+    assert not weak or weak not in str(refusal.value)
+
+
+def test_an_empty_key_file_opens_nothing(tmp_path: Path) -> None:
+    (tmp_path / "admin.key").touch()
+    with pytest.raises(BadKey, match=r"admin\.key"):
+        admin_key(tmp_path, None)

@@ -1,0 +1,67 @@
+"""The ingress over a replica and an editor of the toy in this process, on a real server; only Ray is missing."""
+
+from __future__ import annotations
+
+import asyncio
+import pickle
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service.access.keys import fingerprint
+from service.config import Settings
+from service.editing.editor import Editor
+from service.http.application import application
+from service.http.models import Models
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.service.parts import settings, started
+
+KEY = "a-key-for-tests-only"
+
+
+class InProcess:
+    """A Callee whose other end is an object here; what crosses is pickled, as between processes."""
+
+    def __init__(self, part: object) -> None:
+        self._part = part
+
+    async def call(self, method: str, *args: Any, limit_s: float) -> Any:
+        async with asyncio.timeout(limit_s):
+            return _crossed(await getattr(self._part, method)(*_crossed(args)))
+
+
+def _crossed(value: Any) -> Any:
+    return pickle.loads(pickle.dumps(value))
+
+
+@pytest.fixture
+def chosen(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1)
+
+
+@pytest.fixture
+async def app(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
+    async with started(Replica, chosen, "toy") as replica, started(Editor, chosen) as editor:
+        models = Models({"toy": InProcess(replica)}, chosen.max_batch)
+        yield application(chosen, models, InProcess(editor))
+
+
+@pytest.fixture
+async def stranger(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """Without a key."""
+    transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
+    async with httpx.AsyncClient(transport=transport, base_url="http://errata") as client:
+        yield client
+
+
+@pytest.fixture
+def http(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
+    """With the admin's key."""
+    stranger.headers["authorization"] = f"Bearer {KEY}"
+    return stranger

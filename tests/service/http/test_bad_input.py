@@ -1,0 +1,142 @@
+"""Whatever is sent, the answer is a problem document that names the thing, and nothing has changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+from errata.wire import Problem
+
+PERU = "What is the capital of Peru?"
+ASK, BATCH = "/v1/answers", "/v1/answers/batch"
+EDITS, REVERTS, ROLLBACKS = "/admin/edits", "/admin/reverts", "/admin/rollbacks"
+ONE = {"question": PERU, "answer": "Cusco", "model": "toy"}
+
+# path, body, status, code, what the sentence names
+BODIES: list[tuple[str, Any, int, str, str]] = [
+    (ASK, b"", 400, "malformed_json", "JSON"),
+    (ASK, b"{", 400, "malformed_json", "JSON"),
+    (ASK, b'{"question": "x",}', 400, "malformed_json", "JSON"),
+    (ASK, b"\xff\xfe\x00", 400, "malformed_json", "JSON"),
+    (ASK, b'{"question": "\\ud800"}', 400, "malformed_json", "JSON"),
+    (ASK, b"[" * 100_000, 400, "malformed_json", "JSON"),
+    (ASK, b"[]", 422, "invalid_input", "object"),
+    (ASK, b"null", 422, "invalid_input", "object"),
+    (ASK, {}, 422, "invalid_input", "question"),
+    (ASK, {"question": ""}, 422, "invalid_input", "question"),
+    (ASK, {"question": "   "}, 422, "invalid_input", "question"),
+    (ASK, {"question": "x" * 2001}, 422, "invalid_input", "question"),
+    (ASK, {"question": 7}, 422, "invalid_input", "question"),
+    (ASK, {"question": None}, 422, "invalid_input", "question"),
+    (ASK, {"question": PERU, "modle": "toy"}, 422, "invalid_input", "modle"),
+    (ASK, {"question": PERU, "model": "nobody"}, 404, "unknown_model", "nobody"),
+    (ASK, {"question": PERU, "model": "toy", "version": -1}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": "1"}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": 10**20}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": True}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": 99}, 404, "not_found", "99"),
+    (ASK, {"question": PERU, "model": "toy", "top_k": 0}, 422, "invalid_input", "top_k"),
+    (ASK, {"question": PERU, "model": "toy", "top_k": 11}, 422, "invalid_input", "top_k"),
+    (ASK, {"question": PERU, "model": "toy", "context": "Peru is ..."}, 422, "invalid_input", "context"),
+    (BATCH, {"questions": []}, 422, "invalid_input", "questions"),
+    (BATCH, {"questions": [PERU] * 257}, 422, "invalid_input", "questions"),
+    (BATCH, {"questions": PERU}, 422, "invalid_input", "questions"),
+    (EDITS, {"edits": []}, 422, "invalid_input", "edits"),
+    (EDITS, {"edits": [ONE] * 1001}, 422, "invalid_input", "edits"),
+    (EDITS, {"edits": [ONE, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
+    (EDITS, {"edits": [{**ONE, "answer": ""}]}, 422, "invalid_input", "answer"),
+    (EDITS, {"edits": [{**ONE, "model": "nobody"}]}, 404, "unknown_model", "nobody"),
+    (EDITS, {"edits": [{**ONE, "answer": "unreachable"}]}, 422, "edit_refused", "cannot be said"),
+    (EDITS, {"edits": [{**ONE, "paraphrases": ["x"] * 21}]}, 422, "invalid_input", "paraphrases"),
+    (EDITS, {"edits": [ONE], "method": "magic"}, 422, "invalid_input", "method"),
+    (EDITS, {"edits": [ONE], "wait": "some"}, 422, "invalid_input", "wait"),
+    (EDITS, {"edits": [ONE], "expected_version": 5}, 409, "stale_version", "5"),
+    (EDITS, {"edits": [ONE], "message": "x" * 2001}, 422, "invalid_input", "message"),
+    (REVERTS, {"version": 0}, 422, "invalid_input", "version"),
+    (REVERTS, {"version": 7}, 404, "not_found", "7"),
+    (ROLLBACKS, {"to": 7}, 404, "not_found", "7"),
+    (ROLLBACKS, {"to": 0}, 409, "nothing_to_do", "0"),
+    (ROLLBACKS, {}, 422, "invalid_input", "to"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "status", "code", "names"), BODIES)
+async def test_a_bad_body(
+    http: httpx.AsyncClient, path: str, body: Any, status: int, code: str, names: str
+) -> None:
+    sent = {"content": body} if isinstance(body, bytes) else {"json": body}
+    problem = refused(await http.post(path, **sent), status, code)
+    assert names in problem.detail
+    assert problem.instance in (None, path)
+    await nothing_has_changed(http)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/admin/versions/1", 404, "not_found"),
+        ("/admin/versions/0", 422, "invalid_input"),
+        ("/admin/versions/one", 422, "invalid_input"),
+        ("/admin/versions/99999999999999999999", 422, "invalid_input"),
+        ("/admin/versions?limit=0", 422, "invalid_input"),
+        ("/admin/versions?limit=many", 422, "invalid_input"),
+        ("/admin/versions?before=0", 422, "invalid_input"),
+        ("/admin/diff", 422, "invalid_input"),
+        ("/admin/diff?from=0&to=3", 404, "not_found"),
+        ("/admin/diff?from=-1&to=0", 422, "invalid_input"),
+        ("/admin/checks", 404, "not_found"),
+        ("/v1/nothing", 404, "not_found"),
+        ("/", 404, "not_found"),
+        ("/v1/answers", 405, "method_not_allowed"),
+        ("/admin/edits", 405, "method_not_allowed"),
+    ],
+)
+async def test_a_bad_address(http: httpx.AsyncClient, path: str, status: int, code: str) -> None:
+    refused(await http.get(path), status, code)
+
+
+@pytest.mark.parametrize("key", ["x" * 201, "two words", "caf\u00e9".encode()])
+async def test_a_bad_idempotency_key(http: httpx.AsyncClient, key: str | bytes) -> None:
+    reply = await http.post(EDITS, json={"edits": [ONE]}, headers={"idempotency-key": key})
+    assert "Idempotency-Key" in refused(reply, 422, "invalid_input").detail
+    await nothing_has_changed(http)
+
+
+@pytest.mark.parametrize(("path", "limit"), [(ASK, 1_000_000), (BATCH, 1_000_000), (EDITS, 20_000_000)])
+async def test_a_body_that_is_too_large_is_not_read(http: httpx.AsyncClient, path: str, limit: int) -> None:
+    read = 0
+
+    async def endless() -> Any:
+        nonlocal read
+        while read < 50_000_000:
+            read += 100_000
+            yield b" " * 100_000
+
+    problem = refused(await http.post(path, content=endless()), 413, "too_large")
+    assert f"{limit:,}" in problem.detail
+    assert read <= limit + 200_000
+    await nothing_has_changed(http)
+
+
+async def test_a_body_that_says_that_it_is_too_large_is_refused_at_once(http: httpx.AsyncClient) -> None:
+    refused(await http.post(ASK, content=b" " * 1_000_001), 413, "too_large")
+
+
+async def test_many_mistakes_are_not_all_told(http: httpx.AsyncClient) -> None:
+    problem = refused(await http.post(EDITS, json={"edits": [{}] * 500}), 422, "invalid_input")
+    assert len(problem.detail) < 1_000
+    assert "more" in problem.detail
+
+
+def refused(reply: httpx.Response, status: int, code: str) -> Problem:
+    assert (reply.status_code, reply.json().get("code")) == (status, code), reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = Problem.model_validate_json(reply.content)
+    assert problem.status == status
+    assert len(problem.detail) > 10
+    return problem
+
+
+async def nothing_has_changed(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/admin/versions")).json() == {"versions": [], "head": 0}
