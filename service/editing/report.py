@@ -40,7 +40,9 @@ class Reporter:
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present.readings, after)
             models = {edit.model for edit in listed}
-            probed, changed = await self._changed(models, listed, present.readings, after)
+            probed, changed = await self._changed(
+                models, _concerned(present, listed), present.readings, after
+            )
             broken, tests = await _broken(present, draft, listed, after)
             capacity = _capacity(after[model] for model in models)
         report = Report(
@@ -92,6 +94,12 @@ def _listed(present: Present, draft: Draft) -> tuple[list[EditRecord], int]:
     switched = {*draft.change.activates, *draft.change.deactivates}
     edits = [edit for key, edit in present.edits.items() if key in switched]
     return edits[-MOST_UNDONE:], max(0, len(edits) - MOST_UNDONE)
+
+
+def _concerned(present: Present, listed: Sequence[EditRecord]) -> list[EditRecord]:
+    """The edits, and those that they replace: their questions are no bystanders either."""
+    replaced = [key for edit in listed for key in edit.notes.get("replaces", ())]
+    return [*listed, *(present.edits[key] for key in replaced if key in present.edits)]
 
 
 async def _edits(

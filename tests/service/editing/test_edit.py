@@ -158,3 +158,10 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
     assert receipt["report"]["changed"] == [
         {"question": "What is (the capital) of Peru?", "before": "Lima", "after": "Cusco"}
     ]
+
+
+async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:
+    editor._writer._reporter.probes["toy"] = Probes([PERU, JAPAN])  # type: ignore[index]
+    await change(editor, PERU, "Cusco")
+    receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
+    assert (receipt["report"]["probes"], receipt["report"]["changed"]) == (1, [])
