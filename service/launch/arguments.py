@@ -31,6 +31,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         "python -m service",
         description="Start Errata: the models, the editor, the ledger and HTTP. Ctrl-C stops all of it.",
         epilog=ENVIRONMENT,
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--port", type=int, default=8000, help="port of HTTP (default: 8000)")

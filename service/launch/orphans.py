@@ -1,7 +1,8 @@
 """Finds what an earlier run left behind when it was killed, so that no start ever piles up on another.
 
-Ray's processes name their session's folder on their command lines, and that folder is this service's alone: what
-names it is ours. Where there is no /proc, Ray's own reaper has to do.
+Every process of Ray writes its log into the session's folder, and that folder is this service's alone: who has a
+file in it open for writing is ours. (Who only reads one is a person with a pager.) Where there is no /proc, Ray's own
+care has to do.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 GRACE_S = 3.0
@@ -26,21 +29,28 @@ def stop_orphans(folder: Path) -> None:
 
 
 def _working_in(folder: Path) -> list[int]:
-    mark = os.fsencode(folder) + b"/"
-    return [pid for pid in _processes() if pid != os.getpid() and mark in _command_line(pid)]
+    place = f"{folder}/"
+    found = (int(entry.name) for entry in _listed(Path("/proc")) if entry.name.isdecimal())
+    return [pid for pid in found if pid != os.getpid() and any(_written(place, pid))]
 
 
-def _processes() -> list[int]:
-    proc = Path("/proc")
-    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdecimal()] if proc.is_dir() else []
+def _written(place: str, pid: int) -> Iterator[bool]:
+    for handle in _listed(Path(f"/proc/{pid}/fd")):
+        with suppress(OSError):  # closed meanwhile
+            yield os.readlink(handle).startswith(place) and _is_for_writing(pid, handle.name)
 
 
-def _command_line(pid: int) -> bytes:
-    """Empty for a process that is gone, a zombie, or somebody else's."""
+def _is_for_writing(pid: int, handle: str) -> bool:
+    facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/fdinfo/{handle}").read_text().splitlines())
+    return int(facts["flags"], 8) & os.O_ACCMODE != os.O_RDONLY
+
+
+def _listed(folder: Path) -> list[Path]:
+    """Nothing of a process that is gone, a zombie, or somebody else's."""
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
+        return list(folder.iterdir())
     except OSError:
-        return b""
+        return []
 
 
 def _signal(pid: int, how: signal.Signals) -> None:

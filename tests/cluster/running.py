@@ -89,10 +89,17 @@ class Service:
 
     def kill_everything(self) -> None:
         """As a power cut does it: nobody gets to say goodbye."""
+        assert self._process is not None
+        if self._process.poll() is not None:
+            return
         family = self.family()
         for pid in family:
             kill(pid)
         wait_until(lambda: not [pid for pid in family if alive(pid)], 10, "all of its processes to end")
+        self._process.wait(10)
+
+    def launcher_dies(self) -> None:
+        kill(self.pid)
         assert self._process is not None
         self._process.wait(10)
 

@@ -1,0 +1,111 @@
+"""A second service beside the first: killed whole at a random moment, started again, and stopped as one should."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from errata import errors
+
+from tests.cluster.running import Service, alive, command_line, wait_until
+
+QUESTION = "What is the newest edit?"
+
+
+@pytest.fixture(scope="module")
+def second(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    second = Service(tmp_path_factory.mktemp("second") / "var", replicas=1)
+    try:
+        yield second.start()
+    finally:
+        second.kill_everything()
+
+
+class Writer:
+    """Edits without pause until the service is gone. acknowledged: version -> answer."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.acknowledged: dict[int, str] = {}
+        self.thread = threading.Thread(target=self._write, daemon=True)
+
+    def _write(self) -> None:
+        with self._service.errata() as client:
+            for turn in range(100_000):
+                try:
+                    version = client.edit(QUESTION, f"edit {turn}", wait=("all", "none")[turn % 2]).version
+                except errors.ErrataError:
+                    return
+                assert version is not None
+                self.acknowledged[version] = f"edit {turn}"
+
+
+def test_two_services_know_nothing_of_each_other(service: Service, second: Service) -> None:
+    assert service.key != second.key
+    with service.errata() as here, second.errata() as there:
+        before = here.log().head
+        made = there.edit("What is the capital of Peru?", "Cusco").version
+        assert here.log().head == before
+        assert here.ask("What is the capital of Peru?").answer == "Lima"
+        assert {one.replica for one in here.replicas().replicas}.isdisjoint(
+            one.replica for one in there.replicas().replicas
+        )
+        assert made is not None
+        there.revert(made)
+    with second.errata(key=service.key) as stranger, pytest.raises(errors.Unauthorized):
+        stranger.log()
+
+
+def test_kill_9_of_everything_loses_nothing_that_was_acknowledged(second: Service) -> None:
+    writer = Writer(second)
+    writer.thread.start()
+    wait_until(lambda: len(writer.acknowledged) > 5, 30, "the first edits")
+    writer.thread.join(random.uniform(0.1, 1.0))
+    second.kill_everything()
+    writer.thread.join(40)
+    second.start()
+    with second.errata() as errata:
+        assert errata.log().head in (max(writer.acknowledged), max(writer.acknowledged) + 1)
+        for version, answer in list(writer.acknowledged.items())[-6:]:
+            assert errata.ask(QUESTION, version=version).answer == answer
+        assert {v: errata.show(v).edits[0].answer for v in writer.acknowledged} == writer.acknowledged
+        (replica,) = errata.replicas().replicas
+        assert replica.checksums == errata.memory().checksums
+        assert errata.check().broken == []
+
+
+def test_what_a_killed_launcher_leaves_is_gone_after_the_next_start(second: Service) -> None:
+    head = _head(second)
+    family = second.family()
+    second.launcher_dies()
+    second.start()
+    assert [command_line(pid) for pid in family if alive(pid)] == []
+    assert _head(second) == head
+
+
+def test_asking_it_to_stop_stops_everything_and_keeps_every_edit(second: Service) -> None:
+    head = _head(second)
+    assert second.stop(signal.SIGTERM) == 0
+    assert second.said().strip().endswith("Stopped.")
+    assert "Traceback" not in second.said()
+    second.start()
+    assert _head(second) == head
+    assert second.stop(signal.SIGINT) == 0
+
+
+def _head(service: Service) -> int:
+    with service.errata() as errata:
+        return errata.log(limit=1).head
+
+
+def test_the_files_it_leaves_are_its_owners_alone(second: Service) -> None:
+    for path in [second.var / "admin.key", *_folders(second.var / "valkey")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def _folders(path: Path) -> list[Path]:
+    return [path, *(child for child in path.rglob("*") if child.is_dir() and child.name != "appendonlydir")]

@@ -1,0 +1,61 @@
+"""Only what an earlier run of this very service left behind is ended: never a neighbour, never a reader."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from service.launch.orphans import stop_orphans
+
+HOLD = "import sys, time; file = open(sys.argv[1], sys.argv[2]); print('open', flush=True); time.sleep(60)"
+DEAF = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); " + HOLD
+
+Start = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """start(file, mode): a process that has the file open."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(file: Path, mode: str, program: str = HOLD) -> subprocess.Popen[str]:
+        file.touch()
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, str(file), mode], stdout=subprocess.PIPE, text=True
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "open\n"
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_who_writes_in_the_folder_is_ended_however_deaf(tmp_path: Path, start: Start) -> None:
+    polite, deaf = start(tmp_path / "a.log", "a"), start(tmp_path / "b.log", "w", DEAF)
+    begun = time.monotonic()
+    stop_orphans(tmp_path)
+    assert time.monotonic() - begun < 8
+    assert [polite.wait(5), deaf.wait(5)] == [-15, -9]
+
+
+def test_readers_and_neighbours_are_left_alone(tmp_path: Path, start: Start) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray2").mkdir()
+    reader, neighbour = start(tmp_path / "ray" / "log", "r"), start(tmp_path / "ray2" / "log", "w")
+    stop_orphans(tmp_path / "ray")
+    assert [reader.poll(), neighbour.poll()] == [None, None]
+
+
+def test_where_nothing_is_left_nothing_is_waited_for(tmp_path: Path) -> None:
+    begun = time.monotonic()
+    stop_orphans(tmp_path)
+    assert time.monotonic() - begun < 1

