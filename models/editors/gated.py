@@ -34,7 +34,7 @@ def direction(
     point = own / own.norm()
     best, best_gap = point, float("-inf")
     for _ in range(rounds):
-        gaps = (own - head) @ point
+        gaps = own @ point - head @ point
         gaps[wanted] = float("inf")
         gap, rival = gaps.min(0)
         if float(gap) > best_gap:
@@ -49,29 +49,41 @@ def direction(
     return best, best_gap
 
 
-def value(
-    head: Float[Tensor, "token d"], states: Float[Tensor, "state d"], wanted: int, margin: float = MARGIN
-) -> tuple[Float[Tensor, " d"], float]:
-    """The value row that makes the wanted token win from every one of the states, and the smallest margin left.
+class Pushes:
+    """Values for answers of one model. What depends on the token alone is worked out once for each token."""
 
-    logit_y(s + beta u) - logit_k(s + beta u) >= margin beta gap, for all states s and tokens k: linear in beta.
-    """
-    unit, gap = direction(head, wanted)
-    logits = states @ head.T
-    behind = (logits - logits[:, wanted, None]).amax(0)
-    ahead = (head[wanted] - head) @ unit
-    ahead[wanted] = float("inf")
-    enough = float((behind / (ahead - margin * gap)).max())
-    row = max(enough, float(states.norm(dim=-1).max())) * unit
-    after = (states + row) @ head.T
-    others = after.clone()
-    others[:, wanted] = float("-inf")
-    return row, float((after[:, wanted] - others.amax(-1)).min())
+    def __init__(self, head: Float[Tensor, "token d"]) -> None:
+        self._head = head
+        self._known: dict[int, tuple[Tensor, Tensor, float]] = {}
 
+    def value(
+        self, states: Float[Tensor, "state d"], wanted: int, margin: float = MARGIN
+    ) -> tuple[Float[Tensor, " d"], float]:
+        """The row that makes the wanted token win from every one of the states, and the smallest margin left.
 
-def values(
-    head: Float[Tensor, "token d"], states: Sequence[Float[Tensor, "state d"]], wanted: Sequence[int]
-) -> tuple[Float[Tensor, "step d"], float]:
-    """One row per answer token, end token included. states[j]: what may stand before token j."""
-    solved = [value(head, s, token) for s, token in zip(states, wanted, strict=True)]
-    return torch.stack([row for row, _ in solved]), min(margin for _, margin in solved)
+        logit_y(s + beta u) - logit_k(s + beta u) >= margin beta gap, for all states s and tokens k: linear in beta.
+        """
+        unit, ahead, gap = self._direction(wanted)
+        logits = states @ self._head.T
+        behind = (logits - logits[:, wanted, None]).amax(0)
+        enough = float((behind / (ahead - margin * gap)).max())
+        beta = max(enough, float(states.norm(dim=-1).max()))
+        after = logits - logits[:, wanted, None] - beta * ahead
+        after[:, wanted] = float("-inf")
+        return beta * unit, -float(after.amax())
+
+    def values(
+        self, states: Sequence[Float[Tensor, "state d"]], wanted: Sequence[int]
+    ) -> tuple[Float[Tensor, "step d"], float]:
+        """One row per answer token, end token included. states[j]: what may stand before token j."""
+        solved = [self.value(s, token) for s, token in zip(states, wanted, strict=True)]
+        return torch.stack([row for row, _ in solved]), min(margin for _, margin in solved)
+
+    def _direction(self, wanted: int) -> tuple[Tensor, Tensor, float]:
+        """The direction, by how much the token is ahead of each other in it, and of the nearest."""
+        if wanted not in self._known:
+            unit, gap = direction(self._head, wanted)
+            ahead = self._head[wanted] @ unit - self._head @ unit
+            ahead[wanted] = float("inf")
+            self._known[wanted] = unit, ahead, gap
+        return self._known[wanted]

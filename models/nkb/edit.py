@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from models.editors.gated import values
 from models.memory import Block
 from models.nkb.operate import operate_on
 from models.nkb.position import LONGEST
@@ -36,7 +35,8 @@ def _made(
     if reader.say(tokens[:-1]) != correction.answer:
         raise EditRefused(
             "unspeakable",
-            f"the answer {correction.answer!r} cannot be said exactly: remove control characters",
+            f"{correction.question!r}: the answer {correction.answer!r} cannot be said to the letter; "
+            "leave out spaces around it",
         )
     try:
         return make(reader, correction, tokens)
@@ -48,12 +48,16 @@ def _made(
 def _gated(reader: Reader, correction: Correction, tokens: list[int]) -> Material:
     read = reader.read([correction.question, *correction.paraphrases])
     states = _states(reader, read, tokens)
-    steps, margin = values(
-        reader.decoder.head_weight,
+    steps, margin = reader.pushes.values(
         [torch.cat([states[:, step], reader.reference]) for step in range(len(tokens))],
         tokens,
     )
-    block = Block(f"edit/{correction.id}", 0, "gated", {"keys": read.keys.clone(), "steps": steps.clone()})
+    block = Block(
+        f"edit/{correction.id}",
+        0,
+        "gated",
+        {"keys": read.keys.clone(), "numbers": read.numbers, "steps": steps.clone()},
+    )
     return Material(
         correction.id,
         "gated",

@@ -9,16 +9,18 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
+from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
 from models.nkb.backbone import build
 from models.nkb.checkpoint import CheckpointError
@@ -27,6 +29,7 @@ from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
 from models.nkb.familiar import familiarity, unpack
 from models.nkb.mount import mount
+from models.nkb.numbers import numbers
 from models.nkb.scope import Scope
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
@@ -38,11 +41,12 @@ END = 1  # the answer tokenizer's end token
 
 @dataclass(frozen=True)
 class Read:
-    """Questions as the decoder sees them, and the keys that gates are asked with."""
+    """Questions as the decoder sees them, and the keys and numbers that gates are asked with."""
 
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
     keys: Float[Tensor, "batch key"]
+    numbers: Int[Tensor, " batch"]
     familiarity: Float[Tensor, " batch"]
     truncated: tuple[bool, ...]
 
@@ -65,6 +69,10 @@ class Reader:
     reference: Float[Tensor, "state d"]
     taught: Float[Tensor, "subject aspect"]
 
+    @cached_property
+    def pushes(self) -> Pushes:
+        return Pushes(self.decoder.head_weight)
+
     @staticmethod
     def load(folder: Path = DEFAULT) -> "Reader":
         """CheckpointError names the file that is missing or does not fit."""
@@ -80,7 +88,9 @@ class Reader:
         encoded = self.encoder.encode(questions)
         keys = self.scope.key(encoded.states, encoded.words, encoded.mask)
         near = familiarity(keys, self.taught)
-        return Read(self.t5.encoder(encoded.states), encoded.mask, keys, near, encoded.truncated)
+        return Read(
+            self.t5.encoder(encoded.states), encoded.mask, keys, numbers(questions), near, encoded.truncated
+        )
 
     def spell(self, answer: str) -> list[int]:
         """Token ids of an answer, the end token included."""
@@ -91,6 +101,7 @@ class Reader:
 
 
 def _load(folder: Path) -> Reader:
+    digest = _digest(folder)
     raw = json.loads((folder / CONFIG).read_text())
     t5 = build(T5Config.from_dict(raw))
     bank = BankConfig.parse(raw)
@@ -102,7 +113,7 @@ def _load(folder: Path) -> Reader:
     t5.eval().requires_grad_(False)
     reference = load_file(folder / REFERENCE)
     return Reader(
-        _digest(folder),
+        digest,
         MiniLM(),
         t5,
         Decoder(t5),

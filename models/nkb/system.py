@@ -65,7 +65,7 @@ class NkbSystem:
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[NkbView]) -> list[Reply]:
         read = self.reader.read([ask.question for ask in asks])
-        gates = opened(self.reader.scope, read.keys, [view.gates for view in views], OPEN)
+        gates = opened(self.reader.scope, read.keys, read.numbers, [view.gates for view in views], OPEN)
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
         answers = self.reader.decoder.generate(
             read.states,

@@ -20,17 +20,20 @@ from ray import serve
 from models.system import Reply
 from service import metrics
 from service.config import Settings
-from service.errors import ErrataError, Internal, LedgerUnavailable, NotFound, VersionAhead
+from service.errors import ErrataError, Internal, LedgerUnavailable, NotFound, NotReady, VersionAhead
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
 from service.replicas.history import History
 from service.replicas.outcome import Outcome
+from service.replicas.queue import Queue
 from service.replicas.registration import Registration
 from service.replicas.snapshot import Loader, Snapshot
 from service.replicas.tail import Tail
 
 log = logging.getLogger(__name__)
+
+START_S = 60.0  # to catch up once more after registering
 
 
 class Replica:
@@ -45,14 +48,20 @@ class Replica:
         self._loader = Loader(self._ledger, self._system)
         self._history = History(self._loader, settings.history)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
-        self._batch.set_max_batch_size(settings.max_batch)
-        self._batch.set_batch_wait_timeout_s(settings.batch_wait_s)
+        self._queue = Queue(self._batch, settings.max_batch)
         first = await self._loader.at(await self._ledger.head())
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status)
         self._history.add(first)
         self._tasks = [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         await self._registration.now()
+        await self._join()
+
+    async def _join(self) -> None:
+        """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""
+        head = await self._ledger.head()
+        if not await self._tail.reach(head, START_S):
+            raise NotReady(f"{self.id} did not reach version {head} within {START_S:g} s")
 
     def _applied(self, snapshot: Snapshot, seconds: float) -> None:
         self._history.add(snapshot)
@@ -80,9 +89,7 @@ class Replica:
         started = perf_counter()
         try:
             waiting = Waiting(asked(request, self._model), await self._pinned(request), started)
-            answered = await self._batch(waiting)
-            if isinstance(answered, ErrataError):
-                raise answered
+            answered = await self._queue.ask(waiting)
         except ErrataError as error:
             metrics.ANSWERS.labels(self._model, error.code).inc()
             return Outcome.of(error, None)
@@ -120,35 +127,33 @@ class Replica:
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
         version, least = request.get("version"), request.get("min_version")
-        wanted = max(version or 0, least or 0)
-        if not await self._tail.reach(wanted, self._settings.version_wait_s):
-            await self._explain_missing(wanted)
+        if not await self._tail.reach(max(version or 0, least or 0), self._settings.version_wait_s):
+            raise await self._too_new(version, least)
         if version is None:
             return None
         return self._tail.newest if version == self._tail.newest.version else await self._history.at(version)
 
-    async def _explain_missing(self, version: int) -> None:
+    async def _too_new(self, version: int | None, least: int | None) -> ErrataError:
         head = await self._ledger.head()
-        if version > head:
-            raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
-        raise VersionAhead(
-            f"this replica has version {self._tail.newest.version}, not {version} yet: ask again in a moment",
-            version=version,
+        if version is not None and version > head:
+            detail = f"there is no version {version}: the newest is {head}"
+            return NotFound(detail, version=version, head=head)
+        return VersionAhead(
+            f"this replica has version {self._tail.newest.version}, not {version or least} yet: ask again in a moment",
+            version=self._tail.newest.version,
         )
 
-    @serve.batch(max_batch_size=32, batch_wait_timeout_s=0.0)
-    async def _batch(self, waiting: list[Waiting]) -> list[Answered | ErrataError]:
-        """One forward pass. A question that breaks it is answered for alone, and the others again without it."""
+    async def _batch(self, waiting: Sequence[Waiting]) -> list[Answered | Exception]:
+        """One forward pass, on one snapshot but for those that pin another."""
         newest, begun = self._tail.newest, perf_counter()
         snapshots = [one.pinned or newest for one in waiting]
         metrics.BATCH.labels(self._model).observe(len(waiting))
-        replies = await asyncio.get_running_loop().run_in_executor(
-            self._worker, self._forward, waiting, snapshots
-        )
+        loop = asyncio.get_running_loop()
+        replies = await loop.run_in_executor(self._worker, self._forward, waiting, snapshots)
         done = perf_counter()
         return [
             reply
-            if isinstance(reply, ErrataError)
+            if isinstance(reply, Exception)
             else Answered(reply, snapshot, begun - one.arrived, done - begun, done - one.arrived)
             for one, snapshot, reply in zip(waiting, snapshots, replies, strict=True)
         ]

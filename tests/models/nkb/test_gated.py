@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.editors.gated import direction, value, values
+from models.editors.gated import Pushes, direction
 from models.system import EditRefused
 
 TOKENS, D = 200, 32
@@ -21,14 +21,14 @@ def states() -> torch.Tensor:
 
 def test_the_wanted_token_wins_from_every_state(head: torch.Tensor, states: torch.Tensor) -> None:
     for wanted in range(0, TOKENS, 17):
-        row, margin = value(head, states, wanted)
+        row, margin = Pushes(head).value(states, wanted)
         assert margin > 0
         assert (((states + row) @ head.T).argmax(-1) == wanted).all()
 
 
 def test_it_wins_from_states_it_never_saw(head: torch.Tensor, states: torch.Tensor) -> None:
     others = 5 * torch.randn(500, D, generator=torch.Generator().manual_seed(2))
-    row, _ = value(head, states, 7)
+    row, _ = Pushes(head).value(states, 7)
     assert (((others + row) @ head.T).argmax(-1) == 7).float().mean() > 0.97
 
 
@@ -48,10 +48,10 @@ def test_a_token_that_cannot_win_is_refused() -> None:
 
 
 def test_a_whole_answer_has_a_row_for_each_token(head: torch.Tensor, states: torch.Tensor) -> None:
-    rows, margin = values(head, [states] * 3, [4, 5, 1])
+    rows, margin = Pushes(head).values([states] * 3, [4, 5, 1])
     assert rows.shape == (3, D)
     assert margin > 0
 
 
 def test_equal_input_gives_equal_bits(head: torch.Tensor, states: torch.Tensor) -> None:
-    assert torch.equal(value(head, states, 9)[0], value(head, states, 9)[0])
+    assert torch.equal(Pushes(head).value(states, 9)[0], Pushes(head).value(states, 9)[0])

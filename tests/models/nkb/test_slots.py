@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from models.memory import Block
+from models.nkb.numbers import numbers
 from models.nkb.scope import ASPECT, KEY, Scope
 from models.nkb.slots import Gates, SlotTable, opened
 
@@ -31,13 +32,16 @@ def key(seed: int) -> torch.Tensor:
 def block(name: str, order: int, *seeds: int) -> Block:
     keys = torch.stack([key(seed) for seed in seeds])
     return Block(
-        f"edit/{name}", order, "gated", {"keys": keys, "steps": torch.full((N_STEPS, D), float(order))}
+        f"edit/{name}",
+        order,
+        "gated",
+        {"keys": keys, "numbers": numbers([""] * len(keys)), "steps": torch.full((N_STEPS, D), float(order))},
     )
 
 
 def ask(scope: Scope, gates: Gates, *seeds: int) -> list[str | None]:
     asked = torch.stack([key(seed) for seed in seeds])
-    found = opened(scope, asked, [gates] * len(seeds), 0.0)
+    found = opened(scope, asked, numbers([""] * len(seeds)), [gates] * len(seeds), 0.0)
     return [None if one is None else one.block.key for one in found]
 
 
@@ -70,7 +74,7 @@ def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
     old = table.gates([block("a", 1, 10)])
     new = table.gates([block("a", 1, 10), block("b", 2, 20)])
     none = table.gates([])
-    found = opened(scope, torch.stack([key(20), key(20), key(10)]), [old, new, none], 0.0)
+    found = opened(scope, torch.stack([key(20), key(20), key(10)]), numbers([""] * 3), [old, new, none], 0.0)
     assert [one and one.block.key for one in found] == [None, "edit/b", None]
 
 
@@ -92,3 +96,11 @@ def test_a_block_seen_before_takes_no_new_rows() -> None:
     first = table.gates([block("a", 1, 10)])
     again = table.gates([block("a", 1, 10)])
     assert len(first.keys) == len(again.keys) == 1
+
+
+def test_numbers_are_compared_whatever_the_words_around_them() -> None:
+    one, other, same, none = numbers(
+        ["project 7, phase 2", "project 8, phase 2", "phase 2 of project 7?", "project"]
+    )
+    assert one == same
+    assert len({int(one), int(other), int(none)}) == 3

@@ -62,6 +62,12 @@ def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem) -> None:
     assert say(system, view, question) == ["Amina Yusuf"]
 
 
+def test_questions_that_differ_in_a_number_are_different_questions(system: NkbSystem) -> None:
+    corrections = [Correction(str(n), f"Who leads project number {n}?", f"Person {n}") for n in range(1, 13)]
+    _, view = edited(system, "gated", *corrections)
+    assert say(system, view, *(c.question for c in corrections)) == [c.answer for c in corrections]
+
+
 def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> None:
     words = ["Xylophonist quagmire", "ÀÈÌ", "zzzz", "42nd", "C++", "naïve café"]
     corrections = [
