@@ -117,8 +117,9 @@ class Replica:
     async def aclose(self) -> None:
         """Stop following, and leave the list of replicas."""
         for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+            while not task.done():  # in Python 3.11 a time limit that ends at the same moment swallows a cancellation
+                task.cancel()
+                await asyncio.wait([task], timeout=0.2)
         with suppress(LedgerUnavailable):
             await self._ledger.forget(self.id)
         await self._ledger.aclose()
