@@ -18,11 +18,10 @@ from service.replicas.replica import ReplicaDeployment
 
 NO_CORES = {"num_cpus": 0}
 ONE_TRY = 1  # at the start: what is wrong then is wrong again; once it has run, Ray restarts it for ever
+LOOK_EVERY_S = 1.0  # whether a replica lives; Ray notices a death no sooner
 STOP_S = 2.0  # for requests in flight when a replica is asked to end
 MOST_CONNECTIONS = 4_096
-BATCHES_AHEAD = (
-    4  # so that the next batches are full when one is done, and waiting for a version blocks nobody
-)
+BATCHES_AHEAD = 4  # the next batches are full when one is done, and who waits for a version blocks nobody
 
 
 def build(settings: Settings) -> Application:
@@ -32,7 +31,7 @@ def build(settings: Settings) -> Application:
             num_replicas=settings.replica_count,
             max_ongoing_requests=settings.max_batch * BATCHES_AHEAD,
             max_queued_requests=settings.max_queued,
-            health_check_period_s=2.0,
+            health_check_period_s=LOOK_EVERY_S,
             graceful_shutdown_timeout_s=STOP_S,
             ray_actor_options=NO_CORES,
             max_constructor_retry_count=ONE_TRY,
@@ -44,6 +43,7 @@ def build(settings: Settings) -> Application:
         num_replicas=1,  # the one writer
         max_ongoing_requests=settings.max_queued,
         max_queued_requests=settings.max_queued,
+        health_check_period_s=LOOK_EVERY_S,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
         max_constructor_retry_count=ONE_TRY,
@@ -51,6 +51,7 @@ def build(settings: Settings) -> Application:
     return IngressDeployment.options(
         name="ingress",
         max_ongoing_requests=MOST_CONNECTIONS,
+        health_check_period_s=LOOK_EVERY_S,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
         max_constructor_retry_count=ONE_TRY,

@@ -31,7 +31,6 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def cluster(settings: Settings, places: Places) -> Iterator[None]:
-    stop_orphans(places.ray)
     _tidy(places)
     os.environ.update(_environment(settings, places))
     import ray  # reads the environment when it is imported

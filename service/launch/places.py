@@ -6,20 +6,25 @@ the system's temporary folder, because Ray's sockets need short paths.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.launch.orphans import stop_orphans
 from service.launch.trouble import CannotStart
 from service.ledger.locks import FolderLock
 
 PORTS = 65_536
+PATIENCE_S = 2.0
+POLL_S = 0.1
 
 
 @dataclass(frozen=True)
@@ -34,7 +39,6 @@ class Places:
 @contextmanager
 def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
     """The folders, made and ours until the end. CannotStart when somebody else has the port or the folder."""
-    check_port(host, port)
     try:
         var.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(var / "errata.lock")
@@ -47,18 +51,26 @@ def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
         advice = "stop it, or name another folder with --var"
         raise CannotStart(f"the folder {var} is in use by another Errata (process {lock.owner}): {advice}")
     try:
+        stop_orphans(ray_folder(var))  # one of them may have the port
+        check_port(host, port)
         yield _made(var)
     finally:
         lock.release()
 
 
 def check_port(host: str, port: int) -> None:
-    """Tries to listen, as HTTP will."""
+    """Tries to listen, as HTTP will. Waits a moment: a killed process keeps its port until its last thread ends."""
     if not 0 < port < PORTS:
         raise CannotStart(f"{port} is not a port: choose one from 1 to {PORTS - 1} with --port")
+    deadline = time.monotonic() + PATIENCE_S
+    while not _can_listen(host, port, final=time.monotonic() > deadline):
+        time.sleep(POLL_S)
+
+
+def _can_listen(host: str, port: int, final: bool) -> bool:
     try:
         with socket.create_server((host, port), reuse_port=False):
-            return
+            return True
     except socket.gaierror as error:
         raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
     except PermissionError as error:
@@ -66,6 +78,8 @@ def check_port(host: str, port: int) -> None:
             f"port {port} may not be used by this user: choose one above 1023 with --port"
         ) from error
     except OSError as error:
+        if error.errno == errno.EADDRINUSE and not final:
+            return False
         advice = "stop what listens there, or choose another with --port"
         raise CannotStart(f"port {port} of {host} cannot be used ({error.strerror}): {advice}") from error
 
