@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 
@@ -18,6 +19,11 @@ def main() -> int:
             run(arguments, lambda text: print(text, file=said, flush=True))
         except CannotStart as error:
             print(f"Errata cannot start: {error}", file=complained)
+            return 1
+        except Exception as error:
+            logging.getLogger(__name__).exception("an error that nobody foresaw")
+            where = arguments.var / "log"
+            print(f"Errata has failed ({type(error).__name__}: {error}): {where} says more", file=complained)
             return 1
     return 0
 

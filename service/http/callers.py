@@ -1,19 +1,22 @@
-"""Who may call a route: a dependency that runs before the body is read, so that strangers cost nothing."""
+"""Who may call a route: a dependency that runs before the body is read, so that strangers cost nothing.
+
+Async, though nothing is awaited: FastAPI would give a plain function a thread, which costs more than the answer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from ipaddress import ip_address
 
 from fastapi import Request
 
 from service.access.keys import Caller, Keyring, Scope
 
-Guard = Callable[[Request], None]
+Guard = Callable[[Request], Awaitable[None]]
 
 
 def may(keyring: Keyring, scope: Scope) -> Guard:
-    def guard(request: Request) -> None:
+    async def guard(request: Request) -> None:
         caller = keyring.caller(request.headers.get("authorization"))
         caller.check(scope)
         request.state.caller = caller
@@ -32,7 +35,7 @@ def caller(request: Request) -> Caller:
     return who
 
 
-def _open(request: Request) -> None:
+async def _open(request: Request) -> None:
     """Whoever it is, it comes from this machine."""
 
 
