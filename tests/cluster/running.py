@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 from errata import Errata, Retry
 
-from service.launch.places import free_port
-
 TOY = "nkb=tests.service.toy:load_toy"
 READY_LIMIT_S = 120.0
 STOP_LIMIT_S = 40.0
+QUIET_PORTS = (20_000, 30_000)
 ROOT = Path(__file__).parents[2]
 
 
@@ -26,7 +28,7 @@ class Service:
     """start() returns when it is ready. `var` outlives it, so another can go on from there."""
 
     def __init__(self, var: Path, *, replicas: int = 1, system: str = TOY, port: int | None = None) -> None:
-        self.var, self.port = var, port or free_port()
+        self.var, self.port = var, port or quiet_port()
         self._words = [
             "--port",
             str(self.port),
@@ -126,6 +128,14 @@ class Service:
     def wait_until_ready(self) -> None:
         with self.http() as http:
             wait_until(lambda: _status(http, "/readyz") == 200, 60, "the service to be ready again")
+
+
+def quiet_port() -> int:
+    """A free one that the system gives to nobody by itself, as it might to one of Ray's many connections."""
+    for port in random.sample(range(*QUIET_PORTS), 100):
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("a hundred ports are taken")
 
 
 def clean_environment() -> Mapping[str, str]:

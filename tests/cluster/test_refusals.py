@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from service.launch.places import free_port
-from tests.cluster.running import ROOT, Service, clean_environment
+from tests.cluster.running import ROOT, Service, clean_environment, quiet_port
 
 
 def refused(*words: str, **environment: str) -> str:
@@ -72,7 +71,7 @@ def test_a_port_that_is_none(port: str, var: Path) -> None:
 
 
 def test_a_folder_that_another_service_has(service: Service) -> None:
-    said = refused("--port", str(free_port()), "--var", str(service.var))
+    said = refused("--port", str(quiet_port()), "--var", str(service.var))
     assert str(service.var) in said
     assert str(service.pid) in said
 
@@ -80,12 +79,12 @@ def test_a_folder_that_another_service_has(service: Service) -> None:
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    assert str(file) in refused("--port", str(free_port()), "--var", str(file))
+    assert str(file) in refused("--port", str(quiet_port()), "--var", str(file))
 
 
 @pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
 def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
-    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_KEY=key)
+    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_KEY=key)
     assert "ERRATA_KEY" in said
     assert key not in said
 
@@ -93,31 +92,31 @@ def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
 def test_an_emptied_key_file(var: Path) -> None:
     var.mkdir()
     (var / "admin.key").touch()
-    assert "admin.key" in refused("--port", str(free_port()), "--var", str(var))
+    assert "admin.key" in refused("--port", str(quiet_port()), "--var", str(var))
 
 
 @pytest.mark.parametrize("reply", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"hello\r\n", b""])
 def test_a_redis_that_is_not_redis(reply: bytes, var: Path) -> None:
     with stranger(reply) as port:
         url = f"redis://127.0.0.1:{port}"
-        assert str(port) in refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+        assert str(port) in refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
 
 
 def test_a_redis_that_is_not_there(var: Path) -> None:
-    url = f"redis://user:secret@127.0.0.1:{free_port()}"
-    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+    url = f"redis://user:secret@127.0.0.1:{quiet_port()}"
+    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
     assert "secret" not in said
 
 
 def test_an_address_of_redis_that_is_none(var: Path) -> None:
-    said = refused("--port", str(free_port()), "--var", str(var), ERRATA_REDIS_URL="localhost")
+    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL="localhost")
     assert "ERRATA_REDIS_URL" in said
 
 
 def test_no_replicas_at_all(var: Path) -> None:
-    assert "replicas" in refused("--port", str(free_port()), "--var", str(var), "--replicas", "0")
+    assert "replicas" in refused("--port", str(quiet_port()), "--var", str(var), "--replicas", "0")
 
 
 def test_a_model_that_cannot_be_found(var: Path) -> None:
-    words = ["--port", str(free_port()), "--var", str(var), "--system", "nkb=models.nowhere:load"]
+    words = ["--port", str(quiet_port()), "--var", str(var), "--system", "nkb=models.nowhere:load"]
     assert "models.nowhere" in refused(*words)
