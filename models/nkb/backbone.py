@@ -47,6 +47,8 @@ class BackboneConfig:
 class Projection(nn.Module):
     """From the encoder's width to the decoder's; stands where T5 has its encoder."""
 
+    main_input_name = "input_ids"  # transformers' generate asks an encoder for it
+
     def __init__(self, d_model: int) -> None:
         super().__init__()
         self.linear = nn.Linear(WIDTH, d_model, bias=False)

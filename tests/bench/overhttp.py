@@ -11,7 +11,7 @@ from pathlib import Path
 from tests.bench.processes import errata, litserve
 from tests.bench.table import Row
 
-ROUNDS, SECONDS = 5, 6.0
+ROUNDS, SECONDS = 3, 4.0
 CALLERS = (1, 8, 32)
 
 
