@@ -117,7 +117,8 @@ class Replica:
     async def aclose(self) -> None:
         """Stop following, and leave the list of replicas."""
         for task in self._tasks:
-            while not task.done():  # in Python 3.11 a time limit that ends at the same moment swallows a cancellation
+            # More than once: in Python 3.11 a time limit that ends at the same moment swallows a cancellation.
+            while not task.done():
                 task.cancel()
                 await asyncio.wait([task], timeout=0.2)
         with suppress(LedgerUnavailable):
