@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import os
 import signal
@@ -15,7 +16,6 @@ from service.access.keys import fingerprint
 from service.config import Settings, given_key, given_redis_url
 from service.launch import greeting, signals
 from service.launch.arguments import Arguments
-from service.launch.ledger import ledger
 from service.launch.places import Places, claimed
 from service.launch.trouble import CannotStart
 
@@ -36,10 +36,13 @@ def run(arguments: Arguments, say: Say) -> None:
 def _serve(arguments: Arguments, places: Places, say: Say) -> None:
     begun = time.monotonic()
     settings = _settings(arguments, places)
+    _check_systems(settings)
+    from service.launch.ledger import ledger  # torch and Ray take seconds to import; a refusal should not
+
     with ledger(places.valkey, settings.redis_url) as redis_url:
         settings = settings.model_copy(update={"redis_url": redis_url})
         say(f"Errata is starting on http://{settings.host}:{settings.port} ...")
-        from service.launch import cluster  # Ray takes seconds to import; a refusal should not
+        from service.launch import cluster
 
         with cluster.cluster(settings, places):
             signals.catch()
@@ -67,6 +70,20 @@ def _settings(arguments: Arguments, places: Places) -> Settings:
         raise CannotStart(str(error)) from error
     except ValidationError as error:
         raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error
+
+
+def _check_systems(settings: Settings) -> None:
+    """Finds a misspelt module at once; what is in it only the replicas load."""
+    for name, loader in settings.systems.items():
+        module = loader.partition(":")[0]
+        try:
+            found = importlib.util.find_spec(module)
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise CannotStart(
+                f"there is no module {module!r} to load the model {name!r} from: check --system"
+            )
 
 
 def _complaint(place: tuple[int | str, ...], message: str) -> str:
