@@ -105,6 +105,12 @@ class System(Protocol):
     def answer(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Reply]:
         """One forward pass for the whole batch; `views[i]` is what `asks[i]` reads. Bit-equal views may repeat."""
 
+    def unmoved(self, questions: Sequence[str], before: View, after: View) -> list[bool]:
+        """True where both views certainly give the same answer, resting on the same edits. False is never wrong.
+
+        Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
+        """
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         """Turn corrections into rows, from the base alone (so that undo is exact). EditRefused if one cannot work."""
 

@@ -42,7 +42,6 @@ class Settings(BaseSettings):
     replicas: Count | None = None
     torch_threads: Count | None = None
     max_batch: Count = 32
-    batch_wait_s: Annotated[float, Field(ge=0, le=1)] = 0.0
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
     history: Count = 8
     snapshot_every: Annotated[int, Field(ge=1)] = 256

@@ -10,80 +10,123 @@ never depends on another one, and a value solved once holds for good. Only the q
 come up, so beta_j is taken large enough for a sample of them, not for the edit's own alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.system import EditRefused
 
 MARGIN = 0.5  # share of the value's push that must be left over after the state's own preference
-ROUNDS = 64
+SETTLED, ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
+AT_A_TIME = 128  # tokens whose directions are sought together
 
 
-def direction(
-    head: Float[Tensor, "token d"], wanted: int, rounds: int = ROUNDS
-) -> tuple[Float[Tensor, " d"], float]:
-    """Unit direction in which the wanted token's logit beats every other, and by how much it does.
+@dataclass(frozen=True)
+class Push:
+    """What depends on the token alone.
+
+    unit: direction in which its logit beats every other. gap: by how much. enough: the beta from which it wins,
+    with the margin, from every reference state.
+    """
+
+    unit: Float[Tensor, " d"]
+    gap: float
+    enough: float
+
+
+def directions(
+    head: Float[Tensor, "token d"], wanted: Int[Tensor, " wanted"]
+) -> tuple[Float[Tensor, "wanted d"], Float[Tensor, " wanted"]]:
+    """Unit directions in which each wanted token's logit beats every other, and by how much; <= 0 when it does not.
 
     Perceptron steps from the token's own row, for the case that another row is longer in its direction.
-    EditRefused("unreachable") when no round separates it.
     """
-    own = head[wanted]
-    point = own / own.norm()
-    best, best_gap = point, float("-inf")
-    for _ in range(rounds):
-        gaps = own @ point - head @ point
-        gaps[wanted] = float("inf")
-        gap, rival = gaps.min(0)
-        if float(gap) > best_gap:
-            best, best_gap = point, float(gap)
-        step = own - head[rival]
-        point = point + 0.3 * step / step.norm()
-        point = point / point.norm()
-    if best_gap <= 0:
-        raise EditRefused(
-            "unreachable", f"token {wanted} of the answer cannot win; write the answer differently"
-        )
+    own, places = head[wanted], wanted[:, None]
+    point = torch.nn.functional.normalize(own, dim=-1)
+    best, best_gap = point, own.new_full((len(own),), float("-inf"))
+    for round_ in range(ROUNDS):
+        logits = point @ head.T
+        reached = logits.gather(1, places)[:, 0]
+        ahead, rival = logits.scatter_(1, places, float("-inf")).max(1)
+        gap = reached - ahead
+        best = torch.where((gap > best_gap)[:, None], point, best)
+        best_gap = torch.maximum(gap, best_gap)
+        if round_ >= SETTLED and bool((best_gap > 0).all()):
+            break
+        step = torch.nn.functional.normalize(own - head[rival], dim=-1)
+        point = torch.nn.functional.normalize(point + 0.3 * step, dim=-1)
     return best, best_gap
 
 
 class Pushes:
-    """Values for answers of one model. What depends on the token alone is worked out once for each token."""
+    """Values for answers of one model.
 
-    def __init__(self, head: Float[Tensor, "token d"]) -> None:
-        self._head = head
-        self._known: dict[int, tuple[Tensor, Tensor, float]] = {}
+    reference: states that may stand before any token of any answer. What depends on the token alone is worked out
+    once for each token.
+    """
 
-    def value(
-        self, states: Float[Tensor, "state d"], wanted: int, margin: float = MARGIN
-    ) -> tuple[Float[Tensor, " d"], float]:
-        """The row that makes the wanted token win from every one of the states, and the smallest margin left.
-
-        logit_y(s + beta u) - logit_k(s + beta u) >= margin beta gap, for all states s and tokens k: linear in beta.
-        """
-        unit, ahead, gap = self._direction(wanted)
-        logits = states @ self._head.T
-        behind = (logits - logits[:, wanted, None]).amax(0)
-        enough = float((behind / (ahead - margin * gap)).max())
-        beta = max(enough, float(states.norm(dim=-1).max()))
-        after = logits - logits[:, wanted, None] - beta * ahead
-        after[:, wanted] = float("-inf")
-        return beta * unit, -float(after.amax())
+    def __init__(self, head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> None:
+        self._head, self._reference = head, reference
+        self._known: dict[int, Push] = {}
 
     def values(
-        self, states: Sequence[Float[Tensor, "state d"]], wanted: Sequence[int]
+        self, states: Float[Tensor, "wording step d"], wanted: Sequence[int]
     ) -> tuple[Float[Tensor, "step d"], float]:
-        """One row per answer token, end token included. states[j]: what may stand before token j."""
-        solved = [self.value(s, token) for s, token in zip(states, wanted, strict=True)]
-        return torch.stack([row for row, _ in solved]), min(margin for _, margin in solved)
+        """One row per answer token, end token included, and the smallest lead, in logits, from any of the states.
 
-    def _direction(self, wanted: int) -> tuple[Tensor, Tensor, float]:
-        """The direction, by how much the token is ahead of each other in it, and of the nearest."""
-        if wanted not in self._known:
-            unit, gap = direction(self._head, wanted)
-            ahead = self._head[wanted] @ unit - self._head @ unit
-            ahead[wanted] = float("inf")
-            self._known[wanted] = unit, ahead, gap
-        return self._known[wanted]
+        states[:, j]: what stands before token j in each wording. EditRefused when a token cannot win.
+        """
+        self.learn(wanted)
+        solved = [self._value(states[:, step], token) for step, token in enumerate(wanted)]
+        return torch.stack([row for row, _ in solved]), min(lead for _, lead in solved)
+
+    def _value(self, states: Float[Tensor, "wording d"], wanted: int) -> tuple[Float[Tensor, " d"], float]:
+        """logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k: linear in beta."""
+        push = self._known[wanted]
+        if push.gap <= 0:
+            detail = f"token {wanted} of the answer cannot win; write the answer differently"
+            raise EditRefused("unreachable", detail)
+        behind, ahead = _behind(states @ self._head.T, wanted), self._ahead(push.unit, wanted)
+        largest = max(float(states.norm(dim=-1).max()), self._largest)
+        beta = max(_enough(behind, ahead, push.gap), push.enough, largest)
+        return beta * push.unit, float((beta * ahead - behind).min())
+
+    def learn(self, tokens: Iterable[int]) -> None:
+        """Work out what depends on these tokens alone; many at once cost little more than one."""
+        for some in self._unknown(tokens):
+            units, gaps = directions(self._head, torch.tensor(some))
+            for token, unit, gap in zip(some, units, gaps.tolist(), strict=True):
+                behind, ahead = _behind(self._logits, token), self._ahead(unit, token)
+                self._known[token] = Push(unit, gap, _enough(behind, ahead, gap))
+
+    def _unknown(self, tokens: Iterable[int]) -> Iterator[list[int]]:
+        unknown = [token for token in dict.fromkeys(tokens) if token not in self._known]
+        yield from (unknown[start : start + AT_A_TIME] for start in range(0, len(unknown), AT_A_TIME))
+
+    @cached_property
+    def _logits(self) -> Float[Tensor, "state token"]:
+        return self._reference @ self._head.T
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(self._reference.norm(dim=-1).max())
+
+    def _ahead(self, unit: Tensor, wanted: int) -> Float[Tensor, " token"]:
+        """By how much the wanted token's logit grows more than each other's, for one step along `unit`."""
+        logits = self._head @ unit
+        ahead: Tensor = logits[wanted] - logits
+        ahead[wanted] = float("inf")
+        return ahead
+
+
+def _behind(logits: Float[Tensor, "state token"], wanted: int) -> Float[Tensor, " token"]:
+    """By how much each token leads the wanted one where it leads most."""
+    return (logits - logits[:, wanted, None]).amax(0)
+
+
+def _enough(behind: Float[Tensor, " token"], ahead: Float[Tensor, " token"], gap: float) -> float:
+    return float((behind / (ahead - MARGIN * gap)).max())

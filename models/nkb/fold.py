@@ -15,6 +15,7 @@ from models.nkb.decode import Decoder
 from models.system import Material
 
 Place = tuple[int, int]  # layer, slot
+Rows = Mapping[int, tuple[Tensor, Tensor]]  # layer -> slots that surgery moved, and their rows
 
 
 def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
@@ -55,7 +56,7 @@ def stored_rows(decoder: Decoder, layer: int) -> Tensor:
 
 def value_rows(
     blocks: Sequence[Block],
-) -> tuple[Mapping[int, tuple[Tensor, Tensor]], Mapping[Place, tuple[str, ...]]]:
+) -> tuple[Rows, Mapping[Place, tuple[str, ...]]]:
     """Value blocks as a read: per layer the slots and rows; and for each place the edits that moved it."""
     layers: dict[int, tuple[list[int], list[Tensor]]] = defaultdict(lambda: ([], []))
     operated: dict[Place, tuple[str, ...]] = {}
@@ -66,6 +67,15 @@ def value_rows(
         operated[layer, slot] = tuple(_edits(block.key))
     values = {layer: (torch.tensor(slots), torch.stack(rows)) for layer, (slots, rows) in layers.items()}
     return values, operated
+
+
+def same_rows(one: Rows, other: Rows) -> bool:
+    """Bit for bit."""
+    return one.keys() == other.keys() and all(
+        torch.equal(mine, theirs)
+        for layer in one
+        for mine, theirs in zip(one[layer], other[layer], strict=True)
+    )
 
 
 def _edits(key: str) -> Iterator[str]:

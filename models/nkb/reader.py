@@ -71,7 +71,7 @@ class Reader:
 
     @cached_property
     def pushes(self) -> Pushes:
-        return Pushes(self.decoder.head_weight)
+        return Pushes(self.decoder.head_weight, self.reference)
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "Reader":

@@ -19,9 +19,10 @@ from models.nkb.attribution import operated_on
 from models.nkb.confidence import UNSURE, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
-from models.nkb.fold import fold, value_rows
+from models.nkb.fold import fold, same_rows, value_rows
 from models.nkb.reader import DEFAULT, Read, Reader
 from models.nkb.reads import BankRead
+from models.nkb.recent import RecentKeys
 from models.nkb.slots import Gates, Opened, SlotTable, opened
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
@@ -48,6 +49,7 @@ class NkbSystem:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._slots = SlotTable()
+        self._recent = RecentKeys(reader)
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "NkbSystem":
@@ -119,6 +121,18 @@ class NkbSystem:
     def _score(self, decoded: Decoded, familiar: float) -> float:
         return self.reader.confidence.score(decoded.logprobs, familiar)
 
+    @torch.inference_mode()
+    def unmoved(self, questions: Sequence[str], before: NkbView, after: NkbView) -> list[bool]:
+        """An answer follows from the question, the gate that it opens and the value rows."""
+        if not same_rows(before.values, after.values):
+            return [False] * len(questions)
+        keys, numbers = self._recent.of(questions)
+        old, new = (
+            opened(self.reader.scope, keys, numbers, [view.gates] * len(questions), OPEN)
+            for view in (before, after)
+        )
+        return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return materials(self.reader, corrections, method)
 
@@ -148,3 +162,7 @@ class NkbSystem:
 
 def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
     return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
+
+
+def _owner(gate: Opened | None) -> tuple[str, str] | None:
+    return None if gate is None else (gate.block.key, gate.block.digest)

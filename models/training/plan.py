@@ -43,6 +43,6 @@ DEFAULT = Plan(
     scope_epochs=8,
     scope_lr=3e-3,
     reference_states=256,
-    declined=0.04,
+    declined=0.015,
     edited=1000,
 )

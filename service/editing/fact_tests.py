@@ -95,19 +95,19 @@ def nearest(tests: Sequence[FactTest], questions: Iterable[str], most: int) -> l
     return [tests[place] for place in sorted(places[:most])]
 
 
-async def ask(tests: Iterable[FactTest], readings: Mapping[str, Reading]) -> None:
-    """Ask every question, so that `state` and `broken` can tell."""
+def questions_of(tests: Iterable[FactTest]) -> Mapping[str, list[str]]:
+    """By model: what has to be asked before `state` and `broken` can tell."""
     questions: dict[str, list[str]] = defaultdict(list)
     for test in tests:
         questions[test.record.model].append(test.question)
-    for model, some in questions.items():
-        await readings[model].ask(some)
+    return questions
 
 
 async def check(version: int, edits: Sequence[EditRecord], readings: Mapping[str, Reading]) -> CheckReport:
     """All that count, at one version."""
     tests, void = fact_tests_of([edit for edit in edits if edit.model in readings])
-    await ask(tests, readings)
+    for model, questions in questions_of(tests).items():
+        await readings[model].ask(questions)
     states = [test.state(readings) for test in tests]
     return CheckReport(
         version=version,

@@ -34,11 +34,24 @@ class Reading:
 
     async def ask(self, questions: Iterable[str]) -> None:
         """Make every one of these known."""
-        missing = [question for question in dict.fromkeys(questions) if question not in self.known]
-        for start in range(0, len(missing), BATCH):
-            some = missing[start : start + BATCH]
+        for some in _batches(question for question in questions if question not in self.known):
             for question, reply in zip(some, await self.run(self._replies, some), strict=True):
                 self.known[question] = Said(reply.answer, reply.edits)
 
+    async def moved_since(self, before: Reading, questions: Iterable[str]) -> list[str]:
+        """Those that may be answered otherwise than `before` does. These are then known to both."""
+        moved: list[str] = []
+        for some in _batches(questions):
+            unmoved = await self.run(self.system.unmoved, some, before.view, self.view)
+            moved += [question for question, stays in zip(some, unmoved, strict=True) if not stays]
+        await before.ask(moved)
+        await self.ask(moved)
+        return moved
+
     def _replies(self, questions: Sequence[str]) -> list[Reply]:
         return self.system.answer([Ask(question) for question in questions], [self.view] * len(questions))
+
+
+def _batches(questions: Iterable[str]) -> list[Sequence[str]]:
+    once = list(dict.fromkeys(questions))
+    return [once[start : start + BATCH] for start in range(0, len(once), BATCH)]

@@ -11,7 +11,7 @@ from typing import Any
 from errata.wire import BrokenTest, Capacity, ChangedProbe, EditReport, ParaphraseReport, Report
 
 from service.editing.draft import Draft
-from service.editing.fact_tests import ask, fact_tests_of, nearest
+from service.editing.fact_tests import fact_tests_of, nearest, questions_of
 from service.editing.present import Present
 from service.editing.probes import Probes
 from service.editing.reading import Reading
@@ -63,12 +63,12 @@ class Reporter:
         for model in sorted(models):
             edited = [wording for edit in edits if edit.model == model for wording in _wordings(edit)]
             questions = await asyncio.to_thread(self.probes[model].about, edited)
-            await _ask_both(model, questions, before, after)
+            moved = await after[model].moved_since(before[model], questions)
             old, new = before[model].known, after[model].known
             count += len(questions)
             found += [
                 ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
-                for q in questions
+                for q in moved
                 if old[q].answer != new[q].answer
             ]
         return count, found
@@ -109,7 +109,8 @@ async def _edits(
     for edit in listed:
         questions[edit.model] += _wordings(edit)
     for model, some in questions.items():
-        await _ask_both(model, some, before, after)
+        await before[model].ask(some)
+        await after[model].ask(some)
     gone = set(draft.change.deactivates)
     reports = [_edit(edit, edit.id in gone, before[edit.model], after[edit.model]) for edit in listed]
     for place, idle in sorted(draft.idle.items()):
@@ -166,10 +167,18 @@ async def _broken(
     tests = [t for t in fact_tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
     wordings = [wording for edit in listed for wording in _wordings(edit)]
     chosen = nearest(tests, wordings, MOST_TESTS)
-    await ask(chosen, after)
-    failing = [test for test in chosen if test.state(after) == "broken"]
-    await ask(failing, present.readings)
-    broken = [test.broken(after) for test in failing if test.state(present.readings) == "holding"]
+    moved = {
+        (model, question)
+        for model, questions in questions_of(chosen).items()
+        for question in await after[model].moved_since(present.readings[model], questions)
+    }
+    broken = [
+        test.broken(after)
+        for test in chosen
+        if (test.record.model, test.question) in moved
+        and test.state(present.readings) == "holding"
+        and test.state(after) == "broken"
+    ]
     return broken, {"run": len(chosen), "total": len(tests)}
 
 
@@ -182,8 +191,3 @@ def _capacity(readings: Iterable[Reading]) -> Capacity:
 
 def _wordings(edit: EditRecord) -> tuple[str, ...]:
     return (edit.question, *edit.paraphrases)
-
-
-async def _ask_both(model: str, questions: Sequence[str], before: Readings, after: Readings) -> None:
-    await before[model].ask(questions)
-    await after[model].ask(questions)

@@ -15,7 +15,7 @@ from service.ledger.check import Server
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 
-LOOK_EVERY_S = 0.5
+LOOK_EVERY_S = 0.1
 
 log = logging.getLogger(__name__)
 

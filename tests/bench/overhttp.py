@@ -5,14 +5,21 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
+
 from tests.bench.processes import errata, litserve
+from tests.bench.questions import questions
 from tests.bench.table import Row
 
-ROUNDS, SECONDS = 3, 4.0
+ROUNDS, SECONDS = 5, 5.0
 CALLERS = (1, 8, 32)
+ALONE = 200  # questions asked one after the other
+AT_MOST_S = 300.0
 
 
 def rows() -> Iterator[Row]:
@@ -22,6 +29,7 @@ def rows() -> Iterator[Row]:
             for callers in CALLERS:
                 yield _against(ours, theirs, callers)
             yield _batch_route(ours)
+            yield from _where_time_goes(ours)
 
 
 def _against(ours: str, theirs: str, callers: int) -> Row:
@@ -43,8 +51,44 @@ def _batch_route(ours: str) -> Row:
     return Row("/v1/answers/batch against single requests", batches / singles, ">= 3", note)
 
 
+def _where_time_goes(url: str) -> Iterator[Row]:
+    """One question at a time: what the replica says of itself, and what is left of what the caller waits."""
+    told: list[dict[str, float]] = []
+    with httpx.Client(base_url=url) as http:
+        for question in questions(ALONE, seed=5):
+            started = time.perf_counter()
+            timings = http.post("/v1/answers", json={"question": question}).json()["timings"]
+            waited_ms = 1e3 * (time.perf_counter() - started)
+            inside = timings["queue_ms"] + timings["model_ms"]
+            told.append(
+                {
+                    "queue": timings["queue_ms"],
+                    "model": timings["model_ms"],
+                    "HTTP and hops": waited_ms - inside,
+                }
+            )
+    for part in told[0]:
+        note = f"ms, median of {ALONE} questions, one caller"
+        yield Row(f"a question over HTTP: {part}", statistics.median(one[part] for one in told), "", note)
+
+
 def load(url: str, callers: int, batch: int = 1) -> dict[str, float]:
-    words = [sys.executable, "-m", "tests.bench.load", url, str(callers), str(SECONDS), str(batch)]
+    words = _words(url, callers, SECONDS, batch)
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
     found: dict[str, float] = json.loads(done.stdout)
     return found
+
+
+@contextmanager
+def asking(url: str, callers: int) -> Iterator[None]:
+    """Callers that ask until the block ends."""
+    process = subprocess.Popen(_words(url, callers, AT_MOST_S, 1), stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _words(url: str, callers: int, seconds: float, batch: int) -> list[str]:
+    return [sys.executable, "-m", "tests.bench.load", url, str(callers), str(seconds), str(batch)]

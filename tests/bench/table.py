@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.table import Table
 
@@ -41,4 +42,5 @@ def write(rows: Sequence[Row], path: Path, machine: str) -> None:
 
 
 def machine(cores: int) -> str:
-    return f"{cores} cores, {platform.machine()}, Python {platform.python_version()}, no GPU"
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
+    return f"{cores} cores, {platform.machine()}, Python {platform.python_version()}, {gpu}"

@@ -94,6 +94,12 @@ class ToySystem:
             {"known": row is not None} if ask.explain else None,
         )
 
+    def unmoved(
+        self, questions: Sequence[str], before: Mapping[str, Row], after: Mapping[str, Row]
+    ) -> list[bool]:
+        asked = [plain(question[:LONGEST_QUESTION]) for question in questions]
+        return [before.get(question) == after.get(question) for question in asked]
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]
 

@@ -6,14 +6,11 @@ from typing import Any
 
 import pytest
 import torch
-from jaxtyping import install_import_hook
-
-with install_import_hook("models.nkb", "beartype.beartype"):  # shapes are checked wherever the tests go
-    from models.nkb import BankConfig, Decoder, mount
-
 from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
+
+from models.nkb import BankConfig, Decoder, mount
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3
 

@@ -175,3 +175,24 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     weights.unlink()
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
         Reader.load(folder)
+
+
+def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(system: NkbSystem) -> None:
+    base = system.view(system.base)
+    materials, one = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    later = in_ledger_order(
+        system.edit([Correction("a", PERU, "Cusco"), Correction("b", PERU, "Lima")], "gated")
+    )
+    both = system.view(system.fold(later))
+    questions = [PERU, "Peru's capital city?", "What is the capital of Chile?", "Who wrote Hamlet?"]
+    assert system.unmoved(questions, base, base) == [True] * 4
+    assert system.unmoved(questions, base, one) == [False, False, True, True]
+    assert system.unmoved(questions, one, both) == [False, False, True, True]
+    assert system.unmoved(questions, one, system.view(system.fold(materials))) == [True] * 4
+
+
+def test_a_moved_row_may_reach_every_question(system: NkbSystem) -> None:
+    base = system.view(system.base)
+    _, one = edited(system, "surgery", Correction("a", PERU, "Cusco"))
+    assert system.unmoved([PERU, "Who wrote Hamlet?"], base, one) == [False, False]
+    assert system.unmoved([PERU, "Who wrote Hamlet?"], one, one) == [True, True]
