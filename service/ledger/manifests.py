@@ -7,8 +7,9 @@ checksum of the whole, which is checked when it is read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -17,6 +18,8 @@ from models.memory import Image, checksum
 from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.commit import Entry, canonical
+
+NEWEST_KEPT = 4
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,22 @@ def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
     if not sound:
         raise damaged(version)
     return manifests
+
+
+def surplus(versions: Sequence[int]) -> list[int]:
+    """Those to drop. The newest few stay; of the older ones, as many as make each at most twice as old as the next.
+
+    Each lists every row of its version, so all of them together would grow with the square of the commits.
+    """
+    ordered = sorted(versions, reverse=True)
+    newest, kept = ordered[0], ordered[NEWEST_KEPT - 1 : NEWEST_KEPT]
+    dropped = []
+    for version, older in pairwise(ordered[NEWEST_KEPT:]):
+        if newest - older <= 2 * (newest - kept[-1]):
+            dropped.append(version)
+        else:
+            kept.append(version)
+    return dropped
 
 
 def damaged(version: int) -> LedgerCorrupt:

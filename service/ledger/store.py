@@ -164,18 +164,33 @@ class RedisLedger:
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.set(keys.image(version), manifests.encode(images))
             pipeline.zadd(keys.IMAGES, {str(version): version})
+            pipeline.zrange(keys.IMAGES, 0, -1)
+            *_, kept = await pipeline.execute()
+            pipeline = self._redis.pipeline(transaction=True)
+            for old in manifests.surplus([int(one) for one in kept]):
+                pipeline.zrem(keys.IMAGES, str(old))
+                pipeline.unlink(keys.image(old))
             await pipeline.execute()
 
     async def nearest_image(self, version: int) -> tuple[int, Mapping[str, Image]] | None:
         async with self._connection.bounded("look for a manifest"):
-            found = await self._redis.zrange(
-                keys.IMAGES, version, 0, desc=True, byscore=True, offset=0, num=1
-            )
-            if not found:
-                return None
-            data = await self._redis.get(keys.image(int(found[0])))
-        kept = manifests.decode(data, int(found[0]))
-        return int(found[0]), {memory: await self._image(manifest) for memory, manifest in kept.items()}
+            found = await self._nearest(version)
+        if found is None:
+            return None
+        nearest, data = found
+        kept = manifests.decode(data, nearest)
+        return nearest, {memory: await self._image(manifest) for memory, manifest in kept.items()}
+
+    async def _nearest(self, version: int) -> tuple[int, bytes | None] | None:
+        """Looks again when it was dropped between two commands."""
+        while found := await self._redis.zrange(
+            keys.IMAGES, version, 0, desc=True, byscore=True, offset=0, num=1
+        ):
+            nearest = int(found[0])
+            data = await self._redis.get(keys.image(nearest))
+            if data is not None or await self._redis.zscore(keys.IMAGES, found[0]) is not None:
+                return nearest, data
+        return None
 
     async def _image(self, manifest: manifests.Manifest) -> Image:
         blocks = await self.blocks(manifest.blocks)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from errata import Errata
-from errata.wire import Receipt
+from errata.wire import EditReceipt
 
 from models.packs.pack import Pack
 from tests.bench.overhttp import asking
@@ -20,27 +20,27 @@ PARTS = ("editor_ms", "report_ms", "commit_ms", "replicas_ms")
 
 
 def rows() -> Iterator[Row]:
-    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, errata(Path(name), 2) as url:
+    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, errata(Path(name), 2) as server:
         key = (Path(name) / "var" / "admin.key").read_text().strip()
-        with Errata(url, key=key) as client:
+        with Errata(server.url, key=key) as client:
             receipts = _edited(client, seed=21)
             for part in PARTS:
                 taken = [getattr(receipt.report.timings, part) for receipt in receipts]
                 name = part.removesuffix("_ms")
                 yield Row(f"an edit: {name}", statistics.median(taken), "", f"ms, median of {EDITS}")
             yield _propagation("propagation after commit, p99", receipts)
-            with asking(f"{url}/v1/answers", CALLERS):
+            with asking(f"{server.url}/v1/answers", CALLERS):
                 yield _propagation(f"the same while {CALLERS} callers ask", _edited(client, seed=22))
 
 
-def _edited(client: Errata, seed: int) -> list[Receipt]:
+def _edited(client: Errata, seed: int) -> list[EditReceipt]:
     """One receipt for each edit; every question gets an answer of another one."""
     answers = sorted({item.answer for item in Pack.load().items()})
     asked = enumerate(questions(EDITS, seed))
     return [client.edit(question, answers[(37 * place + seed) % len(answers)]) for place, question in asked]
 
 
-def _propagation(what: str, receipts: list[Receipt]) -> Row:
+def _propagation(what: str, receipts: list[EditReceipt]) -> Row:
     waits = [r.report.timings.replicas_ms for r in receipts if r.all_applied]
     note = f"ms, p50 {percentile(waits, 0.5):.1f}; {len(waits)} of {EDITS} commits confirmed by all of 2 replicas"
     return Row(what, percentile(waits, 0.99), "<= 50", note)

@@ -1,24 +1,56 @@
-"""How much memory a process takes with a model in it, and how much each edit adds."""
+"""How much memory one model takes, the whole service, and each edit.
 
-import resource
+`python -m tests.bench.memory` prints what a process with a model in it takes, in MB.
+"""
+
+import subprocess
+import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
 
 from models.nkb.system import NkbSystem
-from models.system import Correction
+from models.system import Ask, Correction
+from tests.bench.processes import errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
 
 EDITS = 64
+PSS = "MB; a page that several processes share is split between them"
 
 
 def rows() -> Iterator[Row]:
-    system = NkbSystem.load()
-    yield Row(
-        "memory of a process with one model",
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "",
-        "MB",
+    alone = subprocess.run(
+        [sys.executable, "-m", "tests.bench.memory"], capture_output=True, text=True, check=True, timeout=120
     )
+    yield Row("memory of a process with one model", float(alone.stdout), "", PSS)
+    yield _service()
     corrections = [Correction(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
-    sizes = [len(material.block.encoded) for material in system.edit(corrections, "gated")]
+    sizes = [len(material.block.encoded) for material in NkbSystem.load().edit(corrections, "gated")]
     yield Row("rows of one gated edit", sum(sizes) / len(sizes) / 1024, "", "kB, answer of two words")
+
+
+def _service() -> Row:
+    """Everything that `make serve` starts: Ray, ingress, editor, one replica, Valkey."""
+    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, errata(Path(name), 1) as server:
+        httpx.post(f"{server.url}/v1/answers", json={"question": questions(1)[0]}).raise_for_status()
+        launcher = psutil.Process(server.pid)
+        processes = [launcher, *launcher.children(recursive=True)]
+        return Row("memory of the whole service, one replica", sum(map(_pss_mb, processes)), "", PSS)
+
+
+def _pss_mb(process: psutil.Process) -> float:
+    return float(process.memory_full_info().pss / 2**20)
+
+
+def main() -> None:
+    system = NkbSystem.load()
+    system.answer([Ask(questions(1)[0])], [system.view(system.base)])
+    print(_pss_mb(psutil.Process()))
+
+
+if __name__ == "__main__":
+    main()

@@ -25,7 +25,8 @@ AT_MOST_S = 300.0
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name:
         folder = Path(name)
-        with errata(folder, 1) as ours, litserve(folder) as theirs:
+        with errata(folder, 1) as server, litserve(folder) as peer:
+            ours, theirs = server.url, peer.url
             for callers in CALLERS:
                 yield _against(ours, theirs, callers)
             yield _batch_route(ours)

@@ -11,8 +11,14 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 READY_S = 180.0
+
+
+class Server(NamedTuple):
+    url: str
+    pid: int
 
 
 def free_port() -> int:
@@ -53,18 +59,18 @@ def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
 
 
 @contextmanager
-def errata(folder: Path, replicas: int) -> Iterator[str]:
-    """The service on a folder of its own. Yields its address."""
+def errata(folder: Path, replicas: int) -> Iterator[Server]:
+    """The service on a folder of its own."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     words = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
-    with running(words, f"{url}/readyz", folder / "errata.log"):
-        yield url
+    with running(words, f"{url}/readyz", folder / "errata.log") as pid:
+        yield Server(url, pid)
 
 
 @contextmanager
-def litserve(folder: Path) -> Iterator[str]:
+def litserve(folder: Path) -> Iterator[Server]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with running(["-m", "tests.bench.peer", str(port)], f"{url}/health", folder / "litserve.log"):
-        yield url
+    with running(["-m", "tests.bench.peer", str(port)], f"{url}/health", folder / "litserve.log") as pid:
+        yield Server(url, pid)

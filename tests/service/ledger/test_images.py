@@ -181,6 +181,31 @@ async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: Redi
     assert bits(dict(found[3][1])) == bits(writer.history[4])
 
 
+async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
+    ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = await filled(ledger, 24)
+    for version in range(1, 25):
+        await ledger.put_image(version, writer.history[version])
+    listed = [int(version) for version in raw.zrange(keys.IMAGES, 0, -1)]
+    assert listed[-4:] == [21, 22, 23, 24]
+    assert len(listed) < 12
+    assert len(list(raw.scan_iter("{errata}:image:*"))) == len(listed)
+    get, looked = ledger._redis.get, []
+
+    async def thinned_before_the_first(key: str) -> Any:
+        if not looked:
+            raw.zrem(keys.IMAGES, 24)
+            raw.delete(key)
+        looked.append(key)
+        return await get(key)
+
+    monkeypatch.setattr(ledger._redis, "get", thinned_before_the_first)
+    found = await ledger.nearest_image(24)
+    assert found is not None
+    assert found[0] == 23
+
+
 SNAPSHOT_EVERY = 256
 
 

@@ -45,7 +45,11 @@ def _reach(receipt: EditReceipt) -> Text:
 
 
 def _everyone(replicas: int) -> str:
-    known = {0: "All replicas have", 1: "The replica has", 2: "Both replicas have"}
+    known = {
+        0: "No replica is running; each that starts will have",
+        1: "The replica has",
+        2: "Both replicas have",
+    }
     return known.get(replicas, f"All {replicas:,} replicas have")
 
 
