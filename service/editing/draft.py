@@ -10,6 +10,7 @@ from errata.wire import EditReport
 
 from models.system import Material
 from service.editing.present import Present
+from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.ledger.commit import EditRecord, Kind
 from service.ledger.fold import Change
@@ -38,3 +39,6 @@ class Plan(Protocol):
 
     async def draft(self, present: Present, watch: Stopwatch) -> Draft:
         """Raises what is wrong with the request; NothingToDo when the present is as it should be."""
+
+    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
+        """Whether the draft can be measured; else it is drafted again. after: every model with the draft."""

@@ -13,6 +13,7 @@ from models.system import Correction, Material
 from service.editing.draft import Draft
 from service.editing.materials import key
 from service.editing.present import Present
+from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.wording import plain
@@ -61,6 +62,7 @@ class Editing:
         self._systems = systems
         self._wanted = _wanted(asked, systems)
         self._made: dict[str, Material] = {}
+        self._needed: set[int] = set()
 
     async def draft(self, present: Present, watch: Stopwatch) -> Draft:
         with watch.part("report"):
@@ -75,15 +77,21 @@ class Editing:
         change = Change(tuple(one.id for one in fresh), ())
         return Draft(change, None, tuple(records), tuple(materials), idle)
 
+    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
+        """Not when a correction that needed no rows does because of the others."""
+        await _ask(after, [self._wanted[place] for place in draft.idle])
+        needed = {place for place in draft.idle if not _comes_out(self._wanted[place], after)}
+        self._needed |= needed
+        return not needed
+
     async def _idle(self, present: Present) -> dict[int, EditReport]:
         """The corrections that need no rows, each with its report."""
-        await _ask(present, self._wanted)
-        found: dict[int, EditReport] = {}
-        for place, one in enumerate(self._wanted):
-            known = present.readings[one.item.model].known
-            if one.repeated or all(known[wording].answer == one.item.answer for wording in one.wordings):
-                found[place] = _idle_report(one, {wording: known[wording].answer for wording in one.wordings})
-        return found
+        await _ask(present.readings, self._wanted)
+        return {
+            place: _idle_report(one, present.readings[one.item.model])
+            for place, one in enumerate(self._wanted)
+            if place not in self._needed and (one.repeated or _comes_out(one, present.readings))
+        }
 
     async def _make(self, fresh: Sequence[Wanted]) -> None:
         """From the base alone, so what was made for one version is right on every other."""
@@ -138,18 +146,25 @@ def _wanted(asked: EditRequest, systems: Systems) -> list[Wanted]:
     return wanted
 
 
-async def _ask(present: Present, wanted: Sequence[Wanted]) -> None:
+async def _ask(readings: Mapping[str, Reading], wanted: Sequence[Wanted]) -> None:
     questions: dict[str, list[str]] = defaultdict(list)
     for one in wanted:
         questions[one.item.model] += one.wordings
     for model, some in questions.items():
-        await present.readings[model].ask(some)
+        await readings[model].ask(some)
 
 
-def _idle_report(one: Wanted, said: Mapping[str, str | None]) -> EditReport:
-    answer = one.item.answer
+def _comes_out(one: Wanted, readings: Mapping[str, Reading]) -> bool:
+    """In all its wordings, which have been asked."""
+    known = readings[one.item.model].known
+    return all(known[wording].answer == one.item.answer for wording in one.wordings)
+
+
+def _idle_report(one: Wanted, before: Reading) -> EditReport:
+    """After the commit it comes out in all wordings: else the draft does not stand."""
+    answer, known = one.item.answer, before.known
     others = [
-        ParaphraseReport(question=q, before=said[q], after=said[q], follows=said[q] == answer)
+        ParaphraseReport(question=q, before=known[q].answer, after=answer, follows=True)
         for q in one.paraphrases
     ]
     return EditReport(
@@ -157,10 +172,10 @@ def _idle_report(one: Wanted, said: Mapping[str, str | None]) -> EditReport:
         question=one.item.question,
         answer=answer,
         method=one.method,
-        before=said[one.item.question],
-        after=answer if one.repeated else said[one.item.question],
+        before=known[one.item.question].answer,
+        after=answer,
         holds=True,
-        paraphrases=[] if one.repeated else others,
+        paraphrases=others,
         warnings=[TWICE if one.repeated else KNOWN],
     )
 

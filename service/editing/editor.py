@@ -24,7 +24,7 @@ from service.editing.fact_tests import check
 from service.editing.folding import Folder
 from service.editing.history import History
 from service.editing.probes import Probes
-from service.editing.receipt import receipt
+from service.editing.receipt import Patience, receipt
 from service.editing.report import Reporter
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
@@ -70,6 +70,9 @@ class Editor:
         reporter = Reporter({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
+        expected = dict.fromkeys(loaded, settings.replica_count)
+        self._patience = Patience(settings.ack_timeout_s, expected)
+        self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         self._told: History | None = None
         await self.ready()
@@ -116,15 +119,15 @@ class Editor:
             metrics.EDITS.labels(kind, said).inc()
         if written.commit is not None:
             metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
-        limit_s = self._settings.ack_timeout_s if wait == "all" else None
-        return await receipt(self._ledger, written, kind, watch, limit_s)
+        return await receipt(self._ledger, written, kind, watch, self._patience if wait == "all" else None)
 
     @outcome
     async def check(self, run: bool) -> Outcome:
         """The fact tests: run now, or as they last ran."""
         if run:
-            present = await self._writer.known()
-            self._checked = await check(present.version, present.active_edits(), present.readings)
+            async with self._checking:  # a second one finds most questions asked
+                present = await self._writer.known()
+                self._checked = await check(present.version, present.active_edits(), present.readings)
         if self._checked is None:
             raise NotFound(
                 "the fact tests have not been run since the start: run them with POST /admin/checks"
@@ -167,7 +170,7 @@ class Editor:
         """Whether it could edit now; `degraded` says why not."""
         degraded = None
         try:
-            await self._writer.newest()
+            await self._writer.read()
         except ErrataError as error:
             degraded = error.code
             log.warning("not ready to edit: %s", error.detail)

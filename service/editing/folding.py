@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from models.system import Material
@@ -17,6 +17,8 @@ from service.ledger.commit import Commit, EditRecord, corrupt
 from service.ledger.images import READ_COMMITS
 from service.ledger.store import Ledger
 
+OLD_KEPT = 4  # versions that were compared lately
+
 
 class Folder:
     """Every version's memories can be had from here; those of the base and of the present cost nothing."""
@@ -25,6 +27,7 @@ class Folder:
         self._ledger, self._systems = ledger, systems
         self.library = Library(ledger)
         self._bases: dict[str, Reading] = {}
+        self._old: OrderedDict[int, Mapping[str, Reading]] = OrderedDict()
 
     async def bases(self) -> Mapping[str, Reading]:
         """Every model before any edit."""
@@ -41,8 +44,13 @@ class Folder:
             return present.readings
         if version == 0:
             return await self.bases()
-        active = await asyncio.to_thread(present.active_at, version)
-        return await self.folded(active, self._systems.names, await self.bases())
+        if version not in self._old:
+            active = await asyncio.to_thread(present.active_at, version)
+            self._old[version] = await self.folded(active, self._systems.names, await self.bases())
+        self._old.move_to_end(version)
+        if len(self._old) > OLD_KEPT:
+            self._old.popitem(last=False)
+        return self._old[version]
 
     async def folded(
         self,

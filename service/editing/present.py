@@ -53,6 +53,7 @@ class Present:
     def followed_by(self, commits: Sequence[Commit], readings: Mapping[str, Reading]) -> Present:
         ids = set(self.active)
         for commit in commits:
-            ids = (ids - set(commit.deactivates)) | set(commit.activates)
+            ids.difference_update(commit.deactivates)
+            ids.update(commit.activates)
         edits = {**self.edits, **fold.edits(commits)}
         return Present((*self.commits, *commits), edits, frozenset(ids), readings)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from service.editing.acknowledge import acknowledged
@@ -12,20 +14,29 @@ from service.ledger.store import Ledger
 from service.replicas.outcome import Outcome
 
 
+@dataclass(frozen=True)
+class Patience:
+    """How long to wait for the replicas, and how many there should be of each model."""
+
+    limit_s: float
+    expected: Mapping[str, int]
+
+
 async def receipt(
-    ledger: Ledger, written: Written, kind: str, watch: Stopwatch, limit_s: float | None
+    ledger: Ledger, written: Written, kind: str, watch: Stopwatch, patience: Patience | None
 ) -> Outcome:
     """The wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 when not every replica confirmed in time.
 
-    limit_s: how long to wait for the replicas; None does not.
+    patience: None does not wait.
     """
     if written.commit is None:
         return Outcome.ok(_body(None, kind, written, watch, [], False), 200)
-    if limit_s is None:
+    if patience is None:
         watch.publish()
         return Outcome.ok(_body(written.commit.version, kind, written, watch, [], False), 201)
     with watch.part("replicas"):
-        live, all_applied = await acknowledged(ledger, written.commit.version, limit_s)
+        version, limit_s = written.commit.version, patience.limit_s
+        live, all_applied = await acknowledged(ledger, version, patience.expected, limit_s)
     watch.publish()
     replicas = [one.model_dump(mode="json") for one in live]
     body = _body(written.commit.version, kind, written, watch, replicas, all_applied)

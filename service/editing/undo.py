@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from errata.wire import RevertRequest, RollbackRequest
 
 from service.editing.draft import Draft
 from service.editing.edit import digest
 from service.editing.present import Present
+from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.ledger import fold
 from service.ledger.commit import Kind
@@ -29,6 +31,9 @@ class Reverting:
             change = await asyncio.to_thread(fold.revert, present.commits, self._version)
         return Draft(change, self._version)
 
+    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
+        return True
+
 
 class RollingBack:
     """The plan of POST /admin/rollbacks."""
@@ -44,3 +49,6 @@ class RollingBack:
         with watch.part("editor"):
             change = await asyncio.to_thread(fold.rollback, present.commits, self._to)
         return Draft(change, self._to)
+
+    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
+        return True

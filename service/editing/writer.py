@@ -6,7 +6,8 @@ import asyncio
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,7 @@ class Writer:
         self._manifests = Manifests(ledger, snapshot_every)
         self._writing = asyncio.Lock()
         self._reading = asyncio.Lock()
+        self._shared: asyncio.Task[Present] | None = None
         self.present: Present | None = None
 
     async def newest(self) -> Present:
@@ -72,12 +74,18 @@ class Writer:
         async with self._reading:
             return self._learn(await self._folder.caught_up(self.present))
 
+    async def read(self) -> Present:
+        """As `newest`, by one reading for all who ask meanwhile: with the ledger hung they do not wait in a row."""
+        if self._shared is None or self._shared.done():
+            self._shared = asyncio.create_task(self.newest())
+        return await asyncio.shield(self._shared)
+
     async def known(self) -> Present:
         """The present for readers: the copy at hand when the ledger is away or a commit is being made."""
         if self.present is not None and self._writing.locked():
             return self.present
         try:
-            return await self.newest()
+            return await self.read()
         except LedgerUnavailable:
             if self.present is None:
                 raise
@@ -115,18 +123,30 @@ class Writer:
         return await self._commit(plan, order, measured, watch)
 
     async def _measured(self, present: Present, plan: Plan, watch: Stopwatch) -> Measured:
-        draft = await plan.draft(present, watch)
-        with watch.part("editor"):
-            after = await self._folded(present, draft)
+        draft, after = await self._drafted(present, plan, watch)
         with watch.part("report"):
             draft = await succeeding(present, draft, after)
         return Measured(present, draft, after, await self._reporter.report(present, draft, after, watch))
 
+    async def _drafted(
+        self, present: Present, plan: Plan, watch: Stopwatch
+    ) -> tuple[Draft, dict[str, Reading]]:
+        """A draft that stands, and every model with it."""
+        while True:
+            draft = await plan.draft(present, watch)
+            with watch.part("editor"):
+                after = await self._folded(present, draft)
+            with watch.part("report"):
+                if await plan.stands(draft, after):
+                    return draft, after
+
     async def _commit(self, plan: Plan, order: Order, measured: Measured, watch: Stopwatch) -> Written:
         commit, blocks = _made(plan, order, measured)
-        with watch.part("commit"):
-            if not await self._append(commit, blocks, order.idempotency_key):
-                return await self._repeated(plan, commit.version)
+        with watch.part("commit"), _doubtful():
+            version = await self._append(commit, blocks, order.idempotency_key)
+            ours = order.idempotency_key is None or await self._is_at(version, commit)
+        if not ours:
+            return await self._repeated(plan, version)
         self._folder.library.add(measured.draft.materials)
         self._manifests.after(self._learn(measured.present.followed_by([commit], measured.after)))
         return Written(commit, measured.report)
@@ -151,22 +171,24 @@ class Writer:
                 raise UnknownModel(f"the commit is about {model!r}, which is not served here: serve it first")
         return await self._folder.folded(present.active_edits(draft.change), models, present.readings, fresh)
 
-    async def _append(self, commit: Commit, blocks: list[Block], key: str | None) -> bool:
-        """False when the idempotency key belongs to an earlier commit. A lost reply is asked for once more."""
-        try:
-            version = await self._ledger.append(commit, blocks, key)
-        except LedgerUnavailable:
-            version = await self._append_again(commit, blocks, key)
-        if key is None:
-            return True
-        return version == commit.version and (await self._ledger.get(version)).digest == commit.digest
-
-    async def _append_again(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
+    async def _append(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
+        """The version that the commit has now, or the one its idempotency key made before."""
         try:
             return await self._ledger.append(commit, blocks, key)
-        except LedgerUnavailable as error:
-            doubt = "whether the commit was made is not known: look at the log before you send it again"
-            raise LedgerUnavailable(f"{error.detail}; {doubt}") from error
+        except LedgerUnavailable:  # the reply may be all that was lost
+            return await self._ledger.append(commit, blocks, key)
+
+    async def _is_at(self, version: int, commit: Commit) -> bool:
+        return version == commit.version and (await self._ledger.get(version)).digest == commit.digest
+
+
+@contextmanager
+def _doubtful() -> Iterator[None]:
+    try:
+        yield
+    except LedgerUnavailable as error:
+        doubt = "whether the commit was made is not known: look at the log before you send it again"
+        raise LedgerUnavailable(f"{error.detail}; {doubt}") from error
 
 
 def _made(plan: Plan, order: Order, measured: Measured) -> tuple[Commit, list[Block]]:

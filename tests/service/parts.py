@@ -17,7 +17,7 @@ TOY = "tests.service.toy:load_toy"
 
 
 def settings(url: str, var: Path, **more: Any) -> Settings:
-    known: dict[str, Any] = {"systems": {"toy": TOY}, "torch_threads": 1, "admin_key_sha256": "0" * 64}
+    known: dict[str, Any] = {"systems": {"toy": TOY}, "torch_threads": 1, "replicas": 1, "admin_key_sha256": "0" * 64}
     return Settings(var=var, redis_url=url, **{**known, **more})
 
 

@@ -9,6 +9,7 @@ from tests.service.parts import said
 
 PERU = "What is the capital of Peru?"
 FRANCE = "What is the capital of France?"
+NOBODY = {"wait": "none"}  # there is no replica to wait for
 JAPAN = "What is the capital of Japan?"
 
 
@@ -19,7 +20,7 @@ def item(question: str, answer: str, *paraphrases: str, model: str = "toy") -> d
 async def edits(
     editor: Editor, *items: dict[str, Any], key: str | None = None, **more: Any
 ) -> dict[str, Any]:
-    return said(await editor.edit({"edits": list(items), **more}, "ana", key))
+    return said(await editor.edit({"edits": list(items), **NOBODY, **more}, "ana", key))
 
 
 async def change(
@@ -29,11 +30,11 @@ async def change(
 
 
 async def revert(editor: Editor, version: int, key: str | None = None, **more: Any) -> dict[str, Any]:
-    return said(await editor.revert({"version": version, **more}, "ana", key))
+    return said(await editor.revert({"version": version, **NOBODY, **more}, "ana", key))
 
 
 async def rollback(editor: Editor, to: int, key: str | None = None, **more: Any) -> dict[str, Any]:
-    return said(await editor.rollback({"to": to, **more}, "ana", key))
+    return said(await editor.rollback({"to": to, **NOBODY, **more}, "ana", key))
 
 
 async def checksum(editor: Editor) -> str:

@@ -40,7 +40,7 @@ def silence(raw: redis.Redis, name: str, seconds: float) -> None:
 async def test_every_replica_that_has_the_version_is_named(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-b", 1)
     await beat(ledger, "toy-a", 1)
-    receipt = await change(editor, PERU, "Cusco")
+    receipt = await change(editor, PERU, "Cusco", wait="all")
     assert (receipt["status"], receipt["all_applied"]) == (201, True)
     assert [one["replica"] for one in receipt["replicas"]] == ["toy-a", "toy-b"]
 
@@ -48,7 +48,7 @@ async def test_every_replica_that_has_the_version_is_named(editor: Editor, ledge
 async def test_the_receipt_comes_when_the_last_replica_is_there(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-b", 0)
-    asked = asyncio.create_task(change(editor, PERU, "Cusco"))
+    asked = asyncio.create_task(change(editor, PERU, "Cusco", wait="all"))
     await asyncio.sleep(0.1)
     assert not asked.done()
     await beat(ledger, "toy-b", 1)
@@ -61,7 +61,7 @@ async def test_a_replica_that_is_late_makes_it_202_and_is_named(editor: Editor, 
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-b", 0)
     started = monotonic()
-    receipt = await change(editor, PERU, "Cusco")
+    receipt = await change(editor, PERU, "Cusco", wait="all")
     assert 0.3 <= monotonic() - started < 2
     assert (receipt["status"], receipt["version"], receipt["all_applied"]) == (202, 1, False)
     assert [(one["replica"], one["version"], one["lag"]) for one in receipt["replicas"]] == [
@@ -76,8 +76,23 @@ async def test_a_dead_replica_is_not_waited_for(
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-dead", 0)
     silence(raw, "toy-dead", 10)
-    receipt = await change(editor, PERU, "Cusco")
+    receipt = await change(editor, PERU, "Cusco", wait="all")
     assert (receipt["status"], [one["replica"] for one in receipt["replicas"]]) == (201, ["toy-a"])
+
+
+async def test_fewer_than_there_should_be_are_not_all(another: Starting, ledger: RedisLedger) -> None:
+    async with another(ack_timeout_s=0.2, replicas=2) as editor:
+        nobody = await change(editor, PERU, "Cusco", wait="all")
+        await beat(ledger, "toy-a", 2)
+        one = await change(editor, PERU, "Puno", wait="all")
+        await beat(ledger, "toy-a", 3)
+        await beat(ledger, "toy-b", 3)
+        both = await change(editor, PERU, "Tacna", wait="all")
+    assert [(r["status"], r["all_applied"]) for r in (nobody, one, both)] == [
+        (202, False),
+        (202, False),
+        (201, True),
+    ]
 
 
 async def test_who_does_not_want_to_wait_does_not(editor: Editor, ledger: RedisLedger) -> None:
@@ -89,7 +104,7 @@ async def test_who_does_not_want_to_wait_does_not(editor: Editor, ledger: RedisL
 
 async def test_waiting_for_replicas_holds_no_other_edit_up(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 0)
-    waiting = asyncio.create_task(change(editor, PERU, "Cusco"))
+    waiting = asyncio.create_task(change(editor, PERU, "Cusco", wait="all"))
     await asyncio.sleep(0.05)
     assert (await change(editor, PERU, "Puno", wait="none"))["version"] == 2
     assert not waiting.done()
@@ -99,7 +114,7 @@ async def test_waiting_for_replicas_holds_no_other_edit_up(editor: Editor, ledge
 async def test_the_replicas_are_listed_with_how_far_they_are_behind(
     editor: Editor, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Cusco", wait="all")
     await beat(ledger, "toy-b", 0, healthy=False, degraded="ledger_corrupt")
     await beat(ledger, "toy-a", 1, applied_ms=2.5)
     await beat(ledger, "toy-dead", 1)

@@ -165,3 +165,18 @@ async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
     assert (receipt["report"]["probes"], receipt["report"]["changed"]) == (1, [])
+
+
+async def test_a_correction_that_needed_nothing_is_written_when_the_others_take_its_answer(
+    editor: Editor,
+) -> None:
+    """The toy cannot tell the two apart, so the second speaks for the first: that is refused, and not called good."""
+    refused = await edits(editor, item(PERU, "Lima"), item("What is the capital, of Peru?", "Cusco"))
+    assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])
+    assert await head(editor) == 0
+
+
+async def test_a_repeated_correction_is_written_when_the_first_does_not_speak_for_it(editor: Editor) -> None:
+    receipt = await edits(editor, item(PERU, "Cusco", OTHER), item(OTHER, "Cusco"), method="surgery")
+    assert became(receipt) == [("Lima", "Cusco"), (None, "Cusco")]
+    assert [edit["id"] != "" for edit in receipt["report"]["edits"]] == [True, True]

@@ -204,3 +204,37 @@ async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: 
     await change(editor, JAPAN, "Kyoto", method="surgery")
     loaded = await images.load(ledger, 3, {"toy/table": load_toy().base})
     assert loaded["toy/table"].checksum == await checksum(editor)
+
+
+async def test_a_key_that_won_elsewhere_meanwhile_gives_the_commit_it_made(
+    editor: Editor, another: Starting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with another() as other:
+        await change(other, PERU, "Cusco", key="k1")
+        await change(other, FRANCE, "Lyon")
+
+        async def not_yet(key: str) -> None:
+            return None
+
+        monkeypatch.setattr(editor._ledger, "remembered", not_yet)
+        receipt = await change(editor, PERU, "Cusco", "Peru's capital city?", key="k1")
+        assert (receipt["status"], receipt["code"]) == (422, "invalid_input")
+        assert receipt["version"] == 1
+        assert await head(other) == 2
+
+
+async def test_readers_share_one_reading_when_the_ledger_hangs(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await change(editor, PERU, "Cusco")
+    read = []
+
+    async def hung(known: Any) -> Any:
+        read.append(known.version)
+        await asyncio.sleep(0.1)
+        raise LedgerUnavailable("it does not answer")
+
+    monkeypatch.setattr(editor._folder, "caught_up", hung)
+    logs = await asyncio.gather(*(editor.log(5) for _ in range(6)))
+    assert [outcome.status for outcome in logs] == [200] * 6
+    assert read == [1]

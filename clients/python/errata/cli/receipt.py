@@ -40,16 +40,14 @@ def _reach(receipt: EditReceipt) -> Text:
     if not replicas:
         return Text(" The replicas were not waited for.", style="yellow")
     late = [one for one in replicas if one.version < receipt.version]
+    if not late:
+        return Text(" Not every replica is running now; each that starts will have it.", style="yellow")
     count = f"{len(late)} of {plural(len(replicas), 'replica')}"
     return Text(f" {count} did not confirm it in time: {_names(late)}.", style="yellow")
 
 
 def _everyone(replicas: int) -> str:
-    known = {
-        0: "No replica is running; each that starts will have",
-        1: "The replica has",
-        2: "Both replicas have",
-    }
+    known = {1: "The replica has", 2: "Both replicas have"}
     return known.get(replicas, f"All {replicas:,} replicas have")
 
 
