@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from models.memory import Delta, Image
 from service.errors import LedgerCorrupt
+from service.ledger import manifests
 from service.ledger.commit import Commit, Entry
 from service.ledger.store import Ledger
 
@@ -17,11 +18,19 @@ READ_COMMITS = 250  # a commit of a thousand edits is a megabyte, and a read has
 
 
 async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
-    """What each memory of `bases` holds at `version`."""
-    found = await ledger.nearest_image(version)
-    since, kept = found if found else (0, {})
-    images = {memory: _on(base, kept.get(memory), memory, since) for memory, base in bases.items()}
-    return await advance(images, await commits_between(ledger, since, version), ledger)
+    """What each memory of `bases` holds at `version`. One that the manifest leaves out starts from its base."""
+    since, kept = await ledger.nearest_image(version) or (0, {})
+    first = since if bases.keys() <= kept.keys() else 1  # a manifest is checked against its own commit
+    commits = await commits_between(ledger, max(first - 1, 0), version)
+    until, later = _split(commits, since)
+    images: dict[str, Image] = {}
+    for memory, base in bases.items():
+        if memory in kept:
+            _check_kept(memory, kept[memory], base, since, until)
+            images[memory] = await _advanced(memory, kept[memory], later, ledger)
+        else:
+            images[memory] = await _advanced(memory, base, commits, ledger)
+    return images
 
 
 async def commits_between(ledger: Ledger, after: int, to: int) -> list[Commit]:
@@ -63,11 +72,20 @@ def _net(memory: str, commits: Sequence[Commit]) -> tuple[dict[str, Entry], set[
     return puts, removes
 
 
-def _on(base: Image, kept: Image | None, memory: str, version: int) -> Image:
-    if kept is not None and kept.base != base.base:
+def _split(commits: Sequence[Commit], version: int) -> tuple[list[Commit], list[Commit]]:
+    """Those up to `version`, and those after it."""
+    until = [commit for commit in commits if commit.version <= version]
+    return until, list(commits[len(until) :])
+
+
+def _check_kept(memory: str, kept: Image, base: Image, version: int, until: Sequence[Commit]) -> None:
+    """until: commits up to the manifest's version; the last of them that wrote the memory recorded its checksum."""
+    if kept.base != base.base:
         detail = f"{memory} at version {version} lies on the checkpoint {kept.base}, and this process runs"
         raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
-    return kept or base
+    recorded = [commit.writes[memory].checksum for commit in until if memory in commit.writes]
+    if recorded and kept.checksum != recorded[-1]:
+        raise manifests.damaged(version)
 
 
 def _check(memory: str, image: Image, commit: Commit) -> None:

@@ -104,6 +104,22 @@ async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: 
     assert sums(await images.load(ledger, 3, other)) == sums(other)
 
 
+async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(ledger: RedisLedger) -> None:
+    """So it is when a model was not served for a while, and the manifest is of that time."""
+    writer = await filled(ledger, 3)
+    await ledger.put_image(3, {SLOTS: writer.history[3][SLOTS]})
+    await ledger.append(*writer.edit())
+    for version in (3, 4):
+        assert bits(await images.load(ledger, version, BASES)) == bits(writer.history[version])
+
+
+async def test_a_manifest_is_held_against_the_commit_it_is_of(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 3)
+    await ledger.put_image(3, writer.history[2])
+    with pytest.raises(LedgerCorrupt, match=r"manifest of version 3 .*ZREM \{errata\}:images 3"):
+        await images.load(ledger, 3, BASES)
+
+
 async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
     base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
     await ledger.put_image(0, {"toy/own": base})
