@@ -91,9 +91,6 @@ class Commit:
     previous: str = ""
     format: int = FORMAT
 
-    def encode(self) -> bytes:
-        return self.encoded
-
     @cached_property
     def encoded(self) -> bytes:
         return canonical(_JSON.dump_python(self))
@@ -104,7 +101,7 @@ class Commit:
 
     @staticmethod
     def decode(data: bytes, version: int | None = None) -> Commit:
-        """The commit that `encode` wrote. LedgerCorrupt when it is not one, or not the one of `version`."""
+        """The commit that `encoded` is. LedgerCorrupt when it is not one, or not the one of `version`."""
         try:
             commit = _JSON.validate_json(data, strict=True)
         except ValidationError as error:

@@ -44,9 +44,6 @@ class Ledger(Protocol):
     async def get(self, version: int) -> Commit:
         """One commit. NotFound when there is none."""
 
-    async def newest(self, limit: int, before: int | None = None) -> list[Commit]:
-        """The newest first, from version before - 1 down."""
-
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         """The rows that (key, order, digest) name, in this order."""
 
@@ -65,8 +62,6 @@ class Ledger(Protocol):
         """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
 
     async def forget(self, replica_id: str) -> None: ...
-
-    async def ping(self) -> None: ...
 
     async def check(self) -> Server:
         """Whether this server can hold the ledger, and how well. Once, at the start."""
@@ -92,10 +87,6 @@ class RedisLedger:
     async def aclose(self) -> None:
         await self._connection.aclose()
 
-    async def ping(self) -> None:
-        async with self._connection.bounded("answer a ping"):
-            await self._redis.ping()
-
     async def check(self) -> Server:
         return await check(self._connection)
 
@@ -106,7 +97,7 @@ class RedisLedger:
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
-        Commit.decode(commit.encode(), commit.version)  # what could not be read back must not get in
+        Commit.decode(commit.encoded, commit.version)  # what could not be read back must not get in
         await rows.store(self._connection, blocks)
         result = await self._run_append(commit, idempotency_key)
         if result < 0:
@@ -115,7 +106,7 @@ class RedisLedger:
 
     async def _run_append(self, commit: Commit, idempotency_key: str | None) -> int:
         touched = [keys.LOG] + ([keys.idempotency(idempotency_key)] if idempotency_key is not None else [])
-        values = [commit.version, commit.previous, commit.digest, commit.encode(), keys.IDEMPOTENCY_TTL_S]
+        values = [commit.version, commit.previous, commit.digest, commit.encoded, keys.IDEMPOTENCY_TTL_S]
         async with self._connection.bounded("append a commit"):
             try:
                 return int(await self._append(keys=touched, args=values))
@@ -145,15 +136,6 @@ class RedisLedger:
             head = await self.head()
             raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
         return log.read(found[0])
-
-    async def newest(self, limit: int, before: int | None = None) -> list[Commit]:
-        head = await self.head()
-        last = head if before is None else min(before - 1, head)
-        first = max(last - limit + 1, 1)
-        if last < first:
-            return []
-        entries = await self._range(keys.entry(first), keys.entry(last), limit)
-        return log.chained(entries, first, None)[::-1]
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         return await rows.load(self._connection, entries)

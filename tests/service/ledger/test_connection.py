@@ -19,7 +19,6 @@ from tests.service.ledger.processes import frozen, kill, pid_of
 from tests.service.ledger.writing import BASES, Writer
 
 CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
-    "ping": lambda ledger: ledger.ping(),
     "check": lambda ledger: ledger.check(),
     "head": lambda ledger: ledger.head(),
     "append": lambda ledger: ledger.append(*Writer().edit()),
@@ -27,7 +26,6 @@ CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "remembered": lambda ledger: ledger.remembered("k"),
     "read": lambda ledger: ledger.read(0),
     "get": lambda ledger: ledger.get(1),
-    "newest": lambda ledger: ledger.newest(1),
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
     "put_image": lambda ledger: ledger.put_image(0, BASES),
     "nearest_image": lambda ledger: ledger.nearest_image(9),
@@ -55,7 +53,7 @@ def test_every_call_of_the_ledger_is_among_those_that_are_tried() -> None:
 async def test_a_server_that_is_gone_is_said_so_by_every_call(
     own_valkey: EmbeddedValkey, hasty: RedisLedger
 ) -> None:
-    await hasty.ping()
+    await hasty.head()
     kill(pid_of(own_valkey))
     for name, call in CALLS.items():
         with pytest.raises(LedgerUnavailable, match="the ledger at unix://") as caught:
@@ -66,7 +64,7 @@ async def test_a_server_that_is_gone_is_said_so_by_every_call(
 async def test_a_frozen_server_holds_no_call_longer_than_its_limit(
     own_valkey: EmbeddedValkey, hasty: RedisLedger
 ) -> None:
-    await hasty.ping()
+    await hasty.head()
     with frozen(pid_of(own_valkey)):
         for name, call in CALLS.items():
             start = time.perf_counter()
@@ -78,7 +76,7 @@ async def test_a_frozen_server_holds_no_call_longer_than_its_limit(
 async def test_five_hundred_callers_of_a_frozen_server_are_all_told_in_time(
     own_valkey: EmbeddedValkey, hasty: RedisLedger
 ) -> None:
-    await hasty.ping()
+    await hasty.head()
     with frozen(pid_of(own_valkey)):
         start = time.perf_counter()
         found = await asyncio.gather(*(hasty.head() for _ in range(500)), return_exceptions=True)

@@ -263,7 +263,7 @@ async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_begin
     pipeline = raw.pipeline(transaction=False)
     for commit in commits:
         pipeline.xadd(
-            keys.LOG, {"commit": commit.encode(), "digest": commit.digest}, id=keys.entry(commit.version)
+            keys.LOG, {"commit": commit.encoded, "digest": commit.digest}, id=keys.entry(commit.version)
         )
     pipeline.mset({keys.block(block.digest): block.encoded for block in blocks.values()})
     pipeline.execute()
