@@ -11,8 +11,8 @@ import logging
 from typing import Any
 
 from grpc.aio import AioRpcError  # type: ignore[import-untyped]
-from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
+from ray.exceptions import RayActorError, RayTaskError, TaskCancelledError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from service.errors import ErrataError, Internal, NotReady, TooMany
@@ -20,6 +20,7 @@ from service.errors import ErrataError, Internal, NotReady, TooMany
 log = logging.getLogger(__name__)
 
 DIED = (RayActorError, AioRpcError)
+GIVEN_UP = (TimeoutError, asyncio.CancelledError, TaskCancelledError)  # by us, by the caller or by Ray
 
 
 class Deployment:
@@ -35,10 +36,8 @@ class Deployment:
         try:
             async with asyncio.timeout(limit_s) as limit:
                 return await self._until_it_lives(method, args)
-        except (TimeoutError, RequestCancelledError) as error:  # Ray's own name for our giving up
-            if not limit.expired():
-                raise asyncio.CancelledError from error
-            raise NotReady(f"{self._name} did not answer within {limit_s:g} s: try again") from error
+        except GIVEN_UP as error:
+            raise self._given_up(limit_s if limit.expired() else None) from error
         except Exception as error:
             raise self._ours(error) from error
 
@@ -56,6 +55,15 @@ class Deployment:
         if name not in self._methods:
             self._methods[name] = getattr(self._handle, name)
         return self._methods[name]
+
+    def _given_up(self, expired_s: float | None) -> BaseException:
+        """A cancellation only where it is this very task that is asked to end: others wait for an answer."""
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            return asyncio.CancelledError()
+        if expired_s is not None:
+            return NotReady(f"{self._name} did not answer within {expired_s:g} s: try again")
+        return NotReady(f"the call to {self._name} was given up: try again in a moment")
 
     def _ours(self, error: Exception) -> ErrataError:
         cause = error.cause if isinstance(error, RayTaskError) else error

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextvars import Context
 from typing import Any
 
-from service.errors import TooMany
+from service.errors import NotReady, TooMany
 from service.http.callee import Callee
 from service.replicas.outcome import Outcome
 
@@ -40,26 +41,30 @@ class Gathering:
     def _pump(self, _: Any = None) -> None:
         while self._waiting and len(self._calls) < self._lanes:
             some, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
-            call = asyncio.create_task(self._call(some))
+            nobodys = Context()  # in the context of a request, Ray would end the call when that one hangs up
+            call = asyncio.create_task(self._call(some), context=nobodys)
             self._calls.add(call)
-            call.add_done_callback(self._calls.discard)
-            call.add_done_callback(self._pump)
+            call.add_done_callback(self._calls.discard, context=nobodys)
+            call.add_done_callback(self._pump, context=nobodys)
 
     async def _call(self, some: list[tuple[Question, asyncio.Future[Outcome]]]) -> None:
+        """Whatever becomes of the call, nobody is left waiting."""
         some = [(question, answered) for question, answered in some if not answered.done()]  # others hung up
+        failure: Exception = NotReady("the call to the model was given up: try again in a moment")
         try:
             questions = [question for question, _ in some]
             outcomes = await self._callee.call("answer_many", questions, limit_s=self._limit_s)
+            for (_, answered), outcome in zip(some, outcomes, strict=True):
+                _settle(answered, outcome)
         except Exception as error:  # it belongs to those who wait
+            failure = error
+        finally:
             for _, answered in some:
-                _settle(answered, error)
-            return
-        for (_, answered), outcome in zip(some, outcomes, strict=True):
-            _settle(answered, outcome)
+                _settle(answered, failure)
 
 
 def _settle(answered: asyncio.Future[Outcome], result: Outcome | Exception) -> None:
-    """Unless the caller hung up meanwhile."""
+    """Unless it is settled, or the caller hung up meanwhile."""
     if answered.done():
         return
     if isinstance(result, Outcome):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from ray import serve
 from ray.exceptions import ActorDiedError, ActorUnavailableError
-from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
 
 from service.errors import Internal, NotReady, StaleVersion, TooMany
 from service.http.deployment import Deployment
@@ -17,6 +17,8 @@ FAILURES = {
     "ours": StaleVersion.at(current=3, expected=2),
     "full": BackPressureError(num_queued_requests=9, max_queued_requests=9),
     "starting": DeploymentUnavailableError.__new__(DeploymentUnavailableError),
+    "let go": RequestCancelledError("a request of somebody else"),
+    "too late": TimeoutError("of a part further on"),
     "foreign": ZeroDivisionError("division by zero in secret place"),
 }
 
@@ -57,6 +59,8 @@ async def test_a_call_returns_what_the_method_does(handle: serve.handle.Deployme
         ("ours", StaleVersion, "version 3"),
         ("full", TooMany, "the part"),
         ("starting", NotReady, "the part"),
+        ("let go", NotReady, "given up"),
+        ("too late", NotReady, "given up"),
         ("foreign", Internal, "ZeroDivisionError"),
     ],
 )
@@ -79,3 +83,30 @@ async def test_a_question_survives_its_replica_and_an_edit_is_not_sent_twice(
     assert await Deployment(handle, "the part", attempts=3).call("die", 2, limit_s=5) == "alive"
     with pytest.raises(NotReady, match="started again"):
         await Deployment(handle, "the part").call("die", 9, limit_s=5)
+
+
+class Severed:
+    """A handle whose calls Ray cancels, though nobody who waits for them asked for that."""
+
+    def __init__(self, own: bool) -> None:
+        self.fail = self
+        self._own = own
+
+    async def remote(self) -> None:
+        if self._own:
+            await asyncio.sleep(60)
+        raise asyncio.CancelledError
+
+
+async def test_a_call_that_ray_cancels_is_a_failure_and_not_the_end_of_who_waits() -> None:
+    with pytest.raises(NotReady, match="given up"):
+        await Deployment(Severed(own=False), "the part").call("fail", limit_s=5)
+
+
+async def test_who_is_cancelled_ends() -> None:
+    task = asyncio.create_task(Deployment(Severed(own=True), "the part").call("fail", limit_s=5))
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled()

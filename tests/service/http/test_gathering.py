@@ -1,6 +1,7 @@
 """Questions that arrive together cross the handle together, and none waits for a stranger's failure."""
 
 import asyncio
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -9,6 +10,8 @@ from service.errors import NotReady, TooMany
 from service.http.gathering import Gathering
 from service.replicas.outcome import Outcome
 
+WHOSE: ContextVar[str] = ContextVar("whose", default="nobody's")
+
 
 class Slow:
     """A deployment that answers when it is let, and remembers how it was called."""
@@ -16,11 +19,13 @@ class Slow:
     def __init__(self) -> None:
         self.calls: list[list[Any]] = []
         self.let = asyncio.Event()
-        self.failure: Exception | None = None
+        self.failure: BaseException | None = None
+        self.whose: list[str] = []
 
     async def call(self, method: str, *args: Any, limit_s: float) -> Any:
         assert method == "answer_many"
         self.calls.append(args[0])
+        self.whose.append(WHOSE.get())
         await self.let.wait()
         if self.failure:
             raise self.failure
@@ -88,3 +93,43 @@ async def test_when_there_is_no_room_the_next_one_is_turned_away() -> None:
         await gather.ask({"n": 9})
     callee.let.set()
     assert len(await asyncio.gather(*tasks)) == 3
+
+
+async def test_a_call_belongs_to_none_of_those_who_ask() -> None:
+    callee = Slow()
+    gather = gathering(callee)
+
+    async def ask(number: int) -> Outcome:
+        WHOSE.set(f"request {number}")
+        return await gather.ask({"n": number})
+
+    tasks = [asyncio.create_task(ask(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    callee.let.set()
+    await asyncio.gather(*tasks)
+    assert callee.whose == ["nobody's", "nobody's"]
+
+
+async def test_a_call_that_is_cancelled_leaves_nobody_waiting() -> None:
+    callee = Slow()
+    gather = gathering(callee)
+    callee.failure = asyncio.CancelledError()
+    callee.let.set()
+    with pytest.raises(NotReady, match="given up"):
+        await asyncio.wait_for(gather.ask({"n": 0}), 2)
+    callee.failure = None
+    assert (await gather.ask({"n": 1})).body == b"1"
+
+
+async def test_a_replica_that_answers_too_few_leaves_nobody_waiting() -> None:
+    callee = Slow()
+    gather = gathering(callee, most=2)
+    tasks = await asked(gather, 3)
+    callee.call = _one_answer  # type: ignore[method-assign]
+    callee.let.set()
+    done = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+    assert [type(one) for one in done] == [Outcome, Outcome, ValueError]
+
+
+async def _one_answer(method: str, *args: Any, limit_s: float) -> list[Outcome]:
+    return [Outcome(200, b"0")]
