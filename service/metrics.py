@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import suppress
 from pathlib import Path
-from time import perf_counter
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -28,7 +26,7 @@ ANSWERS = Counter(
 )
 ANSWER_PARTS = Histogram(
     "errata_answer_seconds",
-    "Time of a question by part: queue, graph, model, total.",
+    "Time of a question by part: queue, model, total.",
     ["model", "part"],
     buckets=SECONDS,
 )
@@ -76,16 +74,6 @@ HTTP_SECONDS = Histogram(
 )
 
 
-@contextmanager
-def timed(part: str) -> Iterator[None]:
-    """Time one part of a commit."""
-    started = perf_counter()
-    try:
-        yield
-    finally:
-        COMMIT_PARTS.labels(part).observe(perf_counter() - started)
-
-
 def replica_at(model: str, version: int, head: int) -> None:
     """Where this process's replica stands."""
     VERSION_MIN.labels(model).set(version)
@@ -109,4 +97,5 @@ def _bury(folder: Path) -> None:
     found = {re.search(r"_(\d+)\.db$", path.name) for path in folder.glob("gauge_live*.db")}
     for pid in {int(match[1]) for match in found if match}:
         if not Path(f"/proc/{pid}").exists():
-            mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
+            with suppress(FileNotFoundError):  # another reader of the page was quicker
+                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]

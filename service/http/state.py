@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from errata.wire import MemoryState, ModelCard, ModelList
+from collections.abc import Sequence
+
+from errata.wire import MemoryState, ModelCard, ModelList, ReplicaState
 from fastapi import APIRouter, Response
 
 from service.http import readiness
@@ -17,15 +19,15 @@ LIMIT_S = 30.0
 def routes(models: Models, editor: Callee) -> APIRouter:
     router = APIRouter(tags=["state"])
 
-    @router.get("/v1/models", **describes(None, ModelList, 503))
+    @router.get("/v1/models", **describes(None, ModelList, 429, 503))
     async def cards() -> ModelList:
         """The systems, their memories, sizes and replicas; OpenAI's clients read it too."""
         described = await models.each("describe", LIMIT_S)
-        running = await _running(models, editor)
-        data = [_card(name, described[name], running[name]) for name in models.names]
-        return ModelList(data=data)
+        found = await readiness.replicas(editor)
+        running = {name: readiness.of(name, found) if found else None for name in models.names}
+        return ModelList(data=[_card(name, described[name], running[name]) for name in models.names])
 
-    @router.get("/v1/memory", **describes(None, MemoryState, 503))
+    @router.get("/v1/memory", **describes(None, MemoryState, 429, 503))
     async def memory() -> Response:
         """The newest version, the checksum of each memory, and how many edits are in force."""
         return respond(await editor.call("memory", limit_s=LIMIT_S))
@@ -33,11 +35,7 @@ def routes(models: Models, editor: Callee) -> APIRouter:
     return router
 
 
-def _card(name: str, described: dict[str, object], replicas: int) -> ModelCard:
-    return ModelCard.model_validate({**described, "id": name, "ready": True, "replicas": replicas})
-
-
-async def _running(models: Models, editor: Callee) -> dict[str, int]:
-    """Without the ledger nobody counts the replicas; the one that has just described itself is there."""
-    found = await readiness.replicas(editor)
-    return {name: len(readiness.of(name, found)) if found else 1 for name in models.names}
+def _card(name: str, described: dict[str, object], running: Sequence[ReplicaState] | None) -> ModelCard:
+    """Ready: a replica of it is well. Without the ledger nobody counts them, and the one that spoke is there."""
+    count, ready = (1, True) if running is None else (len(running), any(one.healthy for one in running))
+    return ModelCard.model_validate({**described, "id": name, "ready": ready, "replicas": count})

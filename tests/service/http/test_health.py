@@ -1,0 +1,26 @@
+"""Whoever looks at the figures holds up nobody who asks."""
+
+from __future__ import annotations
+
+import threading
+
+import httpx
+from fastapi import FastAPI
+
+from service.http import health
+from service.http.models import Models
+from tests.service.http.conftest import InProcess
+
+
+async def test_the_page_of_figures_is_made_beside_the_questions() -> None:
+    made_by = []
+
+    def page() -> bytes:
+        made_by.append(threading.current_thread())
+        return b"errata_answers_total 1.0\n"
+
+    app = FastAPI()
+    app.include_router(health.routes(Models({}, 1), InProcess(None), page, 1))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as client:
+        assert (await client.get("/metrics")).content == b"errata_answers_total 1.0\n"
+    assert made_by != [threading.main_thread()]
