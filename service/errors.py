@@ -5,14 +5,14 @@
     │   ├── MalformedJson                400 malformed_json
     │   ├── InvalidInput                 422 invalid_input
     │   ├── TooLarge                     413 too_large
+    │   ├── TooSlow                      408 too_slow
     │   └── EditRefused                  422 edit_refused         extras: reason
     ├── Denied
     │   ├── Unauthorized                 401 unauthorized
     │   └── Forbidden                    403 forbidden
     ├── Missing
     │   ├── NotFound                     404 not_found
-    │   ├── UnknownModel                 404 unknown_model
-    │   └── VersionGone                  410 version_gone
+    │   └── UnknownModel                 404 unknown_model
     ├── Conflict                         right in itself, wrong at this moment
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
     │   └── NothingToDo                  409 nothing_to_do
@@ -66,6 +66,12 @@ class TooLarge(Malformed):
     status, code, title = 413, "too_large", "Too large"
 
 
+class TooSlow(Malformed):
+    """A body of which too little came for too long."""
+
+    status, code, title = 408, "too_slow", "Sent too slowly"
+
+
 class EditRefused(Malformed):
     """An edit that cannot work. `reason` is the editor's own stable code (`no_active_slot`, ...)."""
 
@@ -94,10 +100,6 @@ class NotFound(Missing):
 
 class UnknownModel(Missing):
     status, code, title = 404, "unknown_model", "Unknown model"
-
-
-class VersionGone(Missing):
-    status, code, title = 410, "version_gone", "Version no longer kept"
 
 
 class Conflict(ErrataError):

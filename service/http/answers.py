@@ -18,14 +18,14 @@ from service.replicas.outcome import Outcome
 def routes(models: Models) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
-    @router.post("/v1/answers", **describes(AnswerRequest, Answer, 400, 404, 410, 413, 422, 429, 503))
+    @router.post("/v1/answers", **describes(AnswerRequest, Answer, 400, 404, 408, 413, 422, 429, 503))
     async def answer(request: Request) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
         asked = await parsed(AnswerRequest, request, ANSWER_LIMIT)
         outcome = await models.answer(asked)
         return stream(outcome) if asked.stream else respond(outcome)
 
-    @router.post("/v1/answers/batch", **describes(BatchRequest, BatchResponse, 400, 413, 422))
+    @router.post("/v1/answers/batch", **describes(BatchRequest, BatchResponse, 400, 408, 413, 422))
     async def batch(request: Request) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         asked = await parsed(BatchRequest, request, ANSWER_LIMIT)

@@ -2,28 +2,40 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, TypeVar
 
 from errata.wire import Request as Wire
 from fastapi import Request
 from pydantic import ValidationError
 
-from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge
+from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow
 
 ANSWER_LIMIT = 1_000_000  # bytes
 ADMIN_LIMIT = 20_000_000
+READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
+TEXTS = {"question", "answer", "paraphrases"}  # too long a one is no mistake of form, but too large
 
 Kind = TypeVar("Kind", bound=Wire)
 
 
 async def parsed(kind: type[Kind], request: Request, limit: int) -> Kind:
-    """The body as `kind`. TooLarge before it is read whole, MalformedJson, InvalidInput."""
-    data = await _bounded(request, limit)
+    """The body as `kind`. TooLarge before it is read whole, TooSlow, MalformedJson, InvalidInput."""
+    data = await _in_time(request, limit)
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:
         raise refusal(error) from error
+
+
+async def _in_time(request: Request, limit: int) -> bytes:
+    try:
+        async with asyncio.timeout(READ_LIMIT_S):
+            return await _bounded(request, limit)
+    except TimeoutError as error:
+        late = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
+        raise TooSlow(late) from error
 
 
 async def _bounded(request: Request, limit: int) -> bytes:
@@ -48,9 +60,26 @@ def refusal(error: ValidationError) -> Malformed:
     found: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
     if found[0]["type"] == "json_invalid":
         return MalformedJson(f"the body is not JSON: {found[0]['msg'].removeprefix('Invalid JSON: ')}")
-    said = [complaint(one["loc"], one["msg"]) for one in found[:MOST_COMPLAINTS]]
-    more = [f"and {len(found) - len(said)} more"] if len(found) > len(said) else []
-    return InvalidInput("; ".join([*said, *more]))
+    if all(_is_too_long(one) for one in found):
+        return _too_long(error)
+    return InvalidInput(_sentence([complaint(one["loc"], one["msg"]) for one in found]))
+
+
+def _is_too_long(one: Any) -> bool:
+    return one["type"] == "string_too_long" and not TEXTS.isdisjoint(one["loc"])
+
+
+def _too_long(error: ValidationError) -> TooLarge:
+    found = error.errors(include_url=False)
+    limit: int = found[0]["ctx"]["max_length"]
+    said = [complaint(one["loc"], f"has {len(one['input'].strip()):,} characters") for one in found]
+    return TooLarge(f"{_sentence(said)}; {limit:,} is the most", limit=limit)
+
+
+def _sentence(said: list[str]) -> str:
+    """Not all of a thousand complaints."""
+    more = [f"and {len(said) - MOST_COMPLAINTS} more"] if len(said) > MOST_COMPLAINTS else []
+    return "; ".join([*said[:MOST_COMPLAINTS], *more])
 
 
 def complaint(place: tuple[int | str, ...], message: str) -> str:

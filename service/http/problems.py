@@ -9,11 +9,18 @@ from errata.wire import Problem
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
-from service.errors import ErrataError, Internal, InvalidInput, NotFound, Unauthorized
+from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
 from service.http.body import MOST_COMPLAINTS, complaint
 from service.http.outcomes import respond, sent
 from service.replicas.outcome import Outcome
+
+GONE = 499  # nobody reads it; the request is counted under it
+HEADERS: dict[type[ErrataError], dict[str, str]] = {
+    Unauthorized: {"www-authenticate": 'Bearer realm="errata"'},
+    TooSlow: {"connection": "close"},  # what is left of the body would be read as the next request
+}
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +40,10 @@ def install(app: FastAPI) -> None:
     async def routing(request: Request, error: HTTPException) -> Response:
         return _unrouted(request, error)
 
+    @app.exception_handler(ClientDisconnect)
+    async def gone(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=GONE)
+
     @app.exception_handler(Exception)
     async def unforeseen(request: Request, error: Exception) -> Response:
         log.error("%s %s failed", request.method, request.url.path, exc_info=error)
@@ -41,8 +52,7 @@ def install(app: FastAPI) -> None:
 
 def _answered(request: Request, error: ErrataError) -> Response:
     response = respond(Outcome.of(error, request.url.path))
-    if isinstance(error, Unauthorized):
-        response.headers["www-authenticate"] = 'Bearer realm="errata"'
+    response.headers.update(HEADERS.get(type(error), {}))
     return response
 
 

@@ -17,7 +17,7 @@ from service.http.openapi import describes
 from service.http.outcomes import respond
 
 LIMIT_S = 600.0  # a thousand edits, each measured before and after
-REFUSALS = (400, 401, 403, 404, 409, 413, 422, 503)
+REFUSALS = (400, 401, 403, 404, 408, 409, 413, 422, 429, 503)
 
 
 def routes(editor: Callee, may_edit: Guard) -> APIRouter:
@@ -44,7 +44,7 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
         """Make an old version the current one, as a new commit."""
         return await commit("rollback", RollbackRequest, request)
 
-    @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 503))
+    @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 429, 503))
     async def check() -> Response:
         """Run the fact tests of every active edit."""
         return respond(await editor.call("check", True, limit_s=LIMIT_S))

@@ -1,0 +1,47 @@
+"""The documentation lists the problems that a route can answer with, and none that it cannot."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+
+from tests.service.test_errors import EXPECTED
+
+READS_A_BODY = {400, 408, 413, 422}
+
+
+def statuses(app: FastAPI, verb: str, path: str) -> set[int]:
+    return {int(status) for status in app.openapi()["paths"][path][verb]["responses"]}
+
+
+async def test_whoever_reads_a_body_says_what_can_be_wrong_with_it(app: FastAPI) -> None:
+    for path, verbs in app.openapi()["paths"].items():
+        for verb, described in verbs.items():
+            if "requestBody" in described:
+                assert statuses(app, verb, path) >= READS_A_BODY, path
+
+
+@pytest.mark.parametrize(
+    ("verb", "path"),
+    [
+        ("post", "/v1/answers"),
+        ("post", "/admin/edits"),
+        ("post", "/admin/checks"),
+        ("get", "/admin/checks"),
+        ("get", "/admin/diff"),
+        ("get", "/admin/versions"),
+        ("get", "/v1/memory"),
+    ],
+)
+async def test_whoever_may_be_too_busy_says_so(app: FastAPI, verb: str, path: str) -> None:
+    assert {429, 503} <= statuses(app, verb, path)
+
+
+async def test_no_problem_is_listed_that_the_service_does_not_have(app: FastAPI) -> None:
+    listed = {
+        status
+        for path, verbs in app.openapi()["paths"].items()
+        for verb in verbs
+        for status in statuses(app, verb, path)
+    }
+    assert {status for status in listed if status >= 400} <= set(EXPECTED.values())
