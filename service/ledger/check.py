@@ -22,7 +22,7 @@ Trial: TypeAlias = Callable[[Any, str], Awaitable[object]]
 
 TRIALS: dict[str, Trial] = {
     "streams": lambda redis, key: redis.xadd(key, {"commit": "{}"}, id="1-0"),
-    "scripts": lambda redis, key: redis.eval(lua("head"), 1, key),
+    "scripts": lambda redis, key: redis.eval(lua("end"), 1, key),
     "ranges by score (6.2)": lambda redis, key: redis.zrange(
         key + ":none", 1, 0, desc=True, byscore=True, offset=0, num=1
     ),
@@ -77,7 +77,7 @@ async def _try_features(connection: Connection) -> None:
 
 
 async def _look_for_holes(connection: Connection) -> None:
-    head = int(await connection.commands.eval(lua("head"), 1, keys.LOG))
+    head, _ = await connection.commands.eval(lua("end"), 1, keys.LOG)
     length = int(await connection.commands.xlen(keys.LOG))
     if length != head:
         raise corrupt(head, f"the log holds {length} entries and not {head}: some were deleted")

@@ -17,6 +17,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.exceptions import TimeoutError as SlowReply
 
 from service.errors import LedgerUnavailable
 
@@ -71,6 +72,11 @@ def _client(url: str, max_connections: int, socket_timeout_s: float, connect_tim
     except ValueError as error:
         advice = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH"
         raise LedgerUnavailable(f"the address of Redis cannot be read: {advice}") from error
+
+
+def timed_out(error: LedgerUnavailable) -> bool:
+    """Whether less might have been done in time; otherwise nobody answers, and asking for less is of no use."""
+    return isinstance(error.__cause__, (TimeoutError, SlowReply))
 
 
 def without_secrets(url: str) -> str:

@@ -109,10 +109,10 @@ class EmbeddedValkey:
 
     def _launch(self) -> None:
         """Needs server.lock, and hands it on to the new process."""
-        self._files.drop_traces()
-        self._files.write_config()
-        offset = self._files.log_size
         try:
+            self._files.drop_traces()
+            self._files.write_config()
+            offset = self._files.log_size
             self._process = self._spawn()
         except OSError as error:
             raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from models.memory import Delta, Image
-from service.errors import LedgerCorrupt
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
 from service.ledger.commit import Commit, Entry
+from service.ledger.connection import timed_out
 from service.ledger.store import Ledger
 
-READ_COMMITS = 250  # a commit of a thousand edits is a megabyte, and a read has a time limit
+READ_COMMITS = 250  # at a time
 
 
 async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
@@ -35,12 +36,28 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
 
 async def commits_between(ledger: Ledger, after: int, to: int) -> list[Commit]:
     commits: list[Commit] = []
+    most = READ_COMMITS
     while len(commits) < to - after:
-        some = await ledger.read(after + len(commits), min(READ_COMMITS, to - after - len(commits)))
+        asked = min(most, to - after - len(commits))
+        some = await page(ledger, after + len(commits), asked)
         if not some:
             break
         commits += some
+        most = most if len(some) == asked else len(some)  # what was too long once is not tried again
     return commits
+
+
+async def page(
+    ledger: Ledger, after: int, most: int = READ_COMMITS, previous: str | None = None
+) -> list[Commit]:
+    """The commits after `after`, as many as the ledger can send within its time limit, and at most `most`."""
+    while True:
+        try:
+            return await ledger.read(after, most, previous)
+        except LedgerUnavailable as error:
+            if most == 1 or not timed_out(error):
+                raise
+            most //= 2
 
 
 async def advance(images: Mapping[str, Image], commits: Sequence[Commit], ledger: Ledger) -> dict[str, Image]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from service.errors import LedgerCorrupt
 from service.ledger.commit import Commit, corrupt, sha256
 
 Raw: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]
@@ -38,3 +39,9 @@ def read(entry: Raw) -> Commit:
     if sha256(fields[b"commit"]).encode() != fields.get(b"digest"):
         raise corrupt(version, "its bytes are not the ones that were written")
     return Commit.decode(fields[b"commit"], version)
+
+
+def replaced(version: int) -> LedgerCorrupt:
+    """`version` is there, and is not the commit that this process knows by that number."""
+    detail = f"version {version} of the ledger is not the one this process knows: its data was replaced"
+    return LedgerCorrupt(f"{detail}; restore it, or start the service again", version=version)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from redis.exceptions import ResponseError
 
 from models.memory import Block, Image
-from service.errors import LedgerCorrupt, NotFound, StaleVersion
+from service.errors import NotFound, StaleVersion
 from service.ledger import keys, log, manifests, rows
 from service.ledger.check import Server, check
 from service.ledger.commit import Commit, Entry, corrupt
@@ -26,6 +26,9 @@ class Ledger(Protocol):
     async def head(self) -> int:
         """The newest version; 0 when there is no commit."""
 
+    async def end(self) -> tuple[int, str]:
+        """The newest version and the digest of its commit, which tells one ledger from another of its length."""
+
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
@@ -38,8 +41,11 @@ class Ledger(Protocol):
     async def remembered(self, idempotency_key: str) -> int | None:
         """The version that a request with this key made already."""
 
-    async def read(self, after: int, limit: int = 1000) -> list[Commit]:
-        """Versions after + 1, after + 2, ... at most `limit` of them."""
+    async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
+        """Versions after + 1, after + 2, ... at most `limit` of them.
+
+        previous: digest of the commit `after` as the caller knows it; LedgerCorrupt when another is there now.
+        """
 
     async def get(self, version: int) -> Commit:
         """One commit. NotFound when there is none."""
@@ -76,7 +82,7 @@ class RedisLedger:
         self._connection = connection
         self._redis = connection.commands
         self._append = self._redis.register_script(lua("append"))
-        self._head = self._redis.register_script(lua("head"))
+        self._end = self._redis.register_script(lua("end"))
         self._beat = self._redis.register_script(lua("heartbeat"))
 
     @staticmethod
@@ -91,8 +97,12 @@ class RedisLedger:
         return await check(self._connection)
 
     async def head(self) -> int:
+        return (await self.end())[0]
+
+    async def end(self) -> tuple[int, str]:
         async with self._connection.bounded("tell its version"):
-            return int(await self._head(keys=[keys.LOG]))
+            version, digest = await self._end(keys=[keys.LOG])
+        return int(version), digest.decode()
 
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
@@ -118,13 +128,16 @@ class RedisLedger:
             version = await self._redis.get(keys.idempotency(idempotency_key))
         return None if version is None else int(version)
 
-    async def read(self, after: int, limit: int = 1000) -> list[Commit]:
+    async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
         if after == 0:
             return log.chained(await self._range(keys.entry(1), "+", limit), 1, "")
         entries = await self._range(keys.entry(after), "+", limit + 1)
         if not entries:  # the reader is ahead: what it read before was lost, and no later read can mend that
             raise corrupt(after, f"it was there before and is gone; the newest is {await self.head()}")
-        return log.chained(entries[1:], after + 1, log.chained(entries[:1], after, None)[0].digest)
+        known = log.chained(entries[:1], after, None)[0].digest
+        if previous not in (None, known):
+            raise log.replaced(after)
+        return log.chained(entries[1:], after + 1, known)
 
     async def _range(self, first: str, last: str, count: int) -> list[log.Raw]:
         async with self._connection.bounded("read commits"):
@@ -208,5 +221,4 @@ def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:
 def _forked(commit: Commit, error: ResponseError) -> Exception:
     if not str(error).startswith("FORKED"):
         return error
-    detail = f"version {commit.version - 1} of the ledger is not the one this process knows: start it again"
-    return LedgerCorrupt(detail, version=commit.version - 1)
+    return log.replaced(commit.version - 1)

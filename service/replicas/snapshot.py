@@ -15,9 +15,10 @@ from service.ledger.store import Ledger
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """Immutable: an edit makes another one."""
+    """Immutable: an edit makes another one. digest: of the version's commit, "" for version 0."""
 
     version: int
+    digest: str
     image: Image
     view: View
 
@@ -35,16 +36,17 @@ class Loader:
     async def at(self, version: int) -> Snapshot:
         """From the nearest manifest and the commits after it."""
         found = await images.load(self._ledger, version, {self._system.memory: self._system.base})
-        return await self._compiled(version, found[self._system.memory])
+        digest = (await self._ledger.get(version)).digest if version else ""
+        return await self._compiled(version, digest, found[self._system.memory])
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""
         found = await images.advance({self._system.memory: snapshot.image}, commits, self._ledger)
-        image = found[self._system.memory]
+        image, last = found[self._system.memory], commits[-1]
         if image is snapshot.image:
-            return Snapshot(commits[-1].version, image, snapshot.view)
-        return await self._compiled(commits[-1].version, image)
+            return Snapshot(last.version, last.digest, image, snapshot.view)
+        return await self._compiled(last.version, last.digest, image)
 
-    async def _compiled(self, version: int, image: Image) -> Snapshot:
+    async def _compiled(self, version: int, digest: str, image: Image) -> Snapshot:
         view = await asyncio.to_thread(self._system.view, image)
-        return Snapshot(version, image, view)
+        return Snapshot(version, digest, image, view)

@@ -13,13 +13,14 @@ from collections.abc import Callable
 
 from service import metrics
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.ledger.images import page
+from service.ledger.log import replaced
 from service.ledger.store import Ledger
 from service.replicas.snapshot import Loader, Snapshot
 
 log = logging.getLogger(__name__)
 
 BLOCK_S = 1.0
-READ = 250  # commits applied at a time
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # between attempts while the ledger is gone
 
 
@@ -68,22 +69,24 @@ class Tail:
 
     async def _step(self) -> None:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
-            await self._check_not_behind()
+            await self._check_same_ledger()
             return
-        commits = await self._ledger.read(self.newest.version, READ)
+        commits = await page(self._ledger, self.newest.version, previous=self.newest.digest)
         if commits:
             self.head = max(self.head, commits[-1].version)
             self.publish(await self._loader.after(self.newest, commits), time.time() - commits[-1].time)
 
-    async def _check_not_behind(self) -> None:
-        """A ledger that lost commits is behind its readers; waiting for more would hide it."""
-        self.head = await self._ledger.head()
+    async def _check_same_ledger(self) -> None:
+        """A ledger that lost commits is behind its readers; waiting for more would hide it. So it is with another."""
+        self.head, digest = await self._ledger.end()
         if self.head < self.newest.version:
             raise LedgerCorrupt(
                 f"the ledger ends at version {self.head} and this replica has version {self.newest.version}: "
                 "its data was lost or replaced; restore it, or start the service again",
                 version=self.newest.version,
             )
+        if self.head == self.newest.version and digest != self.newest.digest:
+            raise replaced(self.head)
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot

@@ -21,6 +21,7 @@ from tests.service.ledger.writing import BASES, Writer
 CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "check": lambda ledger: ledger.check(),
     "head": lambda ledger: ledger.head(),
+    "end": lambda ledger: ledger.end(),
     "append": lambda ledger: ledger.append(*Writer().edit()),
     "append without rows": lambda ledger: ledger.append(Writer().edit()[0]),
     "remembered": lambda ledger: ledger.remembered("k"),

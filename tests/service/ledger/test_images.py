@@ -14,9 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from models.memory import Block, Image
-from service.errors import LedgerCorrupt, NothingToDo
-from service.ledger import images, keys
+from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
+from service.ledger import images, keys, log
 from service.ledger.commit import Commit, Write
+from service.ledger.connection import Connection
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, filled, rows
@@ -220,6 +221,42 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
     found = await ledger.nearest_image(24)
     assert found is not None
     assert found[0] == 23
+
+
+class Slow(RedisLedger):
+    """Needs a while for each commit that is asked of it, as for those of a megabyte."""
+
+    per_commit_s = 0.02
+
+    async def _range(self, first: str, last: str, count: int) -> list[log.Raw]:
+        async with self._connection.bounded("read large commits"):
+            await asyncio.sleep(self.per_commit_s * count)
+        return await super()._range(first, last, count)
+
+
+@pytest.mark.parametrize("count", [1, 5, 23])
+async def test_commits_too_large_to_be_read_together_are_read_in_smaller_parts(
+    ledger: RedisLedger, valkey: EmbeddedValkey, count: int
+) -> None:
+    writer = await filled(ledger, count)
+    slow = Slow(Connection(valkey.url, 0.1))
+    try:
+        assert bits(await images.load(slow, count, BASES)) == bits(writer.history[count])
+        assert (await images.page(slow, 0))[0] == writer.commits[0]
+    finally:
+        await slow.aclose()
+
+
+async def test_a_ledger_too_slow_for_a_single_commit_is_unavailable(
+    ledger: RedisLedger, valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Slow, "per_commit_s", 0.2)
+    slow = Slow(Connection(valkey.url, 0.05))
+    try:
+        with pytest.raises(LedgerUnavailable, match=r"no reply within 0\.05 s"):
+            await images.page(slow, 0, 8)
+    finally:
+        await slow.aclose()
 
 
 SNAPSHOT_EVERY = 256

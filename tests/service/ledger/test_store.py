@@ -21,6 +21,12 @@ async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
     assert await ledger.nearest_image(99) is None
 
 
+async def test_the_end_of_a_ledger_names_its_last_commit(ledger: RedisLedger) -> None:
+    assert await ledger.end() == (0, "")
+    commits = (await filled(ledger, 2)).commits
+    assert await ledger.end() == (2, commits[1].digest)
+
+
 async def test_commits_are_read_as_they_were_written(ledger: RedisLedger) -> None:
     commits = (await filled(ledger, 7)).commits
     assert await ledger.head() == 7
@@ -236,3 +242,17 @@ async def test_a_reader_ahead_of_a_ledger_that_lost_its_end_is_told(
     raw.delete(keys.LOG)
     with pytest.raises(LedgerCorrupt, match=r"version 3 .*is gone; the newest is 0"):
         await ledger.read(3)
+
+
+async def test_a_reader_of_another_ledger_of_the_same_length_is_told(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    known = (await filled(ledger, 3)).commits[1].digest
+    assert [c.version for c in await ledger.read(2, previous=known)] == [3]
+    raw.flushall()
+    stranger = Writer(name="stranger")
+    for _ in range(3):
+        await ledger.append(*stranger.edit())
+    assert [c.version for c in await ledger.read(2)] == [3]
+    with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the one this process knows.*replaced.*restore"):
+        await ledger.read(2, previous=known)
