@@ -1,0 +1,77 @@
+"""A replica follows the ledger that it knows, and no other that stands in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import redis
+
+from service.ledger import keys
+from service.ledger.commit import Commit
+from service.ledger.store import RedisLedger
+from service.replicas.snapshot import Loader
+from service.replicas.tail import Tail
+from tests.service.ledger.writing import BASES, SLOTS, Writer, filled
+
+
+class Slots:
+    """Just enough of a system to be loaded."""
+
+    memory, base = SLOTS, BASES[SLOTS]
+
+    def view(self, image: object) -> object:
+        return image
+
+
+@asynccontextmanager
+async def following(ledger: RedisLedger) -> AsyncIterator[Tail]:
+    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
+    tail = Tail(ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None)
+    task = asyncio.create_task(tail.run())
+    try:
+        yield tail
+    finally:
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=0.2)
+
+
+async def until_degraded(tail: Tail) -> str:
+    for _ in range(300):
+        if tail.degraded is not None:
+            return tail.degraded
+        await asyncio.sleep(0.02)
+    raise AssertionError("it never noticed")
+
+
+def put_in_its_place(raw: redis.Redis, commits: list[Commit]) -> None:
+    pipeline = raw.pipeline(transaction=True)
+    pipeline.delete(keys.LOG)
+    for commit in commits:
+        pipeline.xadd(keys.LOG, {"commit": commit.encoded, "digest": commit.digest}, id=f"{commit.version}-0")
+    pipeline.execute()
+
+
+@pytest.mark.parametrize("count", [2, 3, 4], ids=["shorter", "as long", "longer"])
+async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_applied(
+    ledger: RedisLedger, raw: redis.Redis, count: int
+) -> None:
+    await filled(ledger, 3)
+    async with following(ledger) as tail:
+        known, stranger = tail.newest, Writer(name="stranger")
+        put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
+        assert await until_degraded(tail) == "ledger_corrupt"
+        assert tail.newest is known
+
+
+async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:
+    writer = await filled(ledger, 3)
+    async with following(ledger) as tail:
+        for _ in range(2):
+            commit, blocks = writer.edit()
+            await ledger.append(commit, blocks)
+            assert await tail.reach(commit.version, 5.0)
+            assert (tail.newest.digest, tail.degraded) == (commit.digest, None)
