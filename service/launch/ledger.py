@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from service.ledger.check import Server
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 
-LOOK_EVERY_S = 0.1
+LOOK_EVERY_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 log = logging.getLogger(__name__)
 
@@ -54,12 +55,10 @@ def _kept_alive(valkey: EmbeddedValkey) -> Iterator[None]:
     ended = threading.Event()
 
     def watch() -> None:
-        while not ended.wait(LOOK_EVERY_S):
-            try:
-                if valkey.revive():
-                    log.warning("the embedded Valkey had died and was started again")
-            except ErrataError as error:
-                log.error("%s", error.detail)
+        pause_s, trouble = LOOK_EVERY_S, None
+        while not ended.wait(pause_s):
+            trouble = _revived(valkey, trouble)
+            pause_s = LOOK_EVERY_S if trouble is None else min(2 * pause_s, LONGEST_PAUSE_S)
 
     watcher = threading.Thread(target=watch, name="valkey", daemon=True)
     watcher.start()
@@ -68,3 +67,21 @@ def _kept_alive(valkey: EmbeddedValkey) -> Iterator[None]:
     finally:
         ended.set()
         watcher.join()
+
+
+def _revived(valkey: EmbeddedValkey, trouble: str | None) -> str | None:
+    """Why it cannot be started again, None when it runs. trouble: what was said last; nothing is said twice."""
+    try:
+        if valkey.revive():
+            log.warning("the embedded Valkey had died and was started again")
+    except Exception as error:  # a full disk, say, is full for a while; nobody else looks after the server
+        why = error.detail if isinstance(error, ErrataError) else f"the embedded Valkey cannot run: {error!r}"
+        if trouble is None or _without_numbers(why) != _without_numbers(trouble):
+            log.error("%s", why)
+        return why
+    return None
+
+
+def _without_numbers(text: str) -> str:
+    """The server's last words carry its process id and the time."""
+    return re.sub(r"\d+", "", text)
