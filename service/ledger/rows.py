@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from models.memory import Block, BlockError
 from service.errors import LedgerCorrupt
@@ -14,6 +14,9 @@ from service.ledger.connection import Connection
 
 BLOCKS_PER_CALL = 256
 T = TypeVar("T")
+Known: TypeAlias = MutableMapping[
+    Entry, Block
+]  # blocks that are in memory already, and need not be read again
 
 
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
@@ -32,14 +35,23 @@ async def store(connection: Connection, blocks: Iterable[Block]) -> None:
             await pipeline.execute()
 
 
-async def load(connection: Connection, entries: Sequence[Entry]) -> list[Block]:
+async def load(connection: Connection, entries: Sequence[Entry], known: Known) -> list[Block]:
     """The blocks, in the order asked for. LedgerCorrupt names the first that is missing or altered."""
     blocks: list[Block] = []
     for some in chunks(entries):
-        async with connection.bounded("read rows"):
-            found = await connection.commands.mget([keys.block(digest) for _, _, digest in some])
-        blocks += [_block(entry, data) for entry, data in zip(some, found, strict=True)]
+        held = {entry: block for entry in some if (block := known.get(entry)) is not None}
+        held |= await _fetched(connection, [entry for entry in some if entry not in held])
+        known.update(held)
+        blocks += [held[entry] for entry in some]
     return blocks
+
+
+async def _fetched(connection: Connection, entries: Sequence[Entry]) -> dict[Entry, Block]:
+    if not entries:
+        return {}
+    async with connection.bounded("read rows"):
+        found = await connection.commands.mget([keys.block(digest) for _, _, digest in entries])
+    return {entry: _block(entry, data) for entry, data in zip(entries, found, strict=True)}
 
 
 def chunks(items: Iterable[T], size: int = BLOCKS_PER_CALL) -> Iterator[list[T]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from redis.exceptions import ResponseError
 
@@ -81,6 +82,7 @@ class RedisLedger:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._redis = connection.commands
+        self._rows: rows.Known = WeakValueDictionary()  # versions share most of their rows
         self._append = self._redis.register_script(lua("append"))
         self._end = self._redis.register_script(lua("end"))
         self._beat = self._redis.register_script(lua("heartbeat"))
@@ -151,7 +153,7 @@ class RedisLedger:
         return log.read(found[0])
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
-        return await rows.load(self._connection, entries)
+        return await rows.load(self._connection, entries, self._rows)
 
     async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
         await rows.store(self._connection, (block for image in images.values() for block in image.ordered))

@@ -34,10 +34,12 @@ class Loader:
         self._ledger, self._system = ledger, system
 
     async def at(self, version: int) -> Snapshot:
-        """From the nearest manifest and the commits after it."""
+        """From the nearest manifest and the commits after it; the base needs no ledger."""
+        if version == 0:
+            return await self._compiled(0, "", self._system.base)
         found = await images.load(self._ledger, version, {self._system.memory: self._system.base})
-        digest = (await self._ledger.get(version)).digest if version else ""
-        return await self._compiled(version, digest, found[self._system.memory])
+        commit = await self._ledger.get(version)
+        return await self._compiled(version, commit.digest, found[self._system.memory])
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""

@@ -105,6 +105,16 @@ async def test_answers_go_on_while_the_ledger_is_away_and_say_so(
         assert (await ask(replica, PERU, min_version=2))["answer"] == "Arequipa"
 
 
+async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, history=1)
+    async with started(Replica, configured, "toy") as replica, started(Editor, configured) as editor:
+        await edit(editor, PERU, "Cusco")
+        await edit(editor, PERU, "Puno")
+        own_valkey.stop()
+        answer = await ask(replica, PERU, version=0)
+        assert (answer["status"], answer.get("answer"), answer.get("version")) == (200, "Lima", 0)
+
+
 async def _degraded(replica: Replica, wanted: str | None) -> dict[str, Any]:
     for _ in range(300):
         answer = await ask(replica, PERU)

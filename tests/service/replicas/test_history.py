@@ -1,0 +1,104 @@
+"""Old versions cost little: few are built at a time, once each, out of rows that are in memory already."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from typing import cast
+
+import pytest
+import redis
+
+from models.memory import Image
+from service.ledger.store import RedisLedger
+from service.replicas.history import History
+from service.replicas.snapshot import Loader, Snapshot
+from tests.service.ledger.writing import BASES, SLOTS, filled
+
+
+class Slots:
+    """Just enough of a system to be loaded."""
+
+    memory, base = SLOTS, BASES[SLOTS]
+
+    def view(self, image: object) -> object:
+        return image
+
+
+class Building:
+    """Builds until it is let go on, and counts."""
+
+    def __init__(self) -> None:
+        self.now, self.most = 0, 0
+        self.built: Counter[int] = Counter()
+        self.go_on = asyncio.Event()
+
+    async def at(self, version: int) -> Snapshot:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        try:
+            await self.go_on.wait()
+        finally:
+            self.now -= 1
+        self.built[version] += 1
+        return Snapshot(version, "", Image("base"), None)
+
+
+@pytest.fixture
+def building() -> Building:
+    return Building()
+
+
+@pytest.fixture
+def history(building: Building) -> History:
+    return History(cast(Loader, building), keep=8)
+
+
+async def test_no_more_than_two_are_built_at_a_time(building: Building, history: History) -> None:
+    asking = asyncio.gather(*(history.at(version) for version in range(20)))
+    await asyncio.sleep(0.01)
+    building.go_on.set()
+    assert [snapshot.version for snapshot in await asking] == list(range(20))
+    assert building.most == 2
+
+
+async def test_one_that_many_ask_for_is_built_once(building: Building, history: History) -> None:
+    asking = asyncio.gather(*(history.at(version % 4) for version in range(40)))
+    await asyncio.sleep(0.01)
+    building.go_on.set()
+    assert len(await asking) == 40
+    assert set(building.built.values()) == {1}
+
+
+async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history: History) -> None:
+    hasty = [asyncio.create_task(history.at(version)) for version in range(20)]
+    await asyncio.sleep(0.01)
+    for task in hasty:
+        task.cancel()
+    await asyncio.wait(hasty)
+    assert building.now == 0
+    building.go_on.set()
+    assert (await asyncio.wait_for(history.at(7), 1.0)).version == 7
+    assert building.built == {7: 1}
+
+
+async def test_rows_that_another_snapshot_holds_are_not_read_again(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    writer = await filled(ledger, 6)
+    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
+    newest = await loader.at(6)
+    raw.config_resetstat()
+    old = await loader.at(4)
+    assert "cmdstat_mget" not in raw.info("commandstats")
+    assert old.checksum == writer.history[4][SLOTS].checksum
+    assert all(block is newest.image.blocks[key] for key, block in old.image.blocks.items())
+
+
+async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedger) -> None:
+    await filled(ledger, 3)
+    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
+    for version in (1, 2, 3):
+        await loader.at(version)
+    await asyncio.sleep(0)  # the event loop lets go of the last result
+    assert len(ledger._rows) == 0
