@@ -12,6 +12,7 @@ from pathlib import Path
 
 FILE = "admin.key"
 SHORTEST = 16
+OPEN = 0o077  # to somebody else
 
 
 class BadKey(ValueError):
@@ -23,24 +24,36 @@ def admin_key(var: Path, given: str | None) -> str:
     if given is not None:
         return _checked(given, "ERRATA_KEY")
     path = var / FILE
-    try:
+    if not path.exists():
         return _made(path)
-    except FileExistsError:
-        path.chmod(0o600)
-        return _checked(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
+    _close(path)
+    return _checked(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
 
 
 def _made(path: Path) -> str:
-    """Written beside and linked, so that the file is whole from the moment it is there."""
+    """Written beside and renamed, so that the file is whole from the moment it is there. The folder is ours alone."""
     key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
         with os.fdopen(fd, "w", encoding="utf-8") as file:
             file.write(key + "\n")
-        os.link(draft, path)
+        draft.replace(path)
     finally:
-        draft.unlink()
+        draft.unlink(missing_ok=True)
     return key
+
+
+def _close(path: Path) -> None:
+    """Only where it is open, for some file systems keep every file closed and cannot change that."""
+    if not path.stat().st_mode & OPEN:
+        return
+    try:
+        path.chmod(0o600)
+    except OSError as error:
+        advice = "give a key in ERRATA_KEY, or keep --var on another file system"
+        raise BadKey(
+            f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
+        ) from error
 
 
 def _checked(key: str, source: str) -> str:

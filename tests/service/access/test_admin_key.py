@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -28,6 +29,25 @@ def test_only_its_owner_can_read_it_even_when_somebody_changed_that(tmp_path: Pa
     (tmp_path / "admin.key").chmod(0o644)
     admin_key(tmp_path, None)
     assert stat.S_IMODE((tmp_path / "admin.key").stat().st_mode) == 0o600
+
+
+def test_a_file_system_without_hard_links_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "link", _cannot)
+    assert admin_key(tmp_path, None) == admin_key(tmp_path, None)
+    assert [path.name for path in tmp_path.iterdir()] == ["admin.key"]
+
+
+def test_a_key_that_cannot_be_closed_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    admin_key(tmp_path, None)
+    monkeypatch.setattr(Path, "chmod", _cannot)
+    assert admin_key(tmp_path, None), "it is closed already"
+    os.chmod(tmp_path / "admin.key", 0o644)
+    with pytest.raises(BadKey, match=r"others may read .*admin\.key"):
+        admin_key(tmp_path, None)
+
+
+def _cannot(*_: object) -> None:
+    raise PermissionError(1, "Operation not permitted")
 
 
 def test_a_key_from_outside_is_used_and_written_nowhere(tmp_path: Path) -> None:
