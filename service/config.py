@@ -1,7 +1,8 @@
 """The service's one settings object: what a person may choose, checked before anything starts.
 
 Everything comes from the command line, but for the two things that do not belong there: ERRATA_REDIS_URL, the
-address of the ledger's Redis, and ERRATA_KEY, the admin key. The key itself is never kept: only its SHA-256 is.
+address of the ledger's Redis, and ERRATA_KEY, the admin key. Both are taken out of the environment when they are
+read, for every process that is started later would inherit them. The key itself is not kept: only its SHA-256 is.
 The object travels to every replica, so it holds plain values only.
 """
 
@@ -20,7 +21,7 @@ CORES_FOR_TWO = 4
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Count = Annotated[int, Field(ge=1, le=1_024)]
 Seconds = Annotated[float, Field(gt=0, le=600)]
-ImportPath = Annotated[str, Field(pattern=r"^[\w.]+:[\w.]+$")]
+ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 
 
 class Settings(BaseSettings):
@@ -50,6 +51,11 @@ class Settings(BaseSettings):
     redis_timeout_s: Seconds = 1.0
 
     @property
+    def url(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+    @property
     def replica_count(self) -> int:
         return self.replicas or (2 if cores() >= CORES_FOR_TWO else 1)
 
@@ -66,11 +72,13 @@ class Settings(BaseSettings):
 
 
 def given_redis_url() -> str | None:
-    return os.environ.get("ERRATA_REDIS_URL") or None
+    """Once: it is gone afterwards."""
+    return os.environ.pop("ERRATA_REDIS_URL", None) or None
 
 
 def given_key() -> str | None:
-    return os.environ.get("ERRATA_KEY") or None
+    """Once: it is gone afterwards."""
+    return os.environ.pop("ERRATA_KEY", None) or None
 
 
 def cores() -> int:

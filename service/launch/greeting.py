@@ -6,14 +6,15 @@ import shlex
 import sys
 from pathlib import Path
 
-from service.config import Settings, given_key
+from service.access.admin_key import FILE
+from service.config import Settings
 from service.launch.places import Places
 
 READY = """
 Errata is ready after {took_s:.0f} s.
 
   address    {url}    ({url}/docs describes it)
-  admin key  {key}
+{key}
   logs       {logs}
 
 Try in another terminal:
@@ -27,12 +28,21 @@ Ctrl-C stops everything; every edit stays.
 """
 
 
-def ready(settings: Settings, places: Places, took_s: float) -> str:
-    url = f"http://{settings.host}:{settings.port}"
-    key = "the one in ERRATA_KEY" if given_key() else str(places.var / "admin.key")
+def ready(settings: Settings, places: Places, took_s: float, key: str | None) -> str:
+    """For the terminal alone. key: the one in the file; None when the operator has given one."""
+    file = None if key is None else places.var / FILE
     return READY.format(
-        took_s=took_s, url=url, key=key, logs=places.log, errata=_command(), access=_access(url, places)
+        took_s=took_s,
+        url=settings.url,
+        key=_key(key, file),
+        logs=places.log,
+        errata=_command(),
+        access=_access(settings.url, file),
     )
+
+
+def _key(key: str | None, file: Path | None) -> str:
+    return "  admin key  the one in ERRATA_KEY" if key is None else f"  admin key  {key}\n  key file   {file}"
 
 
 def _command() -> str:
@@ -42,9 +52,9 @@ def _command() -> str:
     return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
-def _access(url: str, places: Places) -> str:
+def _access(url: str, file: Path | None) -> str:
     """What the command does not find by itself: an address or a key file that are not the usual ones."""
     lines = [] if url == "http://127.0.0.1:8000" else [f"  export ERRATA_URL={shlex.quote(url)}"]
-    if not given_key() and places.var != Path.cwd() / "var":
-        lines.append(f'  export ERRATA_KEY="$(cat {shlex.quote(str(places.var / "admin.key"))})"')
+    if file is not None and file.parent != Path.cwd() / "var":
+        lines.append(f'  export ERRATA_KEY="$(cat {shlex.quote(str(file))})"')
     return "".join(f"\n{line}" for line in lines)

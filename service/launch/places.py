@@ -11,10 +11,11 @@ import hashlib
 import os
 import shutil
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,7 +70,7 @@ def check_port(host: str, port: int) -> None:
 
 def _can_listen(host: str, port: int, final: bool) -> bool:
     try:
-        with socket.create_server((host, port), reuse_port=False):
+        with socket.create_server((host, port), family=_family(host), reuse_port=False):
             return True
     except socket.gaierror as error:
         raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
@@ -84,6 +85,12 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
         raise CannotStart(f"port {port} of {host} cannot be used ({error.strerror}): {advice}") from error
 
 
+def _family(host: str) -> socket.AddressFamily:
+    """Of the address that HTTP will listen on: a name that has both kinds stands for the older one."""
+    found = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    return socket.AF_INET if socket.AF_INET in found else socket.AF_INET6
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
@@ -95,9 +102,21 @@ def _made(var: Path) -> Places:
     shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
     for folder in (places.log, places.metrics):
         folder.mkdir(exist_ok=True)
-    places.ray.mkdir(mode=0o700, exist_ok=True)
-    places.ray.chmod(0o700)  # fails where the folder is somebody else's
+    _make_private(places.ray)
     return places
+
+
+def _make_private(folder: Path) -> None:
+    """Others can foresee its name, and what is in it will be deleted: no link, and nobody else's folder."""
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        advice = "remove it, or name another temporary folder in TMPDIR"
+        raise CannotStart(
+            f"{folder} is needed for a folder of this user's own and is something else: {advice}"
+        )
+    folder.chmod(0o700)
 
 
 def ray_folder(var: Path) -> Path:

@@ -35,19 +35,21 @@ def run(arguments: Arguments, say: Say) -> None:
 
 def _serve(arguments: Arguments, places: Places, say: Say) -> None:
     begun = time.monotonic()
-    settings = _settings(arguments, places)
+    given = given_key()
+    key = _key(places, given)
+    settings = _settings(arguments, places, fingerprint(key))
     _check_systems(settings)
     from service.launch.ledger import ledger  # torch and Ray take seconds to import; a refusal should not
 
     with ledger(places.valkey, settings.redis_url) as redis_url:
         settings = settings.model_copy(update={"redis_url": redis_url})
-        say(f"Errata is starting on http://{settings.host}:{settings.port} ...")
+        say(f"Errata is starting on {settings.url} ...")
         from service.launch import cluster
 
         with cluster.cluster(settings, places):
             signals.catch()
             cluster.deploy(settings, places)
-            say(greeting.ready(settings, places, time.monotonic() - begun))
+            say(greeting.ready(settings, places, time.monotonic() - begun, None if given else key))
             try:
                 signal.pause()
             finally:
@@ -55,19 +57,24 @@ def _serve(arguments: Arguments, places: Places, say: Say) -> None:
                 cluster.undeploy()
 
 
-def _settings(arguments: Arguments, places: Places) -> Settings:
+def _key(places: Places, given: str | None) -> str:
+    try:
+        return admin_key(places.var, given)
+    except BadKey as error:
+        raise CannotStart(str(error)) from error
+
+
+def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Settings:
     try:
         return Settings(
             var=places.var,
-            admin_key_sha256=fingerprint(admin_key(places.var, given_key())),
+            admin_key_sha256=admin_key_sha256,
             redis_url=given_redis_url(),
             host=arguments.host,
             port=arguments.port,
             systems=arguments.systems,
             replicas=arguments.replicas,
         )
-    except BadKey as error:
-        raise CannotStart(str(error)) from error
     except ValidationError as error:
         raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error
 
@@ -80,6 +87,11 @@ def _check_systems(settings: Settings) -> None:
             found = importlib.util.find_spec(module)
         except ModuleNotFoundError:
             found = None
+        except Exception as error:  # the packages around a module are run to find it
+            why = f"{type(error).__name__}: {error}"
+            raise CannotStart(
+                f"the module {module!r} of the model {name!r} cannot be found ({why})"
+            ) from error
         if found is None:
             raise CannotStart(
                 f"there is no module {module!r} to load the model {name!r} from: check --system"
@@ -89,6 +101,10 @@ def _check_systems(settings: Settings) -> None:
 def _complaint(place: tuple[int | str, ...], message: str) -> str:
     if place == ("redis_url",):
         return "ERRATA_REDIS_URL is not the address of a Redis: write redis://HOST:PORT/DB or unix:///PATH"
+    if place[0] == "systems" and len(place) > 1:
+        return (
+            f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"
+        )
     return f"the setting {'.'.join(map(str, place))} cannot be used: {message}"
 
 

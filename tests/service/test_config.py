@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
         {"replicas": 0},
         {"systems": {}},
         {"systems": {"nkb": "no colon"}},
+        {"systems": {"nkb": ".a:b"}},
+        {"systems": {"nkb": "a..b:c"}},
+        {"systems": {"nkb": "a:1"}},
         {"redis_url": "http://somewhere"},
         {"admin_key_sha256": "secret"},
         {"max_batch": 0},
@@ -58,6 +62,26 @@ def test_the_environment_is_read_for_two_things_only(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("ERRATA_KEY", "")
     assert given_redis_url() == "redis://somewhere"
     assert given_key() is None
+
+
+def test_what_is_secret_is_inherited_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
+    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
+    assert (given_redis_url(), given_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
+    left = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+    assert "ERRATA_" not in left
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:8000"),
+        ("::1", "http://[::1]:8000"),
+        ("localhost", "http://localhost:8000"),
+    ],
+)
+def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None:
+    assert settings(host=host).url == url
 
 
 def test_the_replicas_share_the_cores_out(monkeypatch: pytest.MonkeyPatch) -> None:

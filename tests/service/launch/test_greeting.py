@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,16 @@ from service.config import Settings
 from service.launch.greeting import ready
 from service.launch.places import Places
 
+KEY = "the-key-that-was-made"
 
-def greeting(var: Path, port: int = 8000) -> str:
-    settings = Settings(var=var, admin_key_sha256="0" * 64, port=port)
-    return ready(settings, Places(var, var / "log", var / "metrics", var / "ray", var / "valkey"), 12.3)
+
+def greeting(var: Path, key: str | None = KEY, **more: Any) -> str:
+    settings = Settings(var=var, admin_key_sha256="0" * 64, **more)
+    return ready(settings, Places(var, var / "log", var / "metrics", var / "ray", var / "valkey"), 12.3, key)
 
 
 @pytest.fixture(autouse=True)
-def _no_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("ERRATA_KEY", raising=False)
+def _somewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
 
 
@@ -29,7 +31,18 @@ def test_the_usual_place_needs_nothing_but_the_four_commands(tmp_path: Path) -> 
     assert [words[1] for words in commands] == ["ask", "edit", "ask", "revert"]
     assert "export" not in said
     assert "http://127.0.0.1:8000" in said
-    assert str(tmp_path / "var" / "admin.key") in said
+
+
+def test_the_key_that_was_made_is_shown_and_where_it_lies(tmp_path: Path) -> None:
+    lines = [line.split() for line in greeting(tmp_path / "var").splitlines()]
+    assert ["admin", "key", KEY] in lines
+    assert ["key", "file", str(tmp_path / "var" / "admin.key")] in lines
+
+
+def test_an_address_of_the_newer_kind_is_written_as_addresses_are(tmp_path: Path) -> None:
+    said = greeting(tmp_path / "var", host="::1")
+    assert "  address    http://[::1]:8000 " in said
+    assert "export ERRATA_URL='http://[::1]:8000'" in said
 
 
 def test_another_place_says_what_the_command_has_to_know(tmp_path: Path) -> None:
@@ -40,8 +53,7 @@ def test_another_place_says_what_the_command_has_to_know(tmp_path: Path) -> None
     assert shlex.split(inner) == ["cat", str(tmp_path / "it's here" / "admin.key")]
 
 
-def test_a_key_of_ones_own_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
-    said = greeting(tmp_path / "elsewhere")
-    assert "a-secret-that-is-mine" not in said
-    assert "ERRATA_KEY" in said
+def test_a_key_of_ones_own_is_not_repeated(tmp_path: Path) -> None:
+    said = greeting(tmp_path / "elsewhere", key=None)
+    assert "  admin key  the one in ERRATA_KEY\n" in said
+    assert "admin.key" not in said

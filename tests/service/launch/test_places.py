@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from service.launch import places
 from service.launch.places import check_port, claimed, free_port, ray_folder
 from service.launch.trouble import CannotStart
 
@@ -38,9 +39,25 @@ def test_a_taken_port_is_named() -> None:
             check_port("127.0.0.1", port)
 
 
+def test_a_taken_port_of_the_newer_kind_of_address_is_named() -> None:
+    with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
+        port = listener.getsockname()[1]
+        with pytest.raises(CannotStart, match=f"port {port} of ::1 .* --port"):
+            check_port("::1", port)
+    check_port("::1", port)
+
+
+def test_a_name_with_addresses_of_both_kinds_stands_for_the_one_that_http_takes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    both = [(family, socket.SOCK_STREAM, 6, "", ()) for family in (socket.AF_INET6, socket.AF_INET)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+    assert places._family("localhost") == socket.AF_INET
+
+
 def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path) -> None:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
-        assert places.log.is_dir()
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as found:
+        assert found.log.is_dir()
         with (
             pytest.raises(CannotStart, match=f"process {os.getpid()}"),
             claimed(tmp_path / "var", "127.0.0.1", free_port()),
@@ -54,8 +71,8 @@ def test_counters_of_an_earlier_run_are_forgotten_and_edits_are_not(tmp_path: Pa
     for name in ("metrics/counter_1.db", "valkey/appendonlydir/log"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
-    with claimed(tmp_path, "127.0.0.1", free_port()) as places:
-        assert list(places.metrics.iterdir()) == []
+    with claimed(tmp_path, "127.0.0.1", free_port()) as found:
+        assert list(found.metrics.iterdir()) == []
         assert (tmp_path / "valkey/appendonlydir/log").exists()
 
 
@@ -63,8 +80,33 @@ def test_rays_folder_is_short_private_and_each_services_own(tmp_path: Path) -> N
     deep = tmp_path / ("x" * 200)
     assert len(os.fsencode(ray_folder(deep))) < 40, "Ray's sockets get about 65 bytes longer names"
     assert ray_folder(deep) != ray_folder(tmp_path)
-    with claimed(deep, "127.0.0.1", free_port()) as places:
-        assert stat.S_IMODE(places.ray.stat().st_mode) == 0o700
+    with claimed(deep, "127.0.0.1", free_port()) as found:
+        assert stat.S_IMODE(found.ray.stat().st_mode) == 0o700
+
+
+def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
+    """Its name can be foreseen, and what is in it is deleted at the next start."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    trap = ray_folder(tmp_path / "var")
+    trap.symlink_to(precious)
+    try:
+        with pytest.raises(CannotStart, match=str(trap)), claimed(tmp_path / "var", "127.0.0.1", free_port()):
+            pass
+    finally:
+        trap.unlink()
+    assert (precious / "file").exists()
+
+
+def test_rays_folder_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()):
+        pass
+    ours, taken = os.getuid(), ray_folder(tmp_path / "var")
+    monkeypatch.setattr(places, "ray_folder", lambda _: taken)
+    monkeypatch.setattr(os, "getuid", lambda: ours + 1)
+    with pytest.raises(CannotStart, match="TMPDIR"), claimed(tmp_path / "var", "127.0.0.1", free_port()):
+        pass
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

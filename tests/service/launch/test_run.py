@@ -1,0 +1,93 @@
+"""What is secret stays with the launcher and the terminal, and a wrong word is one sentence."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from service.launch import cluster, run, signals
+from service.launch.arguments import Arguments
+from service.launch.places import Places, claimed, free_port
+from service.launch.trouble import CannotStart
+from service.ledger.embedded import EmbeddedValkey
+from tests.service.parts import TOY
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
+        yield places
+
+
+@pytest.fixture
+def inherited(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What a cluster would inherit, were there one; the service is asked to stop as soon as it is ready."""
+    found: dict[str, str] = {}
+
+    @contextmanager
+    def no_cluster(*_: Any) -> Iterator[None]:
+        found.update(os.environ)
+        yield
+
+    monkeypatch.setattr(cluster, "cluster", no_cluster)
+    for owner, name in ((cluster, "deploy"), (cluster, "undeploy"), (signals, "catch"), (signal, "pause")):
+        monkeypatch.setattr(owner, name, lambda *_: None)
+    return found
+
+
+def served(places: Places, loader: str = TOY) -> str:
+    said: list[str] = []
+    run._serve(Arguments(8000, places.var, "127.0.0.1", 1, {"toy": loader}), places, said.append)
+    return "\n".join(said)
+
+
+def test_neither_the_key_nor_the_address_of_redis_is_inherited(
+    places: Places,
+    inherited: dict[str, str],
+    own_valkey: EmbeddedValkey,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
+    monkeypatch.setenv("ERRATA_REDIS_URL", own_valkey.url)
+    said = served(places)
+    assert "the one in ERRATA_KEY" in said
+    assert "a-secret-that-is-mine" not in said
+    assert inherited
+    assert not {"ERRATA_KEY", "ERRATA_REDIS_URL"} & inherited.keys()
+
+
+def test_the_key_that_was_made_is_for_the_terminal_and_no_log(
+    places: Places, inherited: dict[str, str], capfd: pytest.CaptureFixture[str]
+) -> None:
+    said = served(places)
+    key = (places.var / "admin.key").read_text().strip()
+    assert key in said
+    assert key not in "".join(capfd.readouterr()), "where the log is written"
+
+
+@pytest.mark.parametrize(
+    ("loader", "names"),
+    [
+        (".a:b", "MODULE:LOADER"),
+        ("a..b:c", "MODULE:LOADER"),
+        ("no.such.module:load", "no.such.module"),
+        ("__main__.x:load", "__main__.x"),
+        ("broken.inside:load", "broken.inside"),
+    ],
+)
+def test_a_model_that_cannot_be_found_is_named(
+    loader: str, names: str, places: Places, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("import math; math.nothing")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(CannotStart) as refusal:
+        served(places, loader)
+    assert names in str(refusal.value)
+    assert "\n" not in str(refusal.value)
