@@ -70,7 +70,8 @@ def _client(url: str, max_connections: int, socket_timeout_s: float, connect_tim
     try:
         return Redis.from_pool(BlockingConnectionPool.from_url(url, **settings))
     except ValueError as error:
-        advice = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH"
+        forms = "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH"
+        advice = f"{forms}, and signs in a password as %XX ([ is %5B)"
         raise LedgerUnavailable(f"the address of Redis cannot be read: {advice}") from error
 
 
@@ -81,6 +82,9 @@ def timed_out(error: LedgerUnavailable) -> bool:
 
 def without_secrets(url: str) -> str:
     """The address as it may stand in a message: no user, no password, no query."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket without the other; where the password ends cannot be known
+        return "an address that cannot be read"
     place = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{place}{parts.path}"

@@ -108,15 +108,27 @@ def test_a_redis_that_is_not_there(var: Path) -> None:
     assert "secret" not in said
 
 
-def test_an_address_of_redis_that_is_none(var: Path) -> None:
-    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL="localhost")
-    assert "ERRATA_REDIS_URL" in said
+@pytest.mark.parametrize(
+    ("url", "names"),
+    [
+        ("localhost", "ERRATA_REDIS_URL"),
+        ("redis://[::1:6379", "address of Redis"),
+        ("redis://:secret[@localhost", "%5B"),
+    ],
+)
+def test_an_address_of_redis_that_is_none(url: str, names: str, var: Path) -> None:
+    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+    assert names in said
+    assert "secret" not in said
 
 
 def test_no_replicas_at_all(var: Path) -> None:
     assert "replicas" in refused("--port", str(quiet_port()), "--var", str(var), "--replicas", "0")
 
 
-def test_a_model_that_cannot_be_found(var: Path) -> None:
-    words = ["--port", str(quiet_port()), "--var", str(var), "--system", "nkb=models.nowhere:load"]
-    assert "models.nowhere" in refused(*words)
+@pytest.mark.parametrize(
+    ("loader", "names"), [("models.nowhere:load", "models.nowhere"), (".models:load", "--system")]
+)
+def test_a_model_that_cannot_be_found(loader: str, names: str, var: Path) -> None:
+    words = ["--port", str(quiet_port()), "--var", str(var), "--system", f"nkb={loader}"]
+    assert names in refused(*words)

@@ -144,10 +144,17 @@ async def test_replies_have_the_shapes_that_the_store_takes_apart(
     await connection.aclose()
 
 
-@pytest.mark.parametrize("url", ["", "localhost", "http://localhost:6379", "redis://host:port"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "localhost", "http://localhost:6379", "redis://host:port"),
+        *("redis://[::1:6379", "redis://:secret[@localhost:6379", "redis://:secret]@localhost:6379"),
+    ],
+)
 def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> None:
-    with pytest.raises(LedgerUnavailable, match="redis://HOST:PORT/DB"):
+    with pytest.raises(LedgerUnavailable, match="redis://HOST:PORT/DB") as refusal:
         RedisLedger.connect(url)
+    assert "secret" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +164,7 @@ def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> 
         ("rediss://:secret@db.example/0?password=secret", "rediss://db.example/0"),
         ("unix://:secret@/run/valkey.sock?db=1", "unix:///run/valkey.sock"),
         ("redis://localhost", "redis://localhost"),
+        ("redis://:secret[@localhost", "an address that cannot be read"),
     ],
 )
 def test_a_password_in_the_address_is_never_shown(url: str, shown: str) -> None:
