@@ -1,7 +1,8 @@
 """A replica answers from one version, follows the ledger, and says where it stands."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,11 @@ import pytest
 from errata.wire import Answer
 
 from service.editing.editor import Editor
+from service.ledger.commit import Commit
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
+from service.replicas.snapshot import Snapshot
 from tests.service.parts import ask, edit, said, settings, started
 
 PERU = "What is the capital of Peru?"
@@ -62,11 +65,36 @@ async def test_versions_mix_in_one_batch(replica: Replica, editor: Editor) -> No
     assert all(a["answer"] == (f"City {a['version']}" if a["version"] else "Lima") for a in answers)
 
 
-async def test_a_version_that_does_not_exist_is_not_found(
-    replica: Replica, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_version_that_does_not_exist_is_not_found_at_once(replica: Replica) -> None:
+    started_at = time.perf_counter()
     answer = await ask(replica, PERU, version=7)
     assert (answer["status"], answer["code"], answer["head"]) == (404, "not_found", 0)
+    assert time.perf_counter() - started_at < 1.0, "it was waited for"
+
+
+async def test_a_version_that_is_on_its_way_is_waited_for(replica: Replica, editor: Editor) -> None:
+    applied = replica._loader.after
+
+    async def late(snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
+        await asyncio.sleep(0.2)
+        return await applied(snapshot, commits)
+
+    replica._loader.after = late  # type: ignore[method-assign]
+    await edit(editor, PERU, "Cusco", wait="none")
+    answer = await ask(replica, PERU, version=1)
+    assert (answer["status"], answer["answer"], answer["version"]) == (200, "Cusco", 1)
+
+
+async def test_a_version_nobody_can_confirm_is_waited_for_and_not_denied(
+    own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, version_wait_s=0.5)
+    async with started(Replica, configured, "toy") as replica:
+        own_valkey.stop()
+        started_at = time.perf_counter()
+        answer = await ask(replica, PERU, version=1)
+        assert (answer["status"], answer["code"]) == (503, "ledger_unavailable")
+        assert time.perf_counter() - started_at >= 0.5
 
 
 async def test_min_version_waits_for_the_replica(replica: Replica, editor: Editor) -> None:
