@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, model_validator
+from pydantic_core import PydanticCustomError
 
 from errata.wire.base import Details, Name, Problem, Request, Response, Text, Version
 
 MAX_CONTEXT_CHARS = 100_000
 MAX_BATCH = 256
+PIN_TOO_OLD = "version {pin} is older than min_version {least}, and an answer can only be from one of them: leave one out"
 
 
 class AnswerRequest(Request):
-    """version: read exactly this version. min_version: wait until the replica has at least this one."""
+    """version: read exactly this version. min_version: wait until the replica has at least this one.
+
+    With both, the first may not be older: the answer would be from before what was promised.
+    """
 
     question: Text
     model: Name = "nkb"
@@ -25,6 +30,14 @@ class AnswerRequest(Request):
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
     explain: bool = False
     stream: bool = False
+
+    @model_validator(mode="after")
+    def _promises_one_version(self) -> AnswerRequest:
+        if self.version is not None and self.version < (self.min_version or 0):
+            raise PydanticCustomError(
+                "pin_too_old", PIN_TOO_OLD, {"pin": self.version, "least": self.min_version}
+            )
+        return self
 
 
 class Alternative(Response):

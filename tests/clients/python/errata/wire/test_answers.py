@@ -1,0 +1,25 @@
+"""A question cannot promise two things of which only one can be kept."""
+
+from __future__ import annotations
+
+import pytest
+from errata import wire
+from pydantic import ValidationError
+
+
+def test_a_pin_below_the_least_version_is_refused_in_one_sentence() -> None:
+    with pytest.raises(ValidationError) as caught:
+        wire.AnswerRequest(question="q", version=1, min_version=5)
+    [error] = caught.value.errors()
+    assert error["msg"] == (
+        "version 1 is older than min_version 5, and an answer can only be from one of them: leave one out"
+    )
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"version": 5, "min_version": 5}, {"version": 6, "min_version": 5}, {"version": 1}, {"min_version": 5}],
+)
+def test_a_pin_that_is_as_new_as_the_least_version_is_taken(fields: dict[str, int]) -> None:
+    asked = wire.AnswerRequest.model_validate({"question": "q", **fields})
+    assert asked.model_dump(exclude_unset=True) == {"question": "q", **fields}
