@@ -34,7 +34,8 @@ def draw_replicas(listed: ReplicaList) -> RenderableType:
 
 
 def _replica(one: ReplicaState) -> list[str | Text]:
-    health = Text("well", style="green") if one.healthy else Text("unwell", style="red")
+    why = f"unwell: {one.degraded}" if one.degraded else "unwell"
+    health = Text("well", style="green") if one.healthy else Text(why, style="red")
     behind = Text(str(one.lag), style="yellow" if one.lag else "")
     sums = ", ".join(f"{memory} {short(digest)}" for memory, digest in sorted(one.checksums.items()))
     return [one.replica, one.model, str(one.version), behind, health, sums, f"{one.seen_s_ago:.1f} s ago"]

@@ -10,12 +10,16 @@ from errata.wire.base import Details, Response, Version
 
 
 class ReplicaState(Response):
+    """degraded: the code of what keeps it from being healthy. pid: on the machine that it runs on."""
+
     replica: str
     model: str
     version: Version
     checksums: dict[str, str]
     lag: int
     healthy: bool
+    degraded: str | None = None
+    pid: int | None = None
     applied_ms: float | None = None
     seen_s_ago: float
 

@@ -43,6 +43,18 @@ def test_replicas_say_how_far_they_are(run: Any, tiny: Any) -> None:
     assert lines[2][:5] == ["nkb#2", "nkb", "0", "1", "well"]
 
 
+def test_a_replica_that_is_not_well_says_why(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, two = tiny.replicas()
+    ill = [
+        one.model_copy(update={"healthy": False, "degraded": "ledger_corrupt"}),
+        two.model_copy(update={"healthy": False}),
+    ]
+    monkeypatch.setattr(tiny, "replicas", lambda: ill)
+    lines = run("replicas").stdout.splitlines()
+    assert "  unwell: ledger_corrupt  " in lines[1]
+    assert lines[2].split()[4:6] == ["unwell", "nkb/bank"]
+
+
 def test_replicas_that_hold_different_bits_are_news(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
