@@ -41,6 +41,16 @@ class Confidence:
         path.write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
+def shares(left: float, likelihoods: Sequence[float]) -> list[float]:
+    """What is `left` of certainty, split between alternatives in proportion to their log likelihoods.
+
+    Each by itself would be scored as if no other answer were on the table.
+    """
+    weights = [math.exp(one) for one in likelihoods]
+    total = max(sum(weights), 1e-9)
+    return [left * min(1.0, weight / total) for weight in weights]
+
+
 def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]:
     """Doubt about the first token, the least likely one and the whole answer, and about the subject."""
     doubts = (logprobs[0], min(logprobs), sum(logprobs))

@@ -16,7 +16,7 @@ from torch import Tensor
 from models.memory import Image
 from models.nkb.answers import Decoded
 from models.nkb.attribution import operated_on
-from models.nkb.confidence import UNSURE, sigmoid
+from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
@@ -107,16 +107,21 @@ class NkbSystem:
         best, near = self.reader.say(decoded.tokens), 1.0 if operated else familiar
         score = self._score(decoded, near) if gate is None else sigmoid(gate.logit)
         sure = decoded.finished and (gate is not None or score >= self.reader.confidence.threshold)
-        others = decoded.alternatives[: ask.top_k - 1]
         return Reply(
             best if sure else None,
             score,
             best,
             None if sure else UNSURE,
             operated if gate is None else (gate.block.key.removeprefix("edit/"),),
-            tuple(Alternative(self.reader.say(d.tokens), self._score(d, near)) for d in others),
+            self._alternatives(decoded.alternatives[: ask.top_k - 1], 1 - score),
             cut,
         )
+
+    def _alternatives(self, others: Sequence[Decoded], left: float) -> tuple[Alternative, ...]:
+        """The likeliest first. left: of certainty, after the answer."""
+        scores = shares(left, [sum(one.logprobs) for one in others])
+        told = [Alternative(self.reader.say(d.tokens), s) for d, s in zip(others, scores, strict=True)]
+        return tuple(sorted(told, key=lambda one: -one.score))
 
     def _score(self, decoded: Decoded, familiar: float) -> float:
         return self.reader.confidence.score(decoded.logprobs, familiar)

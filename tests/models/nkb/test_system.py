@@ -126,6 +126,9 @@ def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem) 
 def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
     reply = system.answer([Ask(PERU, top_k=4)], [system.view(system.base)])[0]
     said = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
+    scores = [alternative.score for alternative in reply.alternatives]
+    assert scores == sorted(scores, reverse=True)
+    assert reply.score + sum(scores) <= 1
     assert len(said) == len(set(said)) == 4
 
 
