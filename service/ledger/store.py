@@ -17,7 +17,7 @@ from service.ledger.commit import Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
 from service.ledger.script import lua
 
-FORGET_REPLICA_AFTER_S = 3600.0
+FORGET_REPLICA_AFTER_S = 3600
 LIMIT_S = 5.0
 
 
@@ -201,7 +201,8 @@ class RedisLedger:
 
     async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None:
         async with self._connection.bounded("note a heartbeat"):
-            await self._beat(keys=[keys.REPLICAS], args=[replica_id, json.dumps(payload)])
+            values = [replica_id, json.dumps(payload), FORGET_REPLICA_AFTER_S]
+            await self._beat(keys=[keys.REPLICAS], args=values)
 
     async def replicas(self) -> dict[str, dict[str, Any]]:
         async with self._connection.bounded("list the replicas"):

@@ -14,10 +14,19 @@ EVERY_S = 1.0
 
 
 class Registration:
-    """The heartbeat. applied_ms: how long after its commit the newest version was ready here; None at the start."""
+    """The heartbeat. applied_ms: how long after its commit the newest version was ready here; None at the start.
 
-    def __init__(self, ledger: Ledger, replica: str, status: Callable[[], Mapping[str, Any]]) -> None:
-        self._ledger, self._replica, self._status = ledger, replica, status
+    seen: told with each heartbeat which version is the ledger's newest, so that who is stuck knows it.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        replica: str,
+        status: Callable[[], Mapping[str, Any]],
+        seen: Callable[[int], None],
+    ) -> None:
+        self._ledger, self._replica, self._status, self._seen = ledger, replica, status, seen
         self._wake = asyncio.Event()
         self.applied_ms: float | None = None
 
@@ -27,7 +36,8 @@ class Registration:
     async def now(self) -> None:
         """Raises LedgerUnavailable."""
         payload = {**self._status(), "applied_ms": self.applied_ms}
-        await self._ledger.heartbeat(self._replica, payload)
+        await self._ledger.heartbeat(self._replica, payload)  # first: commits wait for it
+        self._seen(await self._ledger.head())
 
     async def run(self) -> None:
         while True:

@@ -43,17 +43,19 @@ class Replica:
         assert settings.redis_url, "the launcher names the ledger's Redis"
         self.id = f"{model}-{uuid4().hex[:8]}"
         self._settings, self._model = settings, model
-        self._system = await asyncio.to_thread(load_system, settings, model)
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
+        self._tasks: list[asyncio.Task[None]] = []
+        self.__del__ = self.aclose  # Ray awaits it; Python, which looks at the class, does not see it
+        self._system = await asyncio.to_thread(load_system, settings, model)
         self._loader = Loader(self._ledger, self._system)
         self._history = History(self._loader, settings.history)
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
         self._queue = Queue(self._batch, settings.max_batch)
         first = await self._loader.at(await self._ledger.head())
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
-        self._registration = Registration(self._ledger, self.id, self._status)
+        self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
-        self._tasks = [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
+        self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         await self._registration.now()
         await self._join()
 
@@ -68,7 +70,10 @@ class Replica:
         self._registration.applied_ms = 1e3 * seconds
         self._registration.soon()
         metrics.PROPAGATION.labels(self._model).observe(max(0.0, seconds))
-        metrics.replica_at(self._model, snapshot.version, self._tail.head)
+
+    def _seen(self, head: int) -> None:
+        self._tail.head = head
+        metrics.replica_at(self._model, self._tail.newest.version, head)
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""
@@ -115,7 +120,7 @@ class Replica:
                 raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
 
     async def aclose(self) -> None:
-        """Stop following, and leave the list of replicas."""
+        """Stop following, and leave the list of replicas. Safe at any time, also before the start was done."""
         for task in self._tasks:
             # More than once: in Python 3.11 a time limit that ends at the same moment swallows a cancellation.
             while not task.done():

@@ -8,6 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from ray.serve._private.common import DeploymentID
+from ray.serve._private.config import DeploymentConfig
+from ray.serve._private.replica import UserCallableWrapper
+
 from service.config import Settings
 from service.editing.editor import Editor
 from service.replicas.outcome import Outcome
@@ -17,7 +21,12 @@ TOY = "tests.service.toy:load_toy"
 
 
 def settings(url: str, var: Path, **more: Any) -> Settings:
-    known: dict[str, Any] = {"systems": {"toy": TOY}, "torch_threads": 1, "replicas": 1, "admin_key_sha256": "0" * 64}
+    known: dict[str, Any] = {
+        "systems": {"toy": TOY},
+        "torch_threads": 1,
+        "replicas": 1,
+        "admin_key_sha256": "0" * 64,
+    }
     return Settings(var=var, redis_url=url, **{**known, **more})
 
 
@@ -30,6 +39,21 @@ async def started(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
         yield part
     finally:
         await part.aclose()
+
+
+def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
+    """What stands around a deployment's class inside Ray's own process, and makes it and ends it."""
+    return UserCallableWrapper(
+        kind,
+        arguments,
+        {},
+        deployment_id=DeploymentID("part", "tests"),
+        run_sync_methods_in_threadpool=False,
+        run_user_code_in_separate_thread=False,
+        local_testing_mode=False,
+        deployment_config=DeploymentConfig(),
+        actor_id="none",
+    )
 
 
 def said(outcome: Outcome) -> dict[str, Any]:

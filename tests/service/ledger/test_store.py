@@ -155,6 +155,15 @@ async def test_a_replica_unseen_for_an_hour_is_no_longer_told_of(
     assert (await ledger.replicas()).keys() == {"new"}
 
 
+async def test_a_heartbeat_sweeps_out_the_replicas_unseen_for_an_hour(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    seconds = raw.time()[0]
+    raw.hset(keys.REPLICAS, mapping={"old": f"{seconds - 4000}.0 {{}}", "new": f"{seconds - 3000}.0 {{}}"})
+    await ledger.heartbeat("mine", {})
+    assert set(raw.hkeys(keys.REPLICAS)) == {b"new", b"mine"}
+
+
 async def test_rows_come_back_in_the_order_asked_for(ledger: RedisLedger) -> None:
     commit, blocks = Writer().edit(600)
     await ledger.append(commit, blocks)

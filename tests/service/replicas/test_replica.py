@@ -2,20 +2,23 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from errata.wire import Answer
+from prometheus_client import REGISTRY
 
+from service import metrics
 from service.editing.editor import Editor
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
-from tests.service.parts import ask, edit, said, settings, started
+from tests.service.parts import as_ray_runs, ask, edit, said, settings, started
 
 PERU = "What is the capital of Peru?"
 
@@ -131,6 +134,59 @@ async def test_answers_go_on_while_the_ledger_is_away_and_say_so(
         await _degraded(replica, None)
         assert (await edit(editor, PERU, "Arequipa"))["version"] == 2
         assert (await ask(replica, PERU, min_version=2))["answer"] == "Arequipa"
+
+
+async def test_a_replica_that_starts_again_tells_its_version_without_a_commit(
+    valkey: EmbeddedValkey, replica: Replica, editor: Editor, tmp_path: Path
+) -> None:
+    await edit(editor, PERU, "Cusco")
+    metrics.replica_at("toy", 0, 0)
+    async with started(Replica, settings(valkey.url, tmp_path), "toy"):
+        assert (gauge("version_min"), gauge("version_max"), gauge("lag")) == (1, 1, 0)
+
+
+async def test_a_replica_that_is_stuck_shows_its_lag(replica: Replica, editor: Editor) -> None:
+    async def stuck(snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
+        raise LedgerCorrupt("rows are missing")
+
+    replica._loader.after = stuck  # type: ignore[method-assign]
+    for number in range(3):
+        await edit(editor, PERU, f"City {number}", wait="none")
+    await _until(lambda: gauge("lag") == 3)
+    assert (gauge("version_min"), (await replica.state())["lag"]) == (0, 3)
+
+
+def gauge(name: str) -> float | None:
+    return REGISTRY.get_sample_value(f"errata_replica_{name}", {"model": "toy"})
+
+
+async def _until(done: Callable[[], bool]) -> None:
+    for _ in range(300):
+        if done():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("it never came to that")
+
+
+async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
+    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
+) -> None:
+    configured = settings(valkey.url, tmp_path)
+    running = as_ray_runs(Replica, configured, "toy")
+    await running.initialize_callable()
+    assert len(await ledger.replicas()) == 1
+    await running.call_destructor()
+    assert await ledger.replicas() == {}
+
+
+async def test_a_replica_that_never_got_ready_can_be_stopped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    running = as_ray_runs(Replica, settings(f"unix://{tmp_path}/nobody", tmp_path), "toy")
+    with pytest.raises(LedgerUnavailable):
+        await running.initialize_callable()
+    await running.call_destructor()
+    assert not [record for record in caplog.records if record.levelname == "ERROR"], "Ray logs what it raises"
 
 
 async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
