@@ -6,7 +6,7 @@
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
     {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; kept 7 days
-    {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; an hour without one: dropped
+    {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; kept an hour
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
 The log and the blocks are the truth. Manifests are derived (about 110 bytes a block) and may be deleted: a

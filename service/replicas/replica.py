@@ -34,6 +34,7 @@ from service.replicas.tail import Tail
 log = logging.getLogger(__name__)
 
 START_S = 60.0  # to catch up once more after registering
+DRAINED_LOOK_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
 
 class Replica:
@@ -194,4 +195,4 @@ class Replica:
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
 
 
-ReplicaDeployment = serve.deployment(Replica)
+ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAINED_LOOK_S)

@@ -11,6 +11,7 @@ from errata.wire import Answer
 from prometheus_client import REGISTRY
 
 from service import metrics
+from service.app import build
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
@@ -177,6 +178,12 @@ async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
     assert len(await ledger.replicas()) == 1
     await running.call_destructor()
     assert await ledger.replicas() == {}
+
+
+def test_ray_leaves_a_replica_the_time_to_leave_the_list(tmp_path: Path) -> None:
+    model = build(settings("unix:///nobody", tmp_path))._bound_deployment.init_args[1]["toy"]
+    stopping = model._bound_deployment._deployment_config
+    assert stopping.graceful_shutdown_wait_loop_s <= stopping.graceful_shutdown_timeout_s / 4
 
 
 async def test_a_replica_that_never_got_ready_can_be_stopped(
