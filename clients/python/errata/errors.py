@@ -8,14 +8,14 @@
     └── Refused                          the service said no: status, code, detail, problem
         ├── Malformed                    what was sent cannot be used (also when the client sees it first)
         │   ├── TooLarge                 413 too_large
+        │   ├── TooSlow                  408 too_slow
         │   └── EditRefused              422 edit_refused: .reason
         ├── Denied
         │   ├── Unauthorized             401 unauthorized
         │   └── Forbidden                403 forbidden
         ├── Missing
         │   ├── NotFound                 404 not_found
-        │   ├── UnknownModel             404 unknown_model
-        │   └── VersionGone              410 version_gone
+        │   └── UnknownModel             404 unknown_model
         ├── Conflict
         │   ├── StaleVersion             409 stale_version: .current
         │   └── NothingToDo              409 nothing_to_do
@@ -86,6 +86,10 @@ class TooLarge(Malformed):
     pass
 
 
+class TooSlow(Malformed):
+    pass
+
+
 class EditRefused(Malformed):
     @property
     def reason(self) -> str:
@@ -114,10 +118,6 @@ class NotFound(Missing):
 
 
 class UnknownModel(Missing):
-    pass
-
-
-class VersionGone(Missing):
     pass
 
 
