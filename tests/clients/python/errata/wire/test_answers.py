@@ -12,7 +12,7 @@ def test_a_pin_below_the_least_version_is_refused_in_one_sentence() -> None:
         wire.AnswerRequest(question="q", version=1, min_version=5)
     [error] = caught.value.errors()
     assert error["msg"] == (
-        "version 1 is older than min_version 5, and an answer can only be from one of them: leave one out"
+        "version 1 is older than min_version 5, and an answer is from one of them only: leave one out"
     )
 
 
