@@ -13,8 +13,8 @@ from service.editing.reading import Reading
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt
 from service.ledger import fold
-from service.ledger.commit import Commit, EditRecord, corrupt
-from service.ledger.images import READ_COMMITS
+from service.ledger.commit import Commit, EditRecord
+from service.ledger.images import page
 from service.ledger.store import Ledger
 
 OLD_KEPT = 4  # versions that were compared lately
@@ -92,10 +92,10 @@ class Folder:
     async def _newer(self, present: Present) -> list[Commit]:
         """LedgerCorrupt when the ledger is behind, or another one than before."""
         commits: list[Commit] = []
-        while some := await self._ledger.read(present.version + len(commits), READ_COMMITS):
+        last = present.digest
+        while some := await page(self._ledger, present.version + len(commits), previous=last):
             commits += some
-        if commits[0].previous != present.digest:
-            raise corrupt(commits[0].version, "it does not follow the commit that was there before it")
+            last = some[-1].digest
         return commits
 
 

@@ -11,7 +11,9 @@ from errata.wire.base import Details, Name, Problem, Request, Response, Text, Ve
 
 MAX_CONTEXT_CHARS = 100_000
 MAX_BATCH = 256
-PIN_TOO_OLD = "version {pin} is older than min_version {least}, and an answer is from one of them only: leave one out"
+PIN_TOO_OLD = (
+    "version {pin} is older than min_version {least}, and an answer is from one of them only: leave one out"
+)
 
 
 class AnswerRequest(Request):
