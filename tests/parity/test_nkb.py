@@ -168,9 +168,10 @@ def test_greedy_answers_are_the_authors(case: Case) -> None:
 
 
 def test_surgery_changes_the_column_and_the_answers_as_the_authors_does(case: Case) -> None:
-    assert case.meta["edits"], "a golden case of the bank carries edits"
-    for edit in case.meta["edits"]:
-        check_edit(case, edit, f"edit{edit['index']}.")
+    prefixes = [f"edit{edit['index']}." for edit in case.meta["edits"]]
+    assert {key.split(".")[0] + "." for key in case.io if key.startswith("edit")} == set(prefixes)
+    for edit, prefix in zip(case.meta["edits"], prefixes, strict=True):
+        check_edit(case, edit, prefix)
 
 
 def check_edit(case: Case, edit: dict[str, Any], prefix: str) -> None:
