@@ -39,7 +39,8 @@ def test_moving_a_value_moves_the_output_by_its_weight(worked_example: Bank) -> 
 def test_a_new_bank_adds_exactly_nothing(adaptive: bool) -> None:
     bank = Bank(8, 16, adaptive)
     assert bank(torch.randn(5, 8)).eq(0).all()
-    assert bank.slot_weights(torch.randn(50, 8)).gt(0).any(0).all(), "its keys do fire, so it can learn"
+    fires = bank.slot_weights(torch.randn(500, 8)).gt(0).any(0)
+    assert fires.all(), "its keys do fire, so it can learn"
 
 
 def test_the_authors_initialisation_is_torchs_default_and_not_silent() -> None:
