@@ -1,6 +1,7 @@
 """Where the golden vectors lie: `--golden FOLDER`, or GOLDEN in the environment, or ../shared/golden.
 
-A folder per system; for each system every `NAME.config.json` is one case. Vectors that cannot be found are an
+A folder per system; for each system every `NAME.config.json` is one case, and a folder with one `config.json` is
+one case of that system, the folder itself. Vectors that cannot be found are an
 error and not a skip: a run without them proves nothing.
 """
 
@@ -34,12 +35,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     system = metafunc.module.__name__.rpartition("test_")[2]
     folder = golden(metafunc.config) / system
-    cases = sorted(
-        path.with_name(path.name.removesuffix(".config.json")) for path in folder.glob("*.config.json")
-    )
+    names = sorted(path.name.removesuffix(".config.json") for path in folder.glob("*.config.json"))
+    cases = [folder / name for name in names] or [path.parent for path in folder.glob("config.json")]
     if not cases:
         raise pytest.UsageError(
-            f"no golden vectors for {system}: {folder} holds no *.config.json. "
+            f"no golden vectors for {system}: {folder} holds no *.config.json and no config.json. "
             f"Name the folder above it with `--golden FOLDER` or `make parity GOLDEN=FOLDER`."
         )
     metafunc.parametrize("golden_case", cases, ids=[case.name for case in cases], scope="module")

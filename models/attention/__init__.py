@@ -1,0 +1,1 @@
+"""Who may attend to whom, as functions of what a token is; every model's masks come from here."""
