@@ -2,7 +2,8 @@
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
 authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (states that gated
-values are solved for, and the subjects that were taught) and confidence.json.
+values are solved for, and the subjects that were taught), confidence.json, and SHA256SUMS, which says what each
+of the others has to be.
 """
 
 import hashlib
@@ -36,6 +37,7 @@ DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 SCOPE, REFERENCE, CONFIDENCE = "scope.safetensors", "reference.safetensors", "confidence.json"
 DIGESTED = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
+SUMS = "SHA256SUMS"
 END = 1  # the answer tokenizer's end token
 
 
@@ -79,7 +81,8 @@ class Reader:
         try:
             return _load(folder)
         except FileNotFoundError as cause:
-            raise CheckpointError(f"{cause.filename} is missing: train it with `make train`") from cause
+            advice = "fetch it again, or train it with `make train`"
+            raise CheckpointError(f"{cause.filename} is missing: {advice}") from cause
         except (SafetensorError, json.JSONDecodeError, RuntimeError, KeyError, TypeError) as cause:
             raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
 
@@ -127,7 +130,25 @@ def _load(folder: Path) -> Reader:
 
 
 def _digest(folder: Path) -> str:
+    """Of all files, each of which has to be the one that was written with the others."""
+    recorded = _recorded(folder)
     total = hashlib.sha256()
     for name in DIGESTED:
-        total.update(hashlib.sha256((folder / name).read_bytes()).digest())
+        found = hashlib.sha256((folder / name).read_bytes())
+        if recorded.get(name) != found.hexdigest():
+            advice = "fetch it again, or train the checkpoint with `make train`"
+            raise CheckpointError(f"{folder / name} is damaged: {SUMS} lists another content; {advice}")
+        total.update(found.digest())
     return "sha256:" + total.hexdigest()
+
+
+def _recorded(folder: Path) -> dict[str, str]:
+    """File -> SHA-256, as `sha256sum` writes and checks them."""
+    lines = (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())
+    return {name: digest for digest, _, name in lines}
+
+
+def record(folder: Path) -> None:
+    """Write down what the files of a finished checkpoint are."""
+    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in DIGESTED]
+    (folder / SUMS).write_text("\n".join(sums) + "\n")

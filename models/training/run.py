@@ -144,3 +144,4 @@ def _write(
     save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     confidence.save(out / reader.CONFIDENCE)
+    reader.record(out)

@@ -29,7 +29,9 @@ def run(arguments: Arguments, say: Say) -> None:
         with claimed(arguments.var, arguments.host, arguments.port) as places:
             _log_to(places)
             _serve(arguments, places, say)
-    except signals.Stopped:
+    except Exception:
+        if not signals.asked():
+            raise
         say("Stopped.")
 
 

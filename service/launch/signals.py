@@ -12,6 +12,11 @@ class Stopped(Exception):
     """Somebody asked for the end."""
 
 
+def asked() -> bool:
+    """Whether somebody has. An import that the exception goes through may turn it into another one."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
 def catch() -> None:
     """Ray puts its own handlers in place of these, so this is called again once it runs."""
     for number in ASKING:

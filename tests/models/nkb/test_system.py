@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from models.nkb.checkpoint import CheckpointError
-from models.nkb.reader import DEFAULT, Reader
+from models.nkb.reader import DEFAULT, DIGESTED, Reader
 from models.nkb.system import NkbSystem, NkbView
 from models.packs.pack import Pack
 from models.system import Ask, Correction, EditRefused, Material
@@ -177,6 +177,17 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
         Reader.load(folder)
     weights.unlink()
     with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+        Reader.load(folder)
+
+
+@pytest.mark.parametrize("name", DIGESTED)
+def test_a_checkpoint_with_one_wrong_bit_does_not_answer(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "nkb"
+    shutil.copytree(DEFAULT, folder)
+    content = bytearray((folder / name).read_bytes())
+    content[-1] ^= 1
+    (folder / name).write_bytes(content)
+    with pytest.raises(CheckpointError, match=rf"{name} is damaged: SHA256SUMS lists another content; fetch"):
         Reader.load(folder)
 
 

@@ -91,3 +91,38 @@ def test_a_model_that_cannot_be_found_is_named(
         served(places, loader)
     assert names in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Signals are the test's own while it runs."""
+    before = {number: signal.getsignal(number) for number in signals.ASKING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+@pytest.mark.parametrize("turned", [None, SystemError], ids=["as it is", "as an import turns it"])
+def test_ctrl_c_while_starting_is_the_end_and_no_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: type[Exception] | None
+) -> None:
+    def starting(*_: Any) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except signals.Stopped as asked:
+            raise (turned() if turned else asked) from asked
+
+    monkeypatch.setattr(run, "_serve", starting)
+    said: list[str] = []
+    run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), said.append)
+    assert said == ["Stopped."]
+
+
+@pytest.mark.usefixtures("ctrl_c")
+def test_an_error_of_starting_is_no_end_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "_serve", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str)
