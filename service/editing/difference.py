@@ -1,41 +1,42 @@
-"""What changed between two versions, in words: each question that an edit touches, asked on both."""
+"""What changed between two versions, in words: each wording that an edit gives, and bystanders, asked on both."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from errata.wire import Change, Diff
 
-from service.editing.reading import Reading
+from service.editing.bystanders import Bystanders, Readings
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
 
 MOST_ASKED = (
-    1_000  # questions asked for one diff, the newest edits'; of further ones the edits' own words are told
+    1_000  # wordings asked for one diff, the newest edits'; of further ones the edits' own words are told
 )
 
-Readings: TypeAlias = Mapping[str, Reading]
-Pair: TypeAlias = tuple[
-    EditRecord | None, EditRecord | None
-]  # the edit of one question in the one and the other
+Pair: TypeAlias = tuple[EditRecord | None, EditRecord | None]  # who edits a question in the one and the other
 
 
 async def diff(
     versions: tuple[int, int],
     active: tuple[Sequence[EditRecord], Sequence[EditRecord]],
     readings: tuple[Readings, Readings],
+    bystanders: Bystanders,
 ) -> Diff:
     """active: the edits of each side, in ledger order. readings: every model on each side."""
-    pairs = _pairs(*active)
-    await _ask(pairs[-MOST_ASKED:], readings)
-    changes = [_change(pair, readings) for pair in pairs]
+    told = [(wording, pair) for pair in _pairs(*active) for wording in _speaking(pair).wordings]
+    await _ask(told[-MOST_ASKED:], readings)
+    changes = [_change(wording, pair, readings) for wording, pair in told]
+    probes, others = await bystanders.changed(_edits(told[-MOST_ASKED:], readings), *readings)
     before, after = ({r.system.memory: r.image.checksum for r in side.values()} for side in readings)
     return Diff(
         from_version=versions[0],
         to_version=versions[1],
         changes=[change for change in changes if change.before != change.after],
+        probes=probes,
+        others=others,
         checksums_differ={memory: before[memory] != after[memory] for memory in sorted(before)},
     )
 
@@ -60,31 +61,36 @@ def _speaking(pair: Pair) -> EditRecord:
     return speaking
 
 
-async def _ask(pairs: Sequence[Pair], readings: tuple[Readings, Readings]) -> None:
+async def _ask(told: Sequence[tuple[str, Pair]], readings: tuple[Readings, Readings]) -> None:
     questions: dict[str, list[str]] = defaultdict(list)
-    for pair in pairs:
-        edit = _speaking(pair)
-        questions[edit.model].append(edit.question)
+    for wording, pair in told:
+        questions[_speaking(pair).model].append(wording)
     for side in readings:
         for model in questions.keys() & side.keys():
             await side[model].ask(questions[model])
 
 
-def _change(pair: Pair, readings: tuple[Readings, Readings]) -> Change:
+def _edits(told: Sequence[tuple[str, Pair]], readings: tuple[Readings, Readings]) -> list[EditRecord]:
+    """Both sides' edits, of the models that answer now."""
+    edits = {edit.id: edit for _, pair in told for edit in pair if edit}
+    return [edit for edit in edits.values() if edit.model in readings[0]]
+
+
+def _change(wording: str, pair: Pair, readings: tuple[Readings, Readings]) -> Change:
     old, new = pair
     edit = _speaking(pair)
     return Change(
-        question=edit.question,
-        before=_answer(edit, old, readings[0]),
-        after=_answer(edit, new, readings[1]),
+        question=wording,
+        before=_answer(wording, edit.model, old, readings[0]),
+        after=_answer(wording, edit.model, new, readings[1]),
         edit=edit.id,
         change="replaced" if old and new else "added" if new else "removed",
     )
 
 
-def _answer(asked: EditRecord, own: EditRecord | None, readings: Readings) -> str | None:
+def _answer(wording: str, model: str, own: EditRecord | None, readings: Readings) -> str | None:
     """What that version says; where it was not asked, what its own edit wants."""
-    said = readings[asked.model].known.get(asked.question) if asked.model in readings else None
+    said = readings[model].known.get(wording) if model in readings else None
     if said is not None:
         return said.answer
     return own.answer if own else None

@@ -17,6 +17,7 @@ from ray import serve
 from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
+from service.editing.bystanders import Bystanders
 from service.editing.difference import diff
 from service.editing.draft import Plan
 from service.editing.edit import Editing
@@ -67,9 +68,9 @@ class Editor:
         loaded = {name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems}
         self._systems = Systems(loaded)
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        reporter = Reporter({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
+        self._bystanders = Bystanders({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
-        self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
+        self._writer = Writer(self._ledger, self._folder, Reporter(self._bystanders), settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._checking = asyncio.Lock()
@@ -148,7 +149,7 @@ class Editor:
         present, versions = history.present, (history.existing(a), history.existing(b))
         older, newer = [await asyncio.to_thread(present.active_at, version) for version in versions]
         before, after = [await self._folder.at(present, version) for version in versions]
-        return Outcome.ok(await diff(versions, (older, newer), (before, after)))
+        return Outcome.ok(await diff(versions, (older, newer), (before, after), self._bystanders))
 
     @outcome
     async def memory(self) -> Outcome:

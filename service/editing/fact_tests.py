@@ -59,7 +59,7 @@ def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
     counting = [
         FactTest(edit, question, heirs.get(edit.id, nobody))
         for edit in edits
-        for question in (edit.question, *edit.paraphrases)
+        for question in edit.wordings
         if speaks[edit.model, plain(question)] == edit.id
     ]
     return counting, sum(1 + len(edit.paraphrases) for edit in edits) - len(counting)
@@ -67,7 +67,7 @@ def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
 
 def _speaking(edits: Sequence[EditRecord]) -> Mapping[tuple[str, str], str]:
     """Model and wording -> the last edit that has it."""
-    return {(edit.model, plain(q)): edit.id for edit in edits for q in (edit.question, *edit.paraphrases)}
+    return {(edit.model, plain(q)): edit.id for edit in edits for q in edit.wordings}
 
 
 def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:

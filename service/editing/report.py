@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from errata.wire import BrokenTest, Capacity, ChangedProbe, EditReport, ParaphraseReport, Report
+from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, Report
 
+from service.editing.bystanders import Bystanders, Readings
 from service.editing.draft import Draft
 from service.editing.fact_tests import fact_tests_of, nearest, questions_of
 from service.editing.present import Present
-from service.editing.probes import Probes
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.errors import JSON, EditRefused
@@ -23,14 +22,10 @@ MOST_TESTS = 256  # fact tests of earlier edits that one commit re-runs; POST /a
 MOST_NAMED = 20  # edits that do not hold, in the refusal
 MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists
 
-Readings = Mapping[str, Reading]
-
 
 @dataclass(frozen=True)
 class Reporter:
-    """probes: by model."""
-
-    probes: Mapping[str, Probes]
+    bystanders: Bystanders
 
     async def report(
         self, present: Present, draft: Draft, after: Readings, watch: Stopwatch
@@ -39,12 +34,10 @@ class Reporter:
         with watch.part("report"):
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present.readings, after)
-            models = {edit.model for edit in listed}
-            probed, changed = await self._changed(
-                models, _concerned(present, listed), present.readings, after
-            )
+            concerned = _concerned(present, listed)
+            probed, changed = await self.bystanders.changed(concerned, present.readings, after)
             broken, tests = await _broken(present, draft, listed, after)
-            capacity = _capacity(after[model] for model in models)
+            capacity = _capacity(after[model] for model in {edit.model for edit in listed})
         report = Report(
             edits=edits,
             probes=probed,
@@ -54,24 +47,6 @@ class Reporter:
             timings=watch.timings(),
         )
         return {**report.model_dump(mode="json"), "tests": tests, "edits_left_out": left_out}
-
-    async def _changed(
-        self, models: Iterable[str], edits: Sequence[EditRecord], before: Readings, after: Readings
-    ) -> tuple[int, list[ChangedProbe]]:
-        """How many questions were asked that nobody edits here, and those that are answered differently."""
-        count, found = 0, []
-        for model in sorted(models):
-            edited = [wording for edit in edits if edit.model == model for wording in _wordings(edit)]
-            questions = await asyncio.to_thread(self.probes[model].about, edited)
-            moved = await after[model].moved_since(before[model], questions)
-            old, new = before[model].known, after[model].known
-            count += len(questions)
-            found += [
-                ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
-                for q in moved
-                if old[q].answer != new[q].answer
-            ]
-        return count, found
 
 
 def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
@@ -107,7 +82,7 @@ async def _edits(
 ) -> list[EditReport]:
     questions: dict[str, list[str]] = defaultdict(list)
     for edit in listed:
-        questions[edit.model] += _wordings(edit)
+        questions[edit.model] += edit.wordings
     for model, some in questions.items():
         await before[model].ask(some)
         await after[model].ask(some)
@@ -165,7 +140,7 @@ async def _broken(
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
     tests = [t for t in fact_tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
-    wordings = [wording for edit in listed for wording in _wordings(edit)]
+    wordings = [wording for edit in listed for wording in edit.wordings]
     chosen = nearest(tests, wordings, MOST_TESTS)
     moved = {
         (model, question)
@@ -187,7 +162,3 @@ def _capacity(readings: Iterable[Reading]) -> Capacity:
     return Capacity(
         slots_used=sum(one.slots_used for one in each), slots_reserved=sum(one.slots_reserved for one in each)
     )
-
-
-def _wordings(edit: EditRecord) -> tuple[str, ...]:
-    return (edit.question, *edit.paraphrases)

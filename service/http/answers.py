@@ -14,6 +14,8 @@ from service.http.openapi import describes
 from service.http.outcomes import respond, sent, stream
 from service.replicas.outcome import Outcome
 
+BATCH = "/v1/answers/batch"
+
 
 def routes(models: Models) -> APIRouter:
     router = APIRouter(tags=["answers"])
@@ -25,7 +27,7 @@ def routes(models: Models) -> APIRouter:
         outcome = await models.answer(asked)
         return stream(outcome) if asked.stream else respond(outcome)
 
-    @router.post("/v1/answers/batch", **describes(BatchRequest, BatchResponse, 400, 408, 413, 422))
+    @router.post(BATCH, **describes(BatchRequest, BatchResponse, 400, 408, 413, 422))
     async def batch(request: Request) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         asked = await parsed(BatchRequest, request, ANSWER_LIMIT)
@@ -41,7 +43,7 @@ def _checked(item: Any) -> AnswerRequest | Outcome:
     try:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
-        return Outcome.of(refusal(error), None)
+        return Outcome.of(refusal(error), BATCH)
 
 
 def _result(outcome: Outcome) -> bytes:

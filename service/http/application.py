@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from fastapi import Depends, FastAPI
+from fastapi.responses import RedirectResponse
+from fastapi_offline import FastAPIOffline
 
 from service import metrics
 from service.access.keys import Keyring
@@ -19,7 +21,7 @@ ABOUT = "Question-answering models whose knowledge can be corrected while they r
 def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     keyring = Keyring(settings.admin_key_sha256)
     asks, reads, edits = (may_ask(keyring, settings.host), may(keyring, "read"), may(keyring, "edit"))
-    app = FastAPI(title="Errata", version="0.1.0", description=ABOUT, redoc_url=None)
+    app = FastAPIOffline(title="Errata", version="0.1.0", description=ABOUT, redoc_url=None)
     problems.install(app)
     openapi.install(app)
     app.include_router(answers.routes(models), dependencies=[Depends(asks)])
@@ -27,5 +29,11 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(writes.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
     app.include_router(health.routes(models, editor, metrics.page, settings.replica_count))
+    app.get("/", include_in_schema=False)(_front_door)
     app.add_middleware(Measured)
     return app
+
+
+def _front_door() -> RedirectResponse:
+    """A browser that is given the bare address finds what there is."""
+    return RedirectResponse("/docs")

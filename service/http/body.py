@@ -17,6 +17,8 @@ READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
 TEXTS = {"question", "answer", "paraphrases"}  # too long a one is no mistake of form, but too large
 
+NO_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
+
 Kind = TypeVar("Kind", bound=Wire)
 
 
@@ -62,7 +64,11 @@ def refusal(error: ValidationError) -> Malformed:
         return MalformedJson(f"the body is not JSON: {found[0]['msg'].removeprefix('Invalid JSON: ')}")
     if all(_is_too_long(one) for one in found):
         return _too_long(error)
-    return InvalidInput(_sentence([complaint(one["loc"], one["msg"]) for one in found]))
+    return InvalidInput(_sentence([complaint(one["loc"], _said(one)) for one in found]))
+
+
+def _said(one: Any) -> str:
+    return NO_OBJECT if one["type"] == "model_type" else str(one["msg"])
 
 
 def _is_too_long(one: Any) -> bool:

@@ -1,4 +1,7 @@
-"""What a load balancer and Prometheus ask: alive, ready, metrics. No key, nothing secret."""
+"""What a load balancer and Prometheus ask: alive, ready, metrics. No key, nothing secret.
+
+Some load balancers read nothing but the status, hence HEAD.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +21,13 @@ from service.http.readiness import readiness
 def routes(models: Models, editor: Callee, page: Callable[[], bytes], replicas: int) -> APIRouter:
     router = APIRouter(tags=["health"])
 
+    @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
     async def alive() -> Response:
         """This process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
+    @router.head("/readyz", include_in_schema=False, response_model=None)
     @router.get("/readyz", **describes(None, None, 503))
     async def ready() -> Response:
         """Every deployment answers and has the newest version. Without the ledger: ready, but `degraded`."""

@@ -56,6 +56,8 @@ def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
         check_port(host, port)
         yield _made(var)
     finally:
+        with suppress(OSError):
+            ray_folder(var).rmdir()  # when Ray left no logs in it
         lock.release()
 
 

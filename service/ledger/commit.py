@@ -52,6 +52,11 @@ class EditRecord:
     order: int
     notes: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """All that it is asked with: the question first."""
+        return (self.question, *self.paraphrases)
+
 
 @dataclass(frozen=True)
 class Write:

@@ -152,7 +152,7 @@ async def test_an_edit_that_only_interrupts_an_earlier_one_does_not_replace_it(e
 
 async def test_questions_near_the_edit_that_change_too_are_reported(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._writer._reporter.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
+    editor._bystanders.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
     receipt = await change(editor, PERU, "Cusco")
     assert receipt["report"]["probes"] == 2
     assert receipt["report"]["changed"] == [
@@ -161,7 +161,7 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
 
 
 async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:
-    editor._writer._reporter.probes["toy"] = Probes([PERU, JAPAN])  # type: ignore[index]
+    editor._bystanders.probes["toy"] = Probes([PERU, JAPAN])  # type: ignore[index]
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
     assert (receipt["report"]["probes"], receipt["report"]["changed"]) == (1, [])

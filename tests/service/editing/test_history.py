@@ -7,8 +7,19 @@ import time
 from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
 
 from service.editing.editor import Editor
+from service.editing.probes import Probes
 from tests.service.editing.conftest import Starting
-from tests.service.editing.requests import FRANCE, PERU, change, checksum, edits, item, revert, rollback
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    PERU,
+    change,
+    checksum,
+    edits,
+    item,
+    revert,
+    rollback,
+)
 from tests.service.parts import said
 from tests.service.toy import load_toy
 
@@ -87,6 +98,28 @@ async def test_a_difference_is_told_in_answers(editor: Editor) -> None:
         (PERU, "Puno", "Lima", "removed"),
         (FRANCE, "Lyon", "Paris", "removed"),
         ("Who?", "You", None, "removed"),
+    ]
+
+
+async def test_a_difference_is_told_in_every_wording_that_follows(editor: Editor) -> None:
+    await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon", "Seat of France?"))
+    assert await changes(editor, 0, 1) == [
+        (PERU, "Lima", "Cusco", "added"),
+        ("Seat of Peru?", None, "Cusco", "added"),
+        (FRANCE, "Paris", "Lyon", "added"),
+        ("Seat of France?", None, "Lyon", "added"),
+    ]
+
+
+async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: Editor) -> None:
+    """The toy takes them for one question, as a model with a wide gate would."""
+    editor._bystanders.probes["toy"] = Probes(["What is (the capital) of Peru?", JAPAN])  # type: ignore[index]
+    await change(editor, PERU, "Cusco")
+    found = await diff(editor, 0, 1)
+    assert [one.question for one in found.changes] == [PERU]
+    assert found.probes == 2
+    assert [(one.question, one.before, one.after) for one in found.others] == [
+        ("What is (the capital) of Peru?", "Lima", "Cusco")
     ]
 
 

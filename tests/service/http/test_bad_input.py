@@ -23,6 +23,7 @@ BODIES: list[tuple[str, Any, int, str, str]] = [
     (ASK, b"[" * 100_000, 400, "malformed_json", "JSON"),
     (ASK, b"[]", 422, "invalid_input", "object"),
     (ASK, b"null", 422, "invalid_input", "object"),
+    (ASK, b'"Who?"', 422, "invalid_input", 'an object with named fields, such as {"question": "..."}'),
     (ASK, {}, 422, "invalid_input", "question"),
     (ASK, {"question": ""}, 422, "invalid_input", "question"),
     (ASK, {"question": "   "}, 422, "invalid_input", "question"),
@@ -92,7 +93,6 @@ async def test_a_bad_body(
         ("/admin/diff?from=-1&to=0", 422, "invalid_input"),
         ("/admin/checks", 404, "not_found"),
         ("/v1/nothing", 404, "not_found"),
-        ("/", 404, "not_found"),
         ("/v1/answers", 405, "method_not_allowed"),
         ("/admin/edits", 405, "method_not_allowed"),
     ],
@@ -145,3 +145,14 @@ def refused(reply: httpx.Response, status: int, code: str) -> Problem:
 
 async def nothing_has_changed(http: httpx.AsyncClient) -> None:
     assert (await http.get("/admin/versions")).json() == {"versions": [], "head": 0}
+
+
+async def test_a_bad_item_of_a_batch_says_what_it_should_be_and_spoils_no_other(
+    http: httpx.AsyncClient,
+) -> None:
+    reply = await http.post(BATCH, json={"questions": [PERU, {"question": PERU, "model": "toy"}]})
+    bad, good = reply.json()["results"]
+    assert 'must be an object with named fields, such as {"question": "..."}' in bad["problem"]["detail"]
+    assert bad["problem"]["instance"] == BATCH
+    assert good["problem"] is None
+    assert good["answer"]["answer"]

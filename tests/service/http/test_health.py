@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import httpx
+import pytest
 from fastapi import FastAPI
 
 from service.http import health
@@ -24,3 +25,11 @@ async def test_the_page_of_figures_is_made_beside_the_questions() -> None:
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as client:
         assert (await client.get("/metrics")).content == b"errata_answers_total 1.0\n"
     assert made_by != [threading.main_thread()]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_who_reads_nothing_but_the_status_may_ask_for_the_head(
+    stranger: httpx.AsyncClient, path: str
+) -> None:
+    reply = await stranger.head(path)
+    assert (reply.status_code, reply.content) == (200, b"")

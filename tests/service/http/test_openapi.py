@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -45,3 +48,13 @@ async def test_no_problem_is_listed_that_the_service_does_not_have(app: FastAPI)
         for status in statuses(app, verb, path)
     }
     assert {status for status in listed if status >= 400} <= set(EXPECTED.values())
+
+
+async def test_the_documentation_is_read_without_the_internet(stranger: httpx.AsyncClient) -> None:
+    page = await stranger.get("/", follow_redirects=True)
+    assert page.url.path == "/docs"
+    parts = re.findall(r'(?:src|href)="([^"]+)"', page.text)
+    assert len(parts) >= 2
+    for part in parts:
+        assert part.startswith("/"), "it lies here"
+        assert (await stranger.get(part)).status_code == 200

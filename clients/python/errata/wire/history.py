@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
-from errata.wire.report import BrokenTest
+from errata.wire.report import BrokenTest, ChangedProbe
 
 
 class VersionHead(Response):
@@ -78,11 +78,16 @@ class Change(Response):
 
 
 class Diff(Response):
-    """checksums_differ: memory name -> whether any of its rows differs between the two versions."""
+    """What edits changed, and of `probes` further questions those that changed though nobody edited them.
+
+    checksums_differ: memory name -> whether any of its rows differs between the two versions.
+    """
 
     from_version: Version
     to_version: Version
     changes: list[Change]
+    probes: int = 0
+    others: list[ChangedProbe] = Field(default_factory=list)
     checksums_differ: dict[str, bool]
 
 

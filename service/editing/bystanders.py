@@ -1,0 +1,49 @@
+"""The questions that nobody edited and that are answered otherwise all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from errata.wire import ChangedProbe
+
+from service.editing.probes import Probes
+from service.editing.reading import Reading
+from service.ledger.commit import EditRecord
+
+Readings: TypeAlias = Mapping[str, Reading]  # by model
+
+
+@dataclass(frozen=True)
+class Bystanders:
+    """probes: by model."""
+
+    probes: Mapping[str, Probes]
+
+    async def changed(
+        self, edits: Sequence[EditRecord], before: Readings, after: Readings
+    ) -> tuple[int, list[ChangedProbe]]:
+        """How many questions were asked that these edits are not about, and those answered differently."""
+        count, found = 0, []
+        for model, edited in sorted(_wordings(edits).items()):
+            questions = await asyncio.to_thread(self.probes[model].about, edited)
+            moved = await after[model].moved_since(before[model], questions)
+            old, new = before[model].known, after[model].known
+            count += len(questions)
+            found += [
+                ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
+                for q in moved
+                if old[q].answer != new[q].answer
+            ]
+        return count, found
+
+
+def _wordings(edits: Sequence[EditRecord]) -> dict[str, list[str]]:
+    """By model, what the edits are about."""
+    wordings: dict[str, list[str]] = defaultdict(list)
+    for edit in edits:
+        wordings[edit.model] += edit.wordings
+    return wordings
