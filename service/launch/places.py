@@ -11,7 +11,6 @@ import hashlib
 import os
 import shutil
 import socket
-import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from pathlib import Path
 from service.launch.orphans import stop_orphans
 from service.launch.trouble import CannotStart
 from service.ledger.locks import FolderLock
+from service.ledger.private_folder import make_private
 
 PORTS = 65_536
 PATIENCE_S = 2.0
@@ -104,21 +104,11 @@ def _made(var: Path) -> Places:
     shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
     for folder in (places.log, places.metrics):
         folder.mkdir(exist_ok=True)
-    _make_private(places.ray)
+    try:
+        make_private(places.ray)
+    except OSError as error:
+        raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
     return places
-
-
-def _make_private(folder: Path) -> None:
-    """Others can foresee its name, and what is in it will be deleted: no link, and nobody else's folder."""
-    with suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    found = folder.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        advice = "remove it, or name another temporary folder in TMPDIR"
-        raise CannotStart(
-            f"{folder} is needed for a folder of this user's own and is something else: {advice}"
-        )
-    folder.chmod(0o700)
 
 
 def ray_folder(var: Path) -> Path:

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from service.errors import LedgerUnavailable
+from service.ledger.private_folder import make_private
 
 SOCKET_PATH_LIMIT = 100  # bytes; the kernel takes 107, and a longer path fails with a riddle
 LAST_LINES = 3
@@ -44,15 +45,16 @@ class ValkeyFiles:
         return Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}" / "valkey.sock"
 
     def make_folder(self) -> None:
-        for folder in (self.folder, self.socket.parent):
-            try:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-                folder.chmod(0o700)  # fails where the folder is somebody else's
-            except OSError as error:
-                advice = "give Errata a folder of its own"
-                raise LedgerUnavailable(
-                    f"{folder} cannot be used for the ledger: {error}; {advice}"
-                ) from error
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)  # fails where the folder is somebody else's
+            if self.socket.parent != self.folder:
+                make_private(self.socket.parent)
+        except OSError as error:
+            advice = "give Errata a folder of its own"
+            raise LedgerUnavailable(
+                f"{self.folder} cannot be used for the ledger: {error}; {advice}"
+            ) from error
 
     def write_config(self) -> None:
         places = {"dir": self.folder, "unixsocket": self.socket, "pidfile": self.pid_file}

@@ -100,9 +100,8 @@ def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
 
 
 def test_rays_folder_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()):
-        pass
     ours, taken = os.getuid(), ray_folder(tmp_path / "var")
+    taken.mkdir()
     monkeypatch.setattr(places, "ray_folder", lambda _: taken)
     monkeypatch.setattr(os, "getuid", lambda: ours + 1)
     with pytest.raises(CannotStart, match="TMPDIR"), claimed(tmp_path / "var", "127.0.0.1", free_port()):

@@ -18,6 +18,7 @@ from service.errors import LedgerUnavailable
 from service.ledger import embedded
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.locks import FolderLock
+from service.ledger.valkey_files import ValkeyFiles
 from tests.service.ledger.processes import frozen, kill, pid_of, running
 
 ERRATA = """
@@ -198,6 +199,20 @@ def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
         LedgerUnavailable, match=r"file/valkey cannot be used for the ledger.*folder of its own"
     ):
         EmbeddedValkey(tmp_path / "file" / "valkey").start()
+
+
+def test_the_short_folder_of_the_socket_is_no_link_to_another(tmp_path: Path) -> None:
+    """Its name can be foreseen by others."""
+    deep, precious = tmp_path / ("x" * 120), tmp_path / "precious"
+    precious.mkdir(mode=0o755)
+    trap = ValkeyFiles(deep).socket.parent
+    trap.symlink_to(precious)
+    try:
+        with pytest.raises(LedgerUnavailable, match=f"{trap} is needed for a folder of this user's own"):
+            EmbeddedValkey(deep).start()
+    finally:
+        trap.unlink()
+    assert not any(precious.iterdir())
 
 
 def test_damage_in_the_append_only_file_is_told_in_the_servers_words(tmp_path: Path) -> None:
