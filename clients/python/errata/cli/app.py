@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
 from typing import Annotated
 
 import typer
@@ -11,9 +9,10 @@ import typer
 from errata.address import own_version
 from errata.cli import ask, edit, history, state, undo
 from errata.cli.command import command
+from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
-4 the model is not sure of an answer, 5 a fact test no longer holds."""
+4 the model is not sure of an answer, 5 a fact test no longer holds, 6 the output cannot be written."""
 
 app = typer.Typer(
     name="errata",
@@ -60,8 +59,6 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line. A terminal that cannot show a letter gets a question mark, not a traceback."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    app()
+    """Run the command line."""
+    with streams():
+        app()

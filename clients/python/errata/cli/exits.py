@@ -10,3 +10,4 @@ class Exit(IntEnum):
     UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
     UNSURE = 4  # `ask`: the model declines to answer
     BROKEN = 5  # `check`: a fact test no longer holds
+    UNWRITABLE = 6  # stdout or stderr takes no more; what was asked for may be done all the same

@@ -1,0 +1,70 @@
+"""Output that nobody can take ends the command with one sentence at most, and an exit code of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import errata
+import pytest
+
+ERRATA = f"""errata() {{ {sys.executable} -c 'from errata.cli import main; main()' "$@"; }}"""
+FULL = "error: the output cannot be written: No space left on device\n"
+CLOSED = "error: the output cannot be written: stdout is closed; nothing was done\n"
+WORDS = [("log",), ("log", "--json"), ("ask", "What is the capital of Peru?"), ("--help",), ("--version",)]
+
+
+@pytest.fixture
+def shell(url: str, folder: Path) -> Any:
+    """shell("errata log > /dev/full") as bash runs it: a real process with real streams."""
+
+    def run(line: str) -> subprocess.CompletedProcess[str]:
+        own = {"ERRATA_URL": url, "ERRATA_KEY": "right-key", "LANG": "C.UTF-8"}
+        program = Path(errata.__file__).parents[1]
+        return subprocess.run(
+            ["bash", "-c", f"{ERRATA}\n{line}"],
+            env={**os.environ, **own, "PYTHONPATH": str(program)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_a_full_disk_is_one_sentence(shell: Any, words: tuple[str, ...]) -> None:
+    done = shell(f"errata {' '.join(map(repr, words))} > /dev/full")
+    assert (done.returncode, done.stderr) == (6, FULL)
+
+
+@pytest.mark.parametrize("words", WORDS, ids=" ".join)
+def test_a_reader_that_has_left_is_no_news(shell: Any, words: tuple[str, ...]) -> None:
+    done = shell(f"{{ sleep 0.1; errata {' '.join(map(repr, words))}; echo $? > code; }} | true")
+    assert (Path("code").read_text(), done.stderr) == ("6\n", "")
+
+
+def test_nothing_is_done_for_an_output_that_is_closed(shell: Any, tiny: Any) -> None:
+    done = shell("errata edit q a >&-")
+    assert (done.returncode, done.stderr, tiny.seen) == (6, CLOSED, [])
+
+
+def test_an_edit_whose_receipt_cannot_be_written_is_made(shell: Any, tiny: Any) -> None:
+    assert (shell("errata edit q a > /dev/full").returncode, tiny.head) == (6, 1)
+
+
+def test_what_is_said_about_an_answer_may_go_nowhere(shell: Any) -> None:
+    done = shell('errata ask "What is the capital of Peru?" 2>&-')
+    assert (done.returncode, done.stdout) == (0, "Lima\n")
+
+
+def test_two_full_streams_are_an_exit_code(shell: Any) -> None:
+    assert shell("errata log > /dev/full 2>&1").returncode == 6
+
+
+def test_a_letter_that_the_terminal_cannot_show_becomes_a_question_mark(shell: Any) -> None:
+    done = shell("errata edit q Łódź > /dev/null; PYTHONIOENCODING=ascii errata ask q")
+    assert (done.returncode, done.stdout) == (0, "??d?\n")
