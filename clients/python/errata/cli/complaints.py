@@ -18,7 +18,7 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.NotFound: "`errata log` lists the versions there are.",
     errors.UnknownModel: "`errata models` lists the models there are.",
     errors.LedgerUnavailable: "Answers go on as before; edits have to wait until the ledger is back.",
-    errors.VersionAhead: "`errata replicas` shows how far each replica is.",
+    errors.VersionAhead: "`errata log` shows the newest version there is, `errata replicas` who has it.",
     errors.NotReady: "It may still be starting: try again in a moment.",
     errors.TooMany: "Try again in a moment.",
     errors.EditRefused: "Nothing was changed.",
@@ -35,6 +35,8 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
 
 
 def _exit(error: errors.ErrataError) -> Exit:
+    if type(error) is errors.Malformed:
+        return Exit.USAGE  # also when the service is the one to see it
     if isinstance(error, errors.Refused):
         return Exit.REFUSED
     return Exit.USAGE if isinstance(error, errors.BadAddress) else Exit.UNREACHABLE

@@ -100,6 +100,47 @@ def test_an_address_that_is_none_is_wrong_usage(run: Any) -> None:
     assert "must start with http://" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (("ask", ""), "question"),
+        (("ask", " "), "question"),
+        (("ask", "q" * 2_001), "question"),
+        (("ask", "q", "--at", "-1"), "version"),
+        (("ask", "q", "--at", "1", "--min-version", "2"), "min_version 2"),
+        (("ask", "q", "--model", ""), "model"),
+        (("edit", "", "a"), "question"),
+        (("edit", "q", ""), "answer"),
+        (("edit", "q", "a", "--also", ""), "paraphrases.0"),
+        (("edit", "q", "a", "-m", "m" * 2_001), "message"),
+    ],
+)
+def test_what_cannot_be_asked_is_wrong_usage_and_not_sent(
+    run: Any, tiny: Any, words: tuple[str, ...], named: str
+) -> None:
+    result = run(*words)
+    assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
+    assert result.stderr.startswith("error: ")
+    assert named in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "exit_code"),
+    [
+        (400, "malformed_json", 2),
+        (422, "invalid_input", 2),
+        (422, "edit_refused", 1),
+        (413, "too_large", 1),
+        (404, "unknown_model", 1),
+    ],
+)
+def test_wrong_usage_that_only_the_service_sees_has_the_same_code(
+    run: Any, trouble: Any, status: int, code: str, exit_code: int
+) -> None:
+    trouble(status, code)
+    assert run("edit", "q", "a").exit_code == exit_code
+
+
 def test_somebody_else_at_the_address_is_exit_code_3(run: Any, tiny: Any) -> None:
     tiny.trouble = [PlainTextResponse("It works!")]
     result = run("memory")
