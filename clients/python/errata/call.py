@@ -9,7 +9,7 @@ from typing import Generic, Literal, TypeVar
 import httpx
 from pydantic import ValidationError
 
-from errata.errors import NotErrata
+from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.refusals import refused, sentence
 from errata.wire import Request, Response
 
@@ -22,6 +22,7 @@ class Call(Generic[T_co]):
 
     reads: nothing is changed by it, however often it is sent.
     slow: editing and re-running fact tests take longer than answering.
+    may_be_unmade: it waits for a version that this client has not heard of, and that may never come.
     """
 
     verb: Literal["GET", "POST"]
@@ -32,9 +33,12 @@ class Call(Generic[T_co]):
     idempotency_key: str | None = None
     reads: bool = True
     slow: bool = False
+    may_be_unmade: bool = False
 
-    @property
-    def repeatable(self) -> bool:
+    def repeatable(self, error: ErrataError) -> bool:
+        """Whether it may be sent again after `error`."""
+        if isinstance(error, VersionAhead) and self.may_be_unmade:
+            return False  # the service has waited already
         return self.reads or self.idempotency_key is not None
 
     def request(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:

@@ -92,7 +92,8 @@ class Calls:
             top_k=top_k,
             explain=explain,
         )
-        return Call("POST", "/v1/answers", wire.Answer, body)
+        unheard_of = (body.min_version or 0) > (self.last_version or 0)
+        return Call("POST", "/v1/answers", wire.Answer, body, may_be_unmade=unheard_of)
 
     def ask_many(
         self,

@@ -58,7 +58,7 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
         try:
             return read(call, await _answered(link, request))
         except ErrataError as error:
-            pause_s = retry.pause_s(attempt, error) if call.repeatable else None
+            pause_s = retry.pause_s(attempt, error) if call.repeatable(error) else None
             if pause_s is None:
                 raise
         attempt += 1

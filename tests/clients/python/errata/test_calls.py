@@ -7,10 +7,9 @@ from typing import Any
 
 import httpx
 import pytest
-from errata import wire
+from errata import errors, wire
 from errata.call import Call
 from errata.calls import Calls
-from errata.errors import Malformed
 from pydantic import JsonValue
 
 BASE = httpx.URL("http://errata.test")
@@ -115,7 +114,7 @@ def test_every_write_can_be_repeated_because_it_carries_a_key_of_its_own(path: s
     }[path]
     first, second = make(), make()
     assert not first.reads
-    assert first.repeatable
+    assert first.repeatable(errors.Unreachable("cut off"))
     assert request(first).headers["idempotency-key"] != request(second).headers["idempotency-key"]
 
 
@@ -126,12 +125,12 @@ def test_a_caller_who_repeats_a_write_later_gives_its_key() -> None:
 
 @pytest.mark.parametrize("key", ["", "två", "a b", "x" * 201, "a\nb"])
 def test_a_key_that_cannot_stand_in_a_header_is_refused(key: str) -> None:
-    with pytest.raises(Malformed, match="idempotency_key"):
+    with pytest.raises(errors.Malformed, match="idempotency_key"):
         Calls().revert(1, idempotency_key=key)
 
 
 def test_a_write_without_a_key_is_not_repeatable() -> None:
-    assert not Call("POST", "/x", wire.EditReceipt, reads=False).repeatable
+    assert not Call("POST", "/x", wire.EditReceipt, reads=False).repeatable(errors.Unreachable("cut off"))
 
 
 def test_a_question_asks_for_what_was_written_before() -> None:
@@ -204,7 +203,7 @@ def test_the_time_limit_travels_with_the_request() -> None:
     ],
 )
 def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, named: str) -> None:
-    with pytest.raises(Malformed) as caught:
+    with pytest.raises(errors.Malformed) as caught:
         make(Calls())
     assert named in str(caught.value)
     assert (caught.value.status, caught.value.code) == (422, "invalid_input")

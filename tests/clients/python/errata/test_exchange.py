@@ -94,6 +94,23 @@ def test_what_does_not_pass_is_asked_once(errata: Errata, tiny: Any, trouble: An
     assert len(tiny.seen) == 1
 
 
+def test_a_version_that_may_never_be_made_is_not_waited_for_again(
+    errata: Errata, tiny: Any, trouble: Any
+) -> None:
+    trouble(503, "version_ahead", times=9, retry_after=1)
+    with pytest.raises(errors.VersionAhead):
+        errata.ask(PERU, min_version=99)
+    assert len(tiny.seen) == 1
+
+
+def test_a_version_that_was_written_is_waited_for_again(errata: Errata, tiny: Any, trouble: Any) -> None:
+    errata.edit(PERU, "Cusco")
+    trouble(503, "version_ahead", times=2)
+    assert errata.ask(PERU).answer == "Cusco"
+    assert errata.ask(PERU, min_version=1).answer == "Cusco"
+    assert len(tiny.seen) == 5
+
+
 async def test_an_edit_whose_receipt_is_lost_is_made_once(app: Any, tiny: Any) -> None:
     transport = LosesReplies(app, times=2)
     client = AsyncErrata("http://tiny", key="right-key", retry=AT_ONCE, transport=transport)
