@@ -2,6 +2,7 @@
 
     ErrataError
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
+    ├── Closed                           this client has been closed; nothing was sent
     ├── Unreachable                      no answer came
     │   └── TimedOut                     not in time; a write may have been made all the same
     ├── NotErrata                        something answered, but not as Errata does
@@ -39,6 +40,10 @@ class ErrataError(Exception):
 
 
 class BadAddress(ErrataError):
+    pass
+
+
+class Closed(ErrataError):
     pass
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 
 from errata.call import Call, Reply, T_co, read
-from errata.errors import ErrataError, TimedOut, Unreachable
+from errata.errors import Closed, ErrataError, TimedOut, Unreachable
 from errata.retry import Retry
 
 Value = TypeVar("Value")
@@ -34,6 +34,7 @@ class BlockingLink:
         self._http = http
 
     async def send(self, request: httpx.Request) -> httpx.Response:
+        _refuse_closed(self._http)
         return self._http.send(request)
 
     async def pause(self, seconds: float) -> None:
@@ -45,10 +46,17 @@ class AsyncLink:
         self._http = http
 
     async def send(self, request: httpx.Request) -> httpx.Response:
+        _refuse_closed(self._http)
         return await self._http.send(request)
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
+
+
+def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
+    """For each attempt: another thread may close the client during a pause."""
+    if http.is_closed:
+        raise Closed("this client is closed and can send nothing more: make a new one")
 
 
 async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:

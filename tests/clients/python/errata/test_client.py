@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata import AsyncErrata, EditItem, Errata, errors
+from errata import AsyncErrata, EditItem, Errata, Retry, errors
 from errata.calls import Calls
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -156,6 +156,32 @@ def test_threads_may_share_a_client(errata: Errata) -> None:
     for thread in threads:
         thread.join()
     assert answers == ["Lima"] * 8
+
+
+def test_a_closed_client_says_that_a_new_one_is_needed(url: str, tiny: Any) -> None:
+    with Errata(url) as errata:
+        pass
+    with pytest.raises(errors.Closed, match=r"is closed .* make a new one"):
+        errata.ask(PERU)
+    with errata, pytest.raises(errors.Closed):
+        errata.ask(PERU)
+    assert tiny.seen == []
+
+
+async def test_a_closed_asyncio_client_says_the_same(async_errata: AsyncErrata, tiny: Any) -> None:
+    await async_errata.aclose()
+    with pytest.raises(errors.Closed, match=r"is closed .* make a new one"):
+        await async_errata.ask(PERU)
+    assert tiny.seen == []
+
+
+def test_a_client_that_is_closed_while_it_pauses_stops(tiny: Any, trouble: Any, url: str) -> None:
+    trouble(503, "not_ready", times=9)
+    errata = Errata(url, retry=Retry(first_pause_s=0.5))
+    threading.Timer(0.2, errata.close).start()
+    with pytest.raises(errors.Closed):
+        errata.ask(PERU)
+    assert len(tiny.seen) == 1
 
 
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
