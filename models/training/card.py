@@ -3,10 +3,11 @@
 import json
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from models.training.calibrate import calibration_error, curve, declined
+from models.training.edits import EditFigures
 from models.training.examined import Examined, Report
 from models.training.measure import Outcome, by_relation, share
 
@@ -127,14 +128,20 @@ def _confidence(report: Report) -> Iterator[str]:
 def _editing(report: Report) -> Iterator[str]:
     yield "## Editing\n"
     yield "Injected facts are given another answer of their relation, in one phrasing, all edits active at once."
-    yield "The gates were not trained on these questions. Locality: share of answers that stay, asked in held"
-    yield "phrasings.\n"
-    yield "| | own question | held phrasings | same relation stays | same subject stays | others stay | ms an edit |"
-    yield "|---|---|---|---|---|---|---|"
-    for name, f in report.edits.items():
-        shares = (f.reliability, f.generalisation, f.neighbours, f.same_subject, f.random)
-        yield f"| {name} | " + " | ".join(f"{s:.1f}" for s in shares) + f" | {f.milliseconds:.0f} |"
+    yield "The gates were not trained on these questions. An edit is refused when its method cannot make it; a"
+    yield "refused edit and a withheld answer are failures in the first two shares. Locality: share of what would be"
+    yield "said that stays, asked in held phrasings. In brackets: the questions that a share is measured on.\n"
+    yield from edits_table(report.edits)
     yield ""
+
+
+def edits_table(edits: Mapping[str, EditFigures]) -> Iterator[str]:
+    stays = "same relation stays | same subject stays | others stay"
+    yield f"| | refused | own question | held phrasings | {stays} | ms an edit |"
+    yield "|---|---|---|---|---|---|---|---|"
+    for name, f in edits.items():
+        shares = (f.reliability, f.generalisation, f.neighbours, f.same_subject, f.random)
+        yield f"| {name} | {f.refused} | " + " | ".join(map(str, shares)) + f" | {f.milliseconds:.0f} |"
 
 
 def _guesses(report: Report) -> Iterator[str]:

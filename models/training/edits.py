@@ -1,31 +1,50 @@
 """How far an edit reaches and what it leaves alone, on facts whose questions the gates were not trained on.
 
 Definitions: all edits are active at once; a new answer is another answer of the same relation; one phrasing is given;
-exact match of free generation. generalisation: held phrasings. locality: answers that stay what they were.
+exact match of free generation. reliability: the phrasing given. generalisation: held phrasings. Both ask for what is
+answered: a withheld answer is no hit, nor is a fact that the method refuses. locality: what would be said, withheld or
+not, stays what it was.
 """
 
 import random
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from models.nkb.system import NkbSystem, NkbView
+from models.nkb.system import NkbSystem
 from models.packs.pack import Item
-from models.system import Ask, Correction, Material
+from models.system import Ask, Correction, EditRefused, Material, Reply, View
+from models.training.states import BATCH
 
-BATCH = 64
+MOST_ASKED = 1000  # questions of each kind of bystander
+TOGETHER = {
+    "gated"
+}  # methods that make all edits in one call; others one by one, for they refuse single facts
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many of the questions asked came out as wanted."""
+
+    right: int
+    asked: int
+
+    def __str__(self) -> str:
+        return f"{100 * self.right / self.asked:.1f} ({self.asked:,})" if self.asked else "none asked"
 
 
 @dataclass(frozen=True)
 class EditFigures:
-    """Per cent; counts in brackets of the card."""
+    """refused: edits, of all, that the method would not make. milliseconds: for each edit asked for."""
 
     edits: int
-    reliability: float
-    generalisation: float
-    neighbours: float
-    same_subject: float
-    random: float
+    refused: int
+    reliability: Share
+    generalisation: Share
+    neighbours: Share
+    same_subject: Share
+    random: Share
     milliseconds: float
 
 
@@ -37,27 +56,48 @@ def measure(
     wanted = {index: _other_answer(items, index, rng) for index in edited}
     corrections = [Correction(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()]
     started = time.perf_counter()
-    materials = system.edit(corrections, method)
+    materials = make(system, corrections, method)
     taken = time.perf_counter() - started
     base, view = system.view(system.base), system.view(system.fold(_in_order(materials)))
-    relations = {items[index].relation.id for index in edited}
-    subjects = {items[index].subject.id for index in edited}
-    others = [index for index in range(len(items)) if index not in wanted]
-    near = [i for i in others if items[i].relation.id in relations and items[i].subject.id not in subjects]
-    same = [i for i in others if items[i].subject.id in subjects]
-    far = [i for i in others if items[i].subject.id not in subjects]
-    kept = [
-        _kept(system, base, view, [_held(items[i], rng) for i in _some(g, rng)]) for g in (near, same, far)
-    ]
+    near, same, far = (
+        _kept(system, base, view, [_held(items[i], rng) for i in _some(group, rng)])
+        for group in _bystanders(items, edited)
+    )
+    made = {int(material.edit) for material in materials}
+    given = {i: (_ask(items[i], 0), answer) for i, answer in wanted.items()}
+    held = {i: (_held(items[i], rng), answer) for i, answer in wanted.items()}
     return EditFigures(
         edits=len(wanted),
-        reliability=_hits(system, view, [(_ask(items[i], 0), answer) for i, answer in wanted.items()]),
-        generalisation=_hits(system, view, [(_held(items[i], rng), answer) for i, answer in wanted.items()]),
-        neighbours=kept[0],
-        same_subject=kept[1],
-        random=kept[2],
+        refused=len(wanted) - len(made),
+        reliability=Share(_hits(system, view, [given[i] for i in wanted if i in made]), len(wanted)),
+        generalisation=Share(_hits(system, view, [held[i] for i in wanted if i in made]), len(wanted)),
+        neighbours=near,
+        same_subject=same,
+        random=far,
         milliseconds=1e3 * taken / len(wanted),
     )
+
+
+def make(system: NkbSystem, corrections: Sequence[Correction], method: str) -> list[Material]:
+    """The edits that the method makes, without those that it refuses."""
+    if method in TOGETHER:
+        return system.edit(corrections, method)
+    made: list[Material] = []
+    for correction in corrections:
+        with suppress(EditRefused):
+            made += system.edit([correction], method)
+    return made
+
+
+def _bystanders(items: Sequence[Item], edited: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+    """Facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
+    relations = {items[index].relation.id for index in edited}
+    subjects = {items[index].subject.id for index in edited}
+    others = sorted(set(range(len(items))) - set(edited))
+    far = [i for i in others if items[i].subject.id not in subjects]
+    near = [i for i in far if items[i].relation.id in relations]
+    same = [i for i in others if items[i].subject.id in subjects]
+    return near, same, far
 
 
 def _in_order(materials: Sequence[Material]) -> list[Material]:
@@ -65,7 +105,7 @@ def _in_order(materials: Sequence[Material]) -> list[Material]:
 
 
 def _some(group: list[int], rng: random.Random) -> list[int]:
-    return rng.sample(group, min(1000, len(group)))
+    return rng.sample(group, min(MOST_ASKED, len(group)))
 
 
 def _other_answer(items: Sequence[Item], index: int, rng: random.Random) -> str:
@@ -81,19 +121,19 @@ def _held(item: Item, rng: random.Random) -> str:
     return rng.choice(item.relation.held).replace("{subject}", item.subject.label)
 
 
-def _said(system: NkbSystem, view: NkbView, questions: Sequence[str]) -> list[str]:
-    said: list[str] = []
+def _replies(system: NkbSystem, view: View, questions: Sequence[str]) -> list[Reply]:
+    replies: list[Reply] = []
     for start in range(0, len(questions), BATCH):
         some = [Ask(question) for question in questions[start : start + BATCH]]
-        said += [reply.best for reply in system.answer(some, [view] * len(some))]
-    return said
+        replies += system.answer(some, [view] * len(some))
+    return replies
 
 
-def _hits(system: NkbSystem, view: NkbView, pairs: Sequence[tuple[str, str]]) -> float:
-    said = _said(system, view, [question for question, _ in pairs])
-    return 100 * sum(s == answer for s, (_, answer) in zip(said, pairs, strict=True)) / len(pairs)
+def _hits(system: NkbSystem, view: View, pairs: Sequence[tuple[str, str]]) -> int:
+    replies = _replies(system, view, [question for question, _ in pairs])
+    return sum(reply.answer == expected for reply, (_, expected) in zip(replies, pairs, strict=True))
 
 
-def _kept(system: NkbSystem, base: NkbView, view: NkbView, questions: Sequence[str]) -> float:
-    before, after = _said(system, base, questions), _said(system, view, questions)
-    return 100 * sum(b == a for b, a in zip(before, after, strict=True)) / max(1, len(questions))
+def _kept(system: NkbSystem, base: View, view: View, questions: Sequence[str]) -> Share:
+    before, after = (_replies(system, one, questions) for one in (base, view))
+    return Share(sum(b.best == a.best for b, a in zip(before, after, strict=True)), len(questions))

@@ -12,7 +12,7 @@ from models.training.inject import Recipe
 class Plan:
     """vocab: pieces of the answer tokenizer. injected: facts held back for the bank. unreplayed: base facts that
     injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
-    when the threshold is set. edited: facts edited at once to measure editing."""
+    when the threshold is set. edits: by which method, and how many facts at once, editing is measured."""
 
     seed: int
     threads: int
@@ -27,7 +27,7 @@ class Plan:
     scope_lr: float
     reference_states: int
     declined: float
-    edited: int
+    edits: tuple[tuple[str, int], ...]
 
 
 DEFAULT = Plan(
@@ -44,5 +44,5 @@ DEFAULT = Plan(
     scope_lr=3e-3,
     reference_states=256,
     declined=0.015,
-    edited=1000,
+    edits=(("gated", 100), ("surgery", 100), ("gated", 1000)),
 )

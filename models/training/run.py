@@ -28,6 +28,7 @@ from models.training.measure import Examiner, Names, names, taught_subjects
 from models.training.plan import Plan
 
 Say = Callable[[str], None]
+METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # as the card names them
 
 
 def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
@@ -122,11 +123,10 @@ def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, Edi
     """Edits of injected facts, whose questions the gates were not trained on, by each method."""
     say("editing")
     system = NkbSystem.load(out)
-    rng = random.Random(plan.seed)
-    chosen = rng.sample(material.split.injected, plan.edited)
+    chosen = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
     return {
-        f"gated slots, {n} edits": edits.measure(system, material.items, chosen[:n], "gated", plan.seed)
-        for n in (100, plan.edited)
+        f"{METHOD[method]}, {n} edits": edits.measure(system, material.items, chosen[:n], method, plan.seed)
+        for method, n in plan.edits
     }
 
 
