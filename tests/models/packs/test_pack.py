@@ -57,6 +57,9 @@ MALFORMED = [
     ("entities.tsv", "Bolivia", "peru", "entities.tsv:5: 'peru' already names Q419"),
     ("entities.tsv", "Bolivia", "republic of peru", "entities.tsv:5: 'republic of peru' already names Q419"),
     ("entities.tsv", "\tplace", "\t", "entities.tsv:2: id, label and type must not be empty"),
+    ("entities.tsv", "Republic of Peru | Perú", " | ", "entities.tsv:4: an alias of Q419 is empty"),
+    ("entities.tsv", "Republic of Peru | Perú", "Perú | ", "entities.tsv:4: an alias of Q419 is empty"),
+    ("entities.tsv", "Republic of Peru | Perú", "|", "entities.tsv:4: an alias of Q419 is empty"),
     ("facts.tsv", "Q419\tcapital", "Q1\tcapital", "facts.tsv:2: entity Q1 is not in entities.tsv"),
     ("facts.tsv", "capital", "anthem", "facts.tsv:2: relation anthem is not in relations.toml"),
     ("facts.tsv", "Lima\tQ2868", "\t", "facts.tsv:2: the object is empty"),
@@ -69,6 +72,8 @@ MALFORMED = [
     ),
     ("facts.tsv", "Chile\tQ298", "Bolivia\tQ750", "facts.tsv:4: the fact is there twice"),
     ("pack.toml", 'version = "1"', "", "pack.toml:1: the pack lacks version"),
+    ("pack.toml", 'version = "1"', 'version = "1"\nfiles = 3', "pack.toml:1: files is not a table"),
+    ("pack.toml", 'version = "1"', 'version = "1"\nfiles = ["facts.tsv"]', "files is not a table"),
     ("pack.toml", 'name = "andes"', 'name = "andes', "pack.toml: not valid TOML"),
     ("relations.toml", '"one"', '"few"', 'relations.toml:2: cardinality of capital must be "one" or "many"'),
     ("relations.toml", 'label = "capital"', "", "relations.toml:2: relation capital lacks label"),
@@ -92,6 +97,24 @@ MALFORMED = [
         "hold {subject} and {object} once",
     ),
     ("relations.toml", "What borders {subject}?", "Which countries border {subject}?", "trains on held"),
+    (
+        "relations.toml",
+        '"capital of {subject}"',
+        '"{subject}\'S capital?"',
+        "relations.toml:2: phrasings of capital say '{subject}'s capital?' 2 times: keep one",
+    ),
+    (
+        "relations.toml",
+        "Tell me what borders {subject}.",
+        "What borders {subject}?",
+        "relations.toml:15: held of neighbours say 'what borders {subject}?' 2 times",
+    ),
+    (
+        "relations.toml",
+        "{object} borders {subject}.",
+        "{subject} borders {object}.",
+        "relations.toml:15: statements of neighbours say '{subject} borders {object}.' 2 times",
+    ),
     (
         "relations.toml",
         "What borders {subject}?",
@@ -129,3 +152,42 @@ def test_a_file_changed_after_its_digest_was_taken_is_refused(folder: Path) -> N
 def test_a_stranger_is_either_for_tuning_or_for_testing(folder: Path) -> None:
     (folder / "strangers.tsv").write_text("subject\trelation_id\tsplit\nOz\tcapital\ttrain\n", "utf-8")
     assert "strangers.tsv:2: the split is 'train'" in refusal(folder)
+
+
+@pytest.mark.parametrize("name", ["peru", "REPUBLIC OF PERU", "Perú"])
+def test_a_stranger_that_the_pack_holds_by_label_or_alias_is_refused(folder: Path, name: str) -> None:
+    (folder / "strangers.tsv").write_text(f"subject\trelation_id\tsplit\n{name}\tcapital\ttest\n", "utf-8")
+    assert f"strangers.tsv:2: '{name}' names Q419, so it is no stranger" in refusal(folder)
+
+
+def probe(folder: Path, question: str, relation: str, answer: str) -> Path:
+    header = "question\trelation_id\tanswer\tsubject_id"
+    (folder / "probe.tsv").write_text(f"{header}\n{question}\t{relation}\t{answer}\tQ419\n", "utf-8")
+    return folder
+
+
+def test_a_probe_has_the_answer_of_its_item(folder: Path) -> None:
+    pack = Pack.load(probe(folder, "Which countries border Peru?", "neighbours", "Bolivia, Chile"))
+    assert [probe.answer for probe in pack.probes] == ["Bolivia, Chile"]
+
+
+@pytest.mark.parametrize(
+    ("question", "relation", "answer", "expected"),
+    [
+        ("", "capital", "Lima", "probe.tsv:2: the question is empty"),
+        (" ", "capital", "Lima", "probe.tsv:2: the question is empty"),
+        (
+            "Peru's capital?",
+            "capital",
+            "Cusco",
+            "probe.tsv:2: the answer is 'Cusco', that of facts.tsv 'Lima'",
+        ),
+        ("Peru's capital?", "capital", "", "probe.tsv:2: the answer is '', that of facts.tsv 'Lima'"),
+        ("Peru's neighbours?", "neighbours", "Chile", "that of facts.tsv 'Bolivia, Chile'"),
+        ("Who wrote Peru?", "author", "Lima", "probe.tsv:2: facts.tsv has no author of Q419"),
+    ],
+)
+def test_a_probe_that_asks_nothing_or_has_another_answer_is_refused(
+    folder: Path, question: str, relation: str, answer: str, expected: str
+) -> None:
+    assert expected in refusal(probe(folder, question, relation, answer))
