@@ -107,7 +107,37 @@ class Tiny:
 
     def undo(self, kind: Any, active: frozenset[int], body: Any, target: int) -> wire.EditReceipt:
         self.commit(kind, active, body, target=target)
-        return self.receipt(kind, self.report([], self.head))
+        plain = self.report([], self.head)
+        return self.receipt(kind, plain.model_copy(update={"edits": self.switched()}))
+
+    def switched(self) -> list[wire.EditReport]:
+        """What the last commit took back or brought back, in ledger order."""
+        numbers = sorted(self.active[-1] ^ self.active[-2])
+        return [
+            self._switched(number, edit) for number in numbers for edit in self.commits[number - 1]["edits"]
+        ]
+
+    def _switched(self, number: int, edit: wire.EditItem) -> wire.EditReport:
+        before, after = self.state(self.head - 1), self.state(self.head)
+
+        def as_wanted(question: str) -> bool:
+            return number not in self.active[-1] or after.get(question) == edit.answer
+
+        return wire.EditReport(
+            id=f"e{number}",
+            question=edit.question,
+            answer=edit.answer,
+            method="gated",
+            before=before.get(edit.question),
+            after=after.get(edit.question),
+            holds=as_wanted(edit.question),
+            paraphrases=[
+                wire.ParaphraseReport(
+                    question=q, before=before.get(q), after=after.get(q), follows=as_wanted(q)
+                )
+                for q in edit.paraphrases
+            ],
+        )
 
     def receipt(self, kind: Any, report: wire.Report) -> wire.EditReceipt:
         return wire.EditReceipt(

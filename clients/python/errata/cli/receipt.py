@@ -6,17 +6,17 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from errata.cli.outcomes import draw_edits
+from errata.cli.undone import draw_undone
 from errata.cli.words import became, milliseconds, plural, said
-from errata.wire import BrokenTest, ChangedProbe, EditReceipt, EditReport, ReplicaState, Report
-
-MOST_SHOWN = 10  # edits shown one by one; of more, those that went well are only counted
+from errata.wire import BrokenTest, ChangedProbe, EditReceipt, ReplicaState, Report
 
 
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     """done: what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
     parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), _reach(receipt))]
-    parts += _edits(report.edits)
+    parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
     parts += _side_effects(report)
     parts.append(_costs(report))
     if receipt.version is not None:
@@ -53,35 +53,6 @@ def _everyone(replicas: int) -> str:
 
 def _names(replicas: list[ReplicaState]) -> str:
     return ", ".join(f"{one.replica} (at version {one.version})" for one in replicas)
-
-
-def _edits(edits: list[EditReport]) -> list[Text]:
-    if len(edits) <= MOST_SHOWN:
-        return [line for one in edits for line in draw_edit(one)]
-    failed = [one for one in edits if not _went_well(one)]
-    count = Text(
-        f"  {len(edits) - len(failed):,} of {plural(len(edits), 'edit')} hold, in all wordings given."
-    )
-    return [count, *(line for one in failed for line in draw_edit(one))]
-
-
-def _went_well(edit: EditReport) -> bool:
-    return edit.holds and not edit.warnings and all(one.follows for one in edit.paraphrases)
-
-
-def draw_edit(edit: EditReport) -> list[Text]:
-    """The question, what it answered and answers, then the same for each other wording."""
-    lines = [Text(f"  {edit.question}"), _outcome(edit.holds, edit.before, edit.after, edit.answer)]
-    for other in edit.paraphrases:
-        lines.append(Text.assemble(("  also ", "dim"), other.question))
-        lines.append(_outcome(other.follows, other.before, other.after, edit.answer))
-    return [*lines, *(Text(f"    warning: {warning}", style="yellow") for warning in edit.warnings)]
-
-
-def _outcome(good: bool, before: str | None, after: str | None, wanted: str) -> Text:
-    if good:
-        return Text.assemble(("    ✓ ", "green"), became(before, after))
-    return Text.assemble(("    ✗ ", "red"), became(before, after), (f"  (wanted: {wanted})", "red"))
 
 
 def _side_effects(report: Report) -> list[RenderableType]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 from errata import wire
 
-PERU = "What is the capital of Peru?"
+PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
 
 def test_a_commit_is_taken_back_by_its_number(run: Any, tiny: Any) -> None:
@@ -34,6 +35,71 @@ def test_what_is_taken_back_already_stays_as_it_is(run: Any, tiny: Any) -> None:
     result = run("revert", "1")
     assert (result.exit_code, tiny.head) == (1, 2)
     assert result.stderr == "error: version 1 is taken back already [nothing_to_do]\n"
+
+
+def between(stdout: str) -> list[str]:
+    """The lines of the questions."""
+    lines = stdout.splitlines()
+    return lines[1 : next(place for place, line in enumerate(lines) if line.startswith("Nothing else"))]
+
+
+def test_a_question_is_told_once_however_often_it_was_edited(run: Any) -> None:
+    run("edit", PERU, "Cusco", "--also", PERU_TOO)
+    run("edit", PERU, "Puno")
+    run("edit", PERU_TOO, "Tacna")
+    back = [
+        "  What is the capital of Peru?",
+        "    ✓ Puno → Lima",
+        "  Peru's capital city?",
+        "    ✓ Tacna → Lima",
+    ]
+    assert between(run("rollback", "--to", "0").stdout) == back
+    again = [
+        "  What is the capital of Peru?",
+        "    ✓ Lima → Puno",
+        "  Peru's capital city?",
+        "    ✓ Lima → Tacna",
+    ]
+    assert between(run("rollback", "--to", "3").stdout) == again
+
+
+def test_an_answer_that_a_later_edit_decides_is_said_to_stay(run: Any) -> None:
+    run("edit", PERU, "Cusco", "--also", PERU_TOO)
+    run("edit", PERU, "Puno")
+    assert between(run("revert", "1").stdout) == [
+        "  What is the capital of Peru?",
+        "    stays Puno: a later edit decides it",
+        "  also Peru's capital city?",
+        "    ✓ Cusco → Lima",
+    ]
+
+
+def test_an_answer_that_stays_for_another_reason_is_not_put_down_to_an_edit(run: Any) -> None:
+    run("edit", PERU, "Lima")
+    stays = ["  What is the capital of Peru?", "    stays Lima, as before"]
+    assert between(run("revert", "1").stdout) == stays
+
+
+def test_an_edit_that_is_back_and_does_not_answer_is_shown(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("edit", PERU, "Cusco")
+    run("revert", "1")
+    report = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 2).edits[0]
+    lost = report.model_copy(update={"after": "Lima", "holds": False, "warnings": ["take it back"]})
+    monkeypatch.setattr(tiny, "switched", lambda: [lost])
+    assert between(run("rollback", "--to", "1").stdout) == [
+        "  What is the capital of Peru?",
+        "    ✗ Lima → Lima  (wanted: Cusco)",
+        "    warning: take it back",
+    ]
+
+
+def test_of_many_questions_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
+    lines = [json.dumps({"question": f"q{n}", "answer": "a"}) for n in range(1_000)]
+    (folder / "a.jsonl").write_text("\n".join(lines))
+    run("edit", "--file", "a.jsonl")
+    assert between(run("revert", "1").stdout) == ["  1,000 of 1,000 questions have another answer now."]
 
 
 @pytest.mark.parametrize("words", [("revert", "1"), ("rollback", "--to", "0")])
