@@ -9,6 +9,7 @@ from pathlib import Path
 from tokenizers import Tokenizer
 
 from models.encoder.minilm import MiniLM
+from models.nkb.reader import END
 from models.packs.pack import Item, Pack
 from models.training import tokens
 from models.training.base import Corpus
@@ -16,7 +17,6 @@ from models.training.lines import Line, Split, lines, split
 from models.training.plan import Plan
 from models.training.states import load_or_encode
 
-END = 1
 STRANGER = {"tune": "stranger-tune", "test": "stranger-test"}  # split -> form of the line
 
 

@@ -16,11 +16,10 @@ from models.nkb.answers import Decoded
 from models.nkb.decode import Decoder
 from models.nkb.familiar import familiarity, pack, unpack
 from models.nkb.scope import ASPECT, Scope
+from models.nkb.system import MAX_TOKENS
 from models.training.base import Corpus
 from models.training.calibrate import Said
-
-BATCH = 64
-MAX_TOKENS = 48
+from models.training.states import BATCH
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,7 @@ def _base(plan: Plan, material: Material, work: Path, say: Say) -> T5ForConditio
 
 
 def _scope(plan: Plan, material: Material, say: Say) -> Scope:
-    facts = scope.gather(
-        material.items, material.corpus.lines, material.corpus.states, set(material.split.base), {"trained"}
-    )
+    facts = scope.gather(material.items, material.corpus.lines, set(material.split.base), {"trained"})
     return scope.train(facts, material.corpus.states, plan.scope_epochs, plan.scope_lr, plan.seed, say)
 
 

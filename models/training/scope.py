@@ -30,9 +30,7 @@ class Facts:
     siblings: dict[str, list[int]]
 
 
-def gather(
-    items: Sequence[Item], lines: Sequence[Line], states: States, allowed: set[int], forms: set[str]
-) -> Facts:
+def gather(items: Sequence[Item], lines: Sequence[Line], allowed: set[int], forms: set[str]) -> Facts:
     """Facts by index."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, line in enumerate(lines):

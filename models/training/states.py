@@ -14,7 +14,7 @@ from models.encoder.minilm import WIDTH, MiniLM, unpack
 from models.nkb.scope import Scope
 from models.training import spent
 
-BATCH = 64
+BATCH = 64  # texts read at once, wherever in training
 
 
 @dataclass(frozen=True)
