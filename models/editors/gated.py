@@ -65,12 +65,16 @@ def directions(
 class Pushes:
     """Values for answers of one model.
 
-    reference: states that may stand before any token of any answer. What depends on the token alone is worked out
-    once for each token.
+    head: output matrix with the final norm's weight multiplied in; the norm itself adds `epsilon`.
+    reference: states that may stand before any token of any answer.
+
+    What depends on the token alone is worked out once for each token.
     """
 
-    def __init__(self, head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> None:
-        self._head, self._reference = head, reference
+    def __init__(
+        self, head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"], epsilon: float
+    ) -> None:
+        self._head, self._reference, self._epsilon = head, reference, epsilon
         self._known: dict[int, Push] = {}
 
     def values(
@@ -93,7 +97,15 @@ class Pushes:
         behind, ahead = _behind(states @ self._head.T, wanted), self._ahead(push.unit, wanted)
         largest = max(float(states.norm(dim=-1).max()), self._largest)
         beta = max(_enough(behind, ahead, push.gap), push.enough, largest)
-        return beta * push.unit, float((beta * ahead - behind).min())
+        row = beta * push.unit
+        return row, self._lead(states + row, wanted)
+
+    def _lead(self, x: Float[Tensor, "wording d"], wanted: int) -> float:
+        """By how many logits the token leads where it leads least."""
+        logits = torch.nn.functional.rms_norm(x, x.shape[-1:], None, self._epsilon) @ self._head.T
+        own = logits[:, wanted].clone()
+        logits[:, wanted] = float("-inf")
+        return float((own - logits.amax(1)).min())
 
     def learn(self, tokens: Iterable[int]) -> None:
         """Work out what depends on these tokens alone; many at once cost little more than one."""

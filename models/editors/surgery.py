@@ -4,7 +4,8 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 12. With a the sl
 
     t = argmax a          V[t] += lambda (E[new] - E[old])
 
-E are raw embedding rows. Only the first token of the answer is steered. The smallest lambda is ours: the
+E are raw embedding rows. Only the first token of the answer is steered. The paper takes lambda = 0.07 and
+the authors' script 0.09, whatever the answer; the smallest lambda that does it is ours: the
 final RMS norm divides all logits by one positive number, so "new beats j by a margin" is a concave condition
 on lambda whose bounds are roots of a quadratic.
 """
@@ -19,8 +20,6 @@ from torch import Tensor
 
 from models.system import EditRefused
 
-PAPER_LAMBDA = 0.07
-SCRIPT_LAMBDA = 0.09  # the authors' released script
 NONE = -1.0  # stands for a root that is not there: no lambda is negative
 AdapterEdit = Literal["least_squares", "raw"]
 

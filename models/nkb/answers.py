@@ -23,19 +23,19 @@ class Decoded:
 
 
 class Answers:
-    """Collects tokens by row while rows leave the batch."""
+    """Collects tokens by row while rows leave the batch. limits: tokens that each row may have, the end included."""
 
-    def __init__(self, n_rows: int, ends: frozenset[int]) -> None:
-        self._ends = ends
-        self._tokens: list[list[int]] = [[] for _ in range(n_rows)]
-        self._logprobs: list[list[float]] = [[] for _ in range(n_rows)]
-        self._finished = [False] * n_rows
-        self._live = list(range(n_rows))
+    def __init__(self, limits: Sequence[int], ends: frozenset[int]) -> None:
+        self._limits, self._ends = limits, ends
+        self._tokens: list[list[int]] = [[] for _ in limits]
+        self._logprobs: list[list[float]] = [[] for _ in limits]
+        self._finished = [False] * len(limits)
+        self._live = list(range(len(limits)))
 
     def add(self, tokens: Sequence[int], logprobs: Sequence[float]) -> None:
         """One step: a token for each row that is still in the batch."""
         for row, token, logprob in zip(self._live, tokens, logprobs, strict=True):
-            if self._finished[row]:
+            if self._is_done(row):
                 continue
             self._logprobs[row].append(logprob)
             if token in self._ends:
@@ -45,12 +45,15 @@ class Answers:
 
     def leave(self) -> list[int] | None:
         """Places in the batch to go on with, when it is time to drop finished rows; None when it is not."""
-        places = [place for place, row in enumerate(self._live) if not self._finished[row]]
-        n_finished = len(self._live) - len(places)
-        if not n_finished or (places and n_finished < LEAVE * len(self._live)):
+        places = [place for place, row in enumerate(self._live) if not self._is_done(row)]
+        n_done = len(self._live) - len(places)
+        if not n_done or (places and n_done < LEAVE * len(self._live)):
             return None
         self._live = [self._live[place] for place in places]
         return places
+
+    def _is_done(self, row: int) -> bool:
+        return self._finished[row] or len(self._tokens[row]) == self._limits[row]
 
     def decoded(self, branches: Sequence[int]) -> list[Decoded]:
         """One answer for each question, whose next `branches` rows it is: the first, the others beside it."""

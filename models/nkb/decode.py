@@ -62,24 +62,28 @@ class Decoder:
         mask: Bool[Tensor, "batch state"] | Int[Tensor, "batch state"],
         *,
         reads: Sequence[BankRead | None] | None = None,
-        max_tokens: int,
+        max_tokens: int | Sequence[int],
         top_first: int | Sequence[int] = 1,
     ) -> list[Decoded]:
-        """The greedy answer of each row, of at most `max_tokens` tokens with the end token.
+        """The greedy answer of each row.
+
+        max_tokens: most tokens of an answer, with the end token; one number for all rows or one for each.
 
         reads: what each row reads instead of the base; one forward pass serves them all.
         top_first: also answer greedily from each of the best so many first tokens, in the same batch; one number
             for all rows or one for each.
         """
-        branches = [top_first] * len(states) if isinstance(top_first, int) else list(top_first)
-        self._check(states, reads, max_tokens, branches)
-        run = self.begin(states, mask, reads, max_tokens)
+        limits, branches = _each(max_tokens, len(states)), _each(top_first, len(states))
+        self._check(states, reads, limits, branches)
+        run = self.begin(states, mask, reads, max(limits))
         tokens = torch.full((len(states), 1), self.start, device=states.device)
         scores, tokens = self._best(self.forward(run, tokens), max(branches))
         scores, tokens = self._branch(run, scores, tokens, branches)
-        answers = Answers(len(tokens), self.ends)
+        answers = Answers(
+            [n for n, count in zip(limits, branches, strict=True) for _ in range(count)], self.ends
+        )
         answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
-        for _ in range(max_tokens - 1):
+        for _ in range(max(limits) - 1):
             tokens = self._leave(run, answers, tokens)
             if not len(tokens):
                 break
@@ -200,7 +204,7 @@ class Decoder:
         return tokens[rows]
 
     def _check(
-        self, states: Tensor, reads: Sequence[BankRead | None] | None, max_tokens: int, branches: list[int]
+        self, states: Tensor, reads: Sequence[BankRead | None] | None, limits: list[int], branches: list[int]
     ) -> None:
         if not len(states):
             raise ValueError("a batch has at least one question")
@@ -208,18 +212,22 @@ class Decoder:
             raise ValueError(f"encoder states are {states.shape[-1]} wide, the decoder reads {self.d_model}")
         if reads is not None and len(reads) != len(states):
             raise ValueError(f"{len(reads)} reads for a batch of {len(states)}: one for each row, or None")
-        if not 1 <= max_tokens <= self._bias.shape[-1]:
-            raise ValueError(f"max_tokens: 1 to {self._bias.shape[-1]}, not {max_tokens}")
-        if len(branches) != len(states):
-            raise ValueError(f"top_first: {len(branches)} numbers for a batch of {len(states)}")
-        if not 1 <= min(branches) <= max(branches) <= len(self.embedding):
-            raise ValueError(f"top_first: 1 to {len(self.embedding)}, not {min(branches)} to {max(branches)}")
+        wanted = (("max_tokens", limits, self._bias.shape[-1]), ("top_first", branches, len(self.embedding)))
+        for name, numbers, most in wanted:
+            if len(numbers) != len(states):
+                raise ValueError(f"{name}: {len(numbers)} numbers for a batch of {len(states)}")
+            if not 1 <= min(numbers) <= max(numbers) <= most:
+                raise ValueError(f"{name}: 1 to {most}, not {min(numbers)} to {max(numbers)}")
 
 
 def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:
     scale = t5.config.d_model**-0.5 if t5.config.scale_decoder_outputs else 1.0
     head: Tensor = t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float()
     return head * scale
+
+
+def _each(wanted: int | Sequence[int], count: int) -> list[int]:
+    return [wanted] * count if isinstance(wanted, int) else list(wanted)
 
 
 def _ids(ends: int | list[int] | None) -> frozenset[int]:

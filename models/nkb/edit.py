@@ -23,10 +23,14 @@ def materials(reader: Reader, corrections: Sequence[Correction], method: str) ->
     make = _EDITORS.get(method)
     if make is None:
         raise EditRefused("unknown_method", f"method {method!r} is not one of {', '.join(METHODS)}")
+    if not corrections:
+        return []
     return make(reader, corrections, [_spelt(reader, correction) for correction in corrections])
 
 
 def _spelt(reader: Reader, correction: Correction) -> Tokens:
+    if not correction.answer:
+        raise EditRefused("unspeakable", f"the answer to {correction.question!r} is empty: give one")
     tokens = reader.spell(correction.answer)
     if len(tokens) > LONGEST:
         raise EditRefused(

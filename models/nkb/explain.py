@@ -1,21 +1,22 @@
 """Why an answer came out: which gate opened, or which slots of the bank fired and what they pushed for."""
 
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from models.nkb.interpret import Contribution, contributions
-from models.nkb.reader import Read, Reader
+from models.nkb.reader import END, Read, Reader
 from models.nkb.reads import BankRead
 from models.nkb.slots import Opened
-from models.system import Reply
 
 TOP, WORDS = 5, 3  # slots shown, and words shown for each
 
 
-def explain(reader: Reader, reply: Reply, read: Read, row: int, bank: BankRead, gate: Opened | None) -> Reply:
-    """The reply with its explanation."""
-    told = {"gate": _gate(gate), "slots": [] if gate else _slots(reader, reply, read, row, bank)}
-    return replace(reply, explanation=told)
+def explain(
+    reader: Reader, read: Read, row: int, bank: BankRead, gate: Opened | None, said: Sequence[int]
+) -> dict[str, Any]:
+    """said: the tokens of the answer, which may be spelt in other ways than its text would be."""
+    slots = [] if gate else _slots(reader, read, row, bank, said[0] if said else END)
+    return {"gate": _gate(gate), "slots": slots}
 
 
 def _gate(gate: Opened | None) -> dict[str, Any]:
@@ -24,8 +25,7 @@ def _gate(gate: Opened | None) -> dict[str, Any]:
     return {"open": True, "edit": gate.block.key.removeprefix("edit/"), "log_odds": round(gate.logit, 3)}
 
 
-def _slots(reader: Reader, reply: Reply, read: Read, row: int, bank: BankRead) -> list[dict[str, Any]]:
-    token = reader.spell(reply.best)[0]
+def _slots(reader: Reader, read: Read, row: int, bank: BankRead, token: int) -> list[dict[str, Any]]:
     one = slice(row, row + 1)
     found = contributions(
         reader.decoder, read.states[one], read.mask[one], token, read=bank, top=TOP, k=WORDS

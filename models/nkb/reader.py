@@ -73,17 +73,27 @@ class Reader:
 
     @cached_property
     def pushes(self) -> Pushes:
-        return Pushes(self.decoder.head_weight, self.reference)
+        return Pushes(self.decoder.head_weight, self.reference, self.decoder.epsilon)
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "Reader":
-        """CheckpointError names the file that is missing or does not fit."""
+        """CheckpointError names the file that is missing or does not fit, EncoderNotFound one of the encoder's."""
+        encoder = MiniLM()
         try:
-            return _load(folder)
+            return _load(folder, encoder)
+        except CheckpointError:
+            raise
         except FileNotFoundError as cause:
             advice = "fetch it again, or train it with `make train`"
             raise CheckpointError(f"{cause.filename} is missing: {advice}") from cause
-        except (SafetensorError, json.JSONDecodeError, RuntimeError, KeyError, TypeError) as cause:
+        except (
+            SafetensorError,
+            json.JSONDecodeError,
+            RuntimeError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as cause:
             raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
 
     @torch.inference_mode()
@@ -103,7 +113,7 @@ class Reader:
         return self.tokenizer.decode(list(tokens)).strip()
 
 
-def _load(folder: Path) -> Reader:
+def _load(folder: Path, encoder: MiniLM) -> Reader:
     digest = _digest(folder)
     raw = json.loads((folder / CONFIG).read_text())
     t5 = build(T5Config.from_dict(raw))
@@ -117,7 +127,7 @@ def _load(folder: Path) -> Reader:
     reference = load_file(folder / REFERENCE)
     return Reader(
         digest,
-        MiniLM(),
+        encoder,
         t5,
         Decoder(t5),
         Tokenizer.from_file(str(folder / TOKENIZER)),

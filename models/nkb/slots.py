@@ -1,41 +1,44 @@
 """All gated slots a replica has ever seen in one table, and which of them a question opens at one version.
 
 The table only grows, so a view taken earlier still finds its rows where they were: a reader never waits for an
-edit and an edit never disturbs a reader. A view is the list of rows that are active at its version.
+edit and an edit never disturbs a reader. A view says who owns each row at its version. Wordings that read alike,
+bit for bit, share a row, so a question that is edited a hundred times costs one.
 """
 
+import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.memory import Block
 from models.nkb.scope import KEY, Scope
 
 CONSIDERED = 16  # gates examined closely for a question, nearest first
+NOBODY = -1
 
 
 @dataclass(frozen=True, eq=False)
 class Gates:
     """The active gates of one version.
 
-    keys, numbers: the whole table as it stood. active: True at rows of this version. owner: for each row, its
-    edit's place in `edits`, which are in ledger order: of two edits of one fact the later one answers.
+    keys, numbers: the whole table as it stood. owner: for each row the place in `edits`, which are in ledger
+    order, of the latest edit that has it, or NOBODY. questions: for each edit, the row of its own question.
     """
 
     keys: Float[Tensor, "row key"]
     numbers: Int[Tensor, " row"]
-    active: Bool[Tensor, " row"]
     owner: Int[Tensor, " row"]
+    questions: Int[Tensor, " edit"]
     edits: tuple[Block, ...]
 
 
 @dataclass(frozen=True)
 class Opened:
-    """The edit whose gate a question opened, and how sure the gate is (log-odds)."""
+    """The edit that answers a question, and how sure the gate is that it asks for the edit's fact (log-odds)."""
 
     block: Block
     logit: float
@@ -47,38 +50,44 @@ class SlotTable:
     def __init__(self) -> None:
         self._keys = torch.empty(0, KEY)
         self._numbers = torch.empty(0, dtype=torch.int64)
-        self._rows: dict[str, range] = {}
-        self._used = 0
+        self._rows: dict[bytes, int] = {}
+        self._places: dict[str, tuple[int, ...]] = {}
         self._lock = threading.Lock()
 
     def gates(self, blocks: Sequence[Block]) -> Gates:
         """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
         with self._lock:
             places = [self._place(block) for block in blocks]
-            keys, numbers, used = self._keys[: self._used], self._numbers[: self._used], self._used
-        active, owner = torch.zeros(used, dtype=torch.bool), torch.zeros(used, dtype=torch.long)
+            keys, numbers = self._keys[: len(self._rows)], self._numbers[: len(self._rows)]
         rows = torch.tensor([row for place in places for row in place], dtype=torch.long)
         sizes = torch.tensor([len(place) for place in places], dtype=torch.long)
-        active[rows] = True
-        owner[rows] = torch.arange(len(blocks)).repeat_interleave(sizes)
-        return Gates(keys, numbers, active, owner, tuple(blocks))
+        edits = torch.arange(len(blocks)).repeat_interleave(sizes)
+        owner = torch.full((len(keys),), NOBODY).scatter_reduce_(0, rows, edits, "amax")
+        questions = torch.tensor([place[0] for place in places], dtype=torch.long)
+        return Gates(keys, numbers, owner, questions, tuple(blocks))
 
-    def _place(self, block: Block) -> range:
-        rows = self._rows.get(block.digest)
-        if rows is None:
-            keys = block.tensors["keys"]
-            rows = range(self._used, self._used + len(keys))
-            self._reserve(rows.stop)
-            self._keys[rows.start : rows.stop] = keys
-            self._numbers[rows.start : rows.stop] = block.tensors["numbers"]
-            self._rows[block.digest], self._used = rows, rows.stop
-        return rows
+    def _place(self, block: Block) -> tuple[int, ...]:
+        place = self._places.get(block.digest)
+        if place is None:
+            pairs = zip(block.tensors["keys"], block.tensors["numbers"], strict=True)
+            place = self._places[block.digest] = tuple(self._row(key, number) for key, number in pairs)
+        return place
+
+    def _row(self, key: Tensor, number: Tensor) -> int:
+        content = hashlib.sha256(key.numpy().tobytes() + number.numpy().tobytes()).digest()
+        row = self._rows.get(content)
+        if row is None:
+            row = len(self._rows)
+            self._reserve(row + 1)
+            self._keys[row], self._numbers[row] = key, number
+            self._rows[content] = row
+        return row
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._keys):
-            size = max(64, 2 * rows)
+            used, size = len(self._rows), max(64, 2 * rows)
             keys, numbers = torch.empty(size, KEY), torch.empty(size, dtype=torch.int64)
-            keys[: self._used], numbers[: self._used] = self._keys[: self._used], self._numbers[: self._used]
+            keys[:used], numbers[:used] = self._keys[:used], self._numbers[:used]
             self._keys, self._numbers = keys, numbers
 
 
@@ -91,43 +100,71 @@ def opened(
 ) -> list[Opened | None]:
     """For each question, the edit that its version's gates open, if any.
 
-    One product with the largest table serves every version in the batch; a version masks what it does not hold.
+    That is the latest edit about the fact that the best gate is for: one that asks for the same as the best gate,
+    or as the question that the best gate's edit was made with. So a correction of a correction is heard in every
+    wording that the first one was. One product with the largest table serves every version in the batch.
     """
+    found: list[Opened | None] = [None] * len(asked)
     largest = max(gates, key=lambda view: len(view.keys), default=None)
     if largest is None or not len(largest.keys):
-        return [None] * len(asked)
-    table = largest.keys
-    held = torch.zeros(len(asked), len(table), dtype=torch.bool)
+        return found
+    owner = _owners(gates, largest, numbers)
+    logits, best = _best(scope, asked, largest.keys, owner)
+    rows = (logits > threshold).nonzero()[:, 0]
+    if len(rows):
+        latest = _latest(scope, largest.keys, owner[rows], _anchors(gates, owner, rows, best), threshold)
+        for row, edit in zip(rows.tolist(), latest.tolist(), strict=True):
+            found[row] = Opened(gates[row].edits[edit], float(logits[row]))
+    return found
+
+
+def _owners(gates: Sequence[Gates], largest: Gates, numbers: Tensor) -> Int[Tensor, "batch row"]:
+    """Who owns each row at each question's version, where the numbers in the question agree."""
+    owner = torch.full((len(gates), len(largest.keys)), NOBODY)
     for row, view in enumerate(gates):
-        held[row, : len(view.active)] = view.active
-    held &= largest.numbers == numbers[:, None]
-    logits, rows = _nearest(scope, asked, table, held)
-    return [
-        _latest(scope, gates[i], rows[i], logits[i], threshold)
-        if float(logits[i].max()) > threshold
-        else None
-        for i in range(len(asked))
-    ]
+        owner[row, : len(view.owner)] = view.owner
+    return owner.masked_fill_(largest.numbers != numbers[:, None], NOBODY)
 
 
-def _nearest(scope: Scope, asked: Tensor, table: Tensor, held: Tensor) -> tuple[Tensor, Tensor]:
-    """Log-odds and rows of the gates worth a closer look: [batch considered] each."""
-    near = (asked @ table.T).masked_fill(~held, float("-inf"))
+def _best(
+    scope: Scope, asked: Tensor, table: Tensor, owner: Tensor
+) -> tuple[Float[Tensor, " batch"], Int[Tensor, " batch"]]:
+    """Log-odds and row of each question's best gate; minus infinity when it has none."""
+    logits, rows = _nearest(scope, asked[:, None], table, owner == NOBODY)
+    best = logits.max(-1)
+    return best.values, rows.gather(1, best.indices[:, None])[:, 0]
+
+
+def _anchors(gates: Sequence[Gates], owner: Tensor, rows: Tensor, best: Tensor) -> Int[Tensor, "opened 2"]:
+    """What tells an edit's fact: the gate that opened, and the question the edit was made with."""
+    edits = owner[rows, best[rows]].tolist()
+    questions = [int(gates[row].questions[edit]) for row, edit in zip(rows.tolist(), edits, strict=True)]
+    return torch.stack([best[rows], torch.tensor(questions)], 1)
+
+
+def _latest(
+    scope: Scope,
+    table: Tensor,
+    owner: Int[Tensor, "opened row"],
+    anchors: Int[Tensor, "opened 2"],
+    threshold: float,
+) -> Int[Tensor, " opened"]:
+    """Places of the latest edits about the anchors' facts; each round looks at later ones than the last found."""
+    latest = owner.gather(1, anchors[:, :1])[:, 0]
+    while True:
+        logits, rows = _nearest(scope, table[anchors], table, owner <= latest[:, None])
+        later = owner.gather(1, rows).masked_fill(logits <= threshold, NOBODY).amax(1)
+        if bool((later <= latest).all()):
+            return latest
+        latest = torch.maximum(latest, later)
+
+
+def _nearest(
+    scope: Scope, asked: Float[Tensor, "n anchor key"], table: Tensor, hidden: Tensor
+) -> tuple[Float[Tensor, "n considered"], Int[Tensor, "n considered"]]:
+    """Log-odds and rows of the gates worth a closer look, each for the anchor it fits best."""
+    near = (asked @ table.T).amax(1).masked_fill_(hidden, float("-inf"))
     best = near.topk(min(CONSIDERED, len(table)), -1)
-    pairs = scope.cosines_of_pairs(asked[:, None].expand(-1, best.indices.shape[1], -1), table[best.indices])
-    return scope.logit(pairs).masked_fill(best.values.isinf(), float("-inf")), best.indices
-
-
-def _latest(scope: Scope, view: Gates, rows: Tensor, logits: Tensor, threshold: float) -> Opened:
-    """The best gate's edit, or the latest edit that is about the same fact as the best one."""
-    best = rows[logits.argmax()]
-    chosen = best
-    for row in rows[logits > threshold]:
-        is_later = view.owner[row] > view.owner[chosen]
-        if is_later and same_fact(scope, view.keys[row], view.keys[best], threshold):
-            chosen = row
-    return Opened(view.edits[int(view.owner[chosen])], float(logits.max()))
-
-
-def same_fact(scope: Scope, one: Tensor, other: Tensor, threshold: float) -> bool:
-    return float(scope.logit(scope.cosines_of_pairs(one, other))) > threshold
+    keys = table[best.indices][:, None].expand(-1, asked.shape[1], -1, -1)
+    logits = scope.logit(scope.cosines_of_pairs(asked[:, :, None].expand_as(keys), keys)).amax(1)
+    return logits.masked_fill(best.values.isinf(), float("-inf")), best.indices

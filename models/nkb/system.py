@@ -5,7 +5,7 @@ active edits make an image is the fold in models/nkb/fold.py.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,12 @@ from torch import Tensor
 
 from models.memory import Image
 from models.nkb.answers import Decoded
-from models.nkb.attribution import operated_on
+from models.nkb.attribution import rests_on
 from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
-from models.nkb.reader import DEFAULT, Read, Reader
+from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
 from models.nkb.recent import RecentKeys
 from models.nkb.slots import Gates, Opened, SlotTable, opened
@@ -66,6 +66,8 @@ class NkbSystem:
 
     @torch.inference_mode()
     def answer(self, asks: Sequence[Ask], views: Sequence[NkbView]) -> list[Reply]:
+        if not asks:
+            return []
         read = self.reader.read([ask.question for ask in asks])
         gates = opened(self.reader.scope, read.keys, read.numbers, [view.gates for view in views], OPEN)
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
@@ -73,37 +75,34 @@ class NkbSystem:
             read.states,
             read.mask,
             reads=reads,
-            max_tokens=max([MAX_TOKENS, *(len(r.steps) for r in reads if r.steps is not None)]),
-            top_first=[ask.top_k for ask in asks],
+            max_tokens=[MAX_TOKENS if one.steps is None else len(one.steps) for one in reads],
+            top_first=[1 if gate else ask.top_k for ask, gate in zip(asks, gates, strict=True)],
         )
-        operated = self._operated(read, views, gates)
+        moved = {row: view.operated for row, view in enumerate(views) if view.operated and not gates[row]}
+        operated = rests_on(self.reader, read, dict(enumerate(answers)), moved, MAX_TOKENS)
         replies = [
             self._reply(
-                ask, decoded, gate, operated.get(row, ()), float(read.familiarity[row]), read.truncated[row]
+                decoded, gate, operated.get(row, ()), float(read.familiarity[row]), read.truncated[row]
             )
-            for row, (ask, decoded, gate) in enumerate(zip(asks, answers, gates, strict=True))
+            for row, (decoded, gate) in enumerate(zip(answers, gates, strict=True))
         ]
         return [
-            explain(self.reader, reply, read, row, reads[row], gates[row]) if ask.explain else reply
+            replace(
+                reply,
+                explanation=explain(self.reader, read, row, reads[row], gates[row], answers[row].tokens),
+            )
+            if ask.explain
+            else reply
             for row, (ask, reply) in enumerate(zip(asks, replies, strict=True))
         ]
 
-    def _operated(
-        self, read: Read, views: Sequence[NkbView], gates: Sequence[Opened | None]
-    ) -> Mapping[int, tuple[str, ...]]:
-        rows = [row for row, view in enumerate(views) if view.operated and gates[row] is None]
-        return operated_on(self.reader, read, rows, [views[row].operated for row in rows])
-
     def _reply(
-        self,
-        ask: Ask,
-        decoded: Decoded,
-        gate: Opened | None,
-        operated: tuple[str, ...],
-        familiar: float,
-        cut: bool,
+        self, decoded: Decoded, gate: Opened | None, operated: tuple[str, ...], familiar: float, cut: bool
     ) -> Reply:
-        """familiar: of the subject; one whose answer was operated on counts as known, though never taught."""
+        """familiar: of the subject; one whose answer was operated on counts as known, though never taught.
+
+        An answer that a gate gives has no alternatives: it is said or it is not.
+        """
         best, near = self.reader.say(decoded.tokens), 1.0 if operated else familiar
         score = self._score(decoded, near) if gate is None else sigmoid(gate.logit)
         sure = decoded.finished and (gate is not None or score >= self.reader.confidence.threshold)
@@ -113,7 +112,7 @@ class NkbSystem:
             best,
             None if sure else UNSURE,
             operated if gate is None else (gate.block.key.removeprefix("edit/"),),
-            self._alternatives(decoded.alternatives[: ask.top_k - 1], 1 - score),
+            self._alternatives(decoded.alternatives, 1 - score),
             cut,
         )
 
@@ -129,6 +128,8 @@ class NkbSystem:
     @torch.inference_mode()
     def unmoved(self, questions: Sequence[str], before: NkbView, after: NkbView) -> list[bool]:
         """An answer follows from the question, the gate that it opens and the value rows."""
+        if not questions:
+            return []
         if not same_rows(before.values, after.values):
             return [False] * len(questions)
         keys, numbers = self._recent.of(questions)

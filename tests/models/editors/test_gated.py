@@ -6,7 +6,7 @@ import torch
 from models.editors.gated import Pushes, directions
 from models.system import EditRefused
 
-TOKENS, D = 200, 32
+TOKENS, D, EPSILON = 200, 32, 1e-6
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def states() -> torch.Tensor:
 
 @pytest.fixture
 def pushes(head: torch.Tensor, states: torch.Tensor) -> Pushes:
-    return Pushes(head, states)
+    return Pushes(head, states, EPSILON)
 
 
 def test_the_wanted_token_wins_from_every_state(
@@ -30,7 +30,8 @@ def test_the_wanted_token_wins_from_every_state(
     own = 20 * torch.randn(2, 1, D, generator=torch.Generator().manual_seed(3))
     for wanted in range(0, TOKENS, 17):
         rows, lead = pushes.values(own, [wanted])
-        logits = (torch.cat([states, own[:, 0]]) + rows) @ head.T
+        x = torch.cat([states, own[:, 0]]) + rows
+        logits = x / (x.pow(2).mean(-1, keepdim=True) + EPSILON).sqrt() @ head.T
         assert (logits.argmax(-1) == wanted).all()
         best = logits[-2:].topk(2).values
         assert float((best[:, 0] - best[:, 1]).min()) == pytest.approx(lead, rel=1e-4)
@@ -54,7 +55,7 @@ def test_a_token_shadowed_by_a_longer_one_is_still_reached(head: torch.Tensor) -
 def test_a_token_that_cannot_win_is_refused() -> None:
     twins = torch.ones(3, 4)
     with pytest.raises(EditRefused, match="cannot win"):
-        Pushes(twins, torch.zeros(1, 4)).values(torch.zeros(1, 1, 4), [0])
+        Pushes(twins, torch.zeros(1, 4), EPSILON).values(torch.zeros(1, 1, 4), [0])
 
 
 def test_a_whole_answer_has_a_row_for_each_token(pushes: Pushes, states: torch.Tensor) -> None:
@@ -64,5 +65,5 @@ def test_a_whole_answer_has_a_row_for_each_token(pushes: Pushes, states: torch.T
 
 
 def test_equal_input_gives_equal_bits(head: torch.Tensor, states: torch.Tensor) -> None:
-    first, second = (Pushes(head, states).values(states[:1, None], [9])[0] for _ in range(2))
+    first, second = (Pushes(head, states, EPSILON).values(states[:1, None], [9])[0] for _ in range(2))
     assert torch.equal(first, second)

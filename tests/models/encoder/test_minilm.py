@@ -1,5 +1,6 @@
 """The encoder without padding is the pretrained encoder."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from transformers import BertConfig, BertModel
 
 from models.encoder import weights
 from models.encoder.minilm import MiniLM
-from models.encoder.weights import EncoderFiles, EncoderNotFound, find
+from models.encoder.weights import EncoderNotFound, find
 
 TEXTS = [
     "What is the capital of Peru?",
@@ -66,14 +67,14 @@ def test_a_long_text_is_cut_and_says_so(minilm: MiniLM) -> None:
     assert encoded.states.shape[1] == minilm.max_tokens
 
 
-def test_pooled_is_of_unit_length(minilm: MiniLM) -> None:
-    norms = minilm.encode(TEXTS).pooled.norm(dim=-1)
-    torch.testing.assert_close(norms, torch.ones(len(TEXTS)))
-
-
-def test_other_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = tmp_path / "model.safetensors"
+@pytest.mark.parametrize("part", ["weights", "tokenizer"])
+def test_other_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    """A tokenizer that keeps capitals reads every question differently, and nothing else would tell."""
+    other = tmp_path / "other"
+    files = replace(find(), **{part: other})
+    monkeypatch.setattr(weights, "_cached", lambda: files)
+    with pytest.raises(EncoderNotFound, match=r"other is missing, which is a part of sentence-transformers"):
+        find()
     other.write_bytes(b"something else")
-    monkeypatch.setattr(weights, "_cached", lambda: EncoderFiles(other, other))
-    with pytest.raises(EncoderNotFound, match=r"is not sentence-transformers/all-MiniLM-L6-v2: SHA-256"):
+    with pytest.raises(EncoderNotFound, match=r"other is not the one of sentence-transformers/.*: SHA-256"):
         find()

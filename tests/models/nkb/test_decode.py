@@ -150,6 +150,7 @@ def test_later_changes_of_the_model_do_not_reach_the_decoder(
     [
         ({"max_tokens": 0}, "max_tokens: 1 to"),
         ({"max_tokens": 10_000}, "max_tokens: 1 to"),
+        ({"max_tokens": [5, 5]}, "max_tokens: 2 numbers for a batch of 12"),
         ({"max_tokens": 5, "top_first": 0}, "top_first: 1 to 120"),
         ({"max_tokens": 5, "top_first": 121}, "top_first: 1 to 120"),
         ({"max_tokens": 5, "top_first": [2, 3]}, "top_first: 2 numbers for a batch of 12"),

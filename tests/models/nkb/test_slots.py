@@ -9,6 +9,7 @@ from models.nkb.scope import ASPECT, KEY, Scope
 from models.nkb.slots import Gates, SlotTable, opened
 
 N_STEPS, D = 3, 8
+PARTS = [ASPECT, ASPECT, ASPECT, KEY - 3 * ASPECT]
 
 
 @pytest.fixture
@@ -25,7 +26,7 @@ def scope() -> Scope:
 
 def key(seed: int) -> torch.Tensor:
     generator = torch.Generator().manual_seed(seed)
-    parts = torch.randn(KEY, generator=generator).split([ASPECT, ASPECT, ASPECT, KEY - 3 * ASPECT])
+    parts = torch.randn(KEY, generator=generator).split(PARTS)
     return torch.cat([part / part.norm() for part in parts])
 
 
@@ -69,6 +70,52 @@ def test_a_later_edit_of_the_fact_answers_in_the_earlier_ones_words(scope: Scope
     assert ask(scope, gates, 10) == ["edit/second"]
 
 
+def test_a_correction_of_a_correction_is_heard_in_all_the_first_ones_wordings(scope: Scope) -> None:
+    gates = SlotTable().gates([block("first", 1, 10, 11, 12), block("second", 2, 10)])
+    assert ask(scope, gates, 10, 11, 12) == ["edit/second"] * 3
+
+
+def test_an_edit_of_a_mere_wording_leaves_the_question_it_was_given_with(scope: Scope) -> None:
+    gates = SlotTable().gates([block("first", 1, 10, 11), block("second", 2, 11)])
+    assert ask(scope, gates, 10, 11) == ["edit/first", "edit/second"]
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one wording", "wordings alike"])
+def test_the_latest_of_very_many_edits_of_one_fact_answers(scope: Scope, same: bool) -> None:
+    """More than are looked at closely."""
+    gates = SlotTable().gates([near(f"{n:03d}", n, 0.0 if same else 0.002 * n) for n in range(1, 61)])
+    for seen in range(1, 61):
+        first = SlotTable().gates(list(gates.edits[:seen]))
+        assert ask(scope, first, 10) == [f"edit/{seen:03d}"]
+
+
+def near(name: str, order: int, turned: float) -> Block:
+    """An edit of question 10, worded the less like it the more it is turned."""
+    made = block(name, order, 10)
+    parts = zip(key(10).split(PARTS), key(11).split(PARTS), strict=True)
+    turns = [one + turned * other for one, other in parts]
+    keys = torch.cat([part / part.norm() for part in turns])[None]
+    return Block(made.key, order, "gated", {**made.tensors, "keys": keys})
+
+
+def test_who_owns_what_two_edits_share_does_not_hang_on_the_number_of_threads(scope: Scope) -> None:
+    """A, B and A again, among so many that torch shares the work out."""
+    others = [block(f"other {n}", n, 1000 + n) for n in range(40)]
+    many = Block("edit/many", 50, "gated", {**others[0].tensors, **keys_of(range(5_000, 11_000))})
+    shared = [
+        block("a", 60, 10),
+        block("b", 61, 10),
+        Block("edit/c", 62, "gated", block("a", 60, 10).tensors),
+    ]
+    for _ in range(20):
+        assert ask(scope, SlotTable().gates([*others, many, *shared]), 10) == ["edit/c"]
+
+
+def keys_of(seeds: range) -> dict[str, torch.Tensor]:
+    keys = torch.randn(len(seeds), KEY, generator=torch.Generator().manual_seed(seeds.start))
+    return {"keys": keys, "numbers": numbers([""] * len(seeds))}
+
+
 def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
     table = SlotTable()
     old = table.gates([block("a", 1, 10)])
@@ -96,6 +143,12 @@ def test_a_block_seen_before_takes_no_new_rows() -> None:
     first = table.gates([block("a", 1, 10)])
     again = table.gates([block("a", 1, 10)])
     assert len(first.keys) == len(again.keys) == 1
+
+
+def test_a_question_edited_again_takes_no_new_rows_either() -> None:
+    table = SlotTable()
+    table.gates([block("a", 1, 10, 11)])
+    assert len(table.gates([block("b", 2, 11, 10)]).keys) == 2
 
 
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from models.encoder import weights as encoder_weights
+from models.encoder.weights import EncoderFiles, EncoderNotFound
 from models.nkb.checkpoint import CheckpointError
-from models.nkb.reader import DEFAULT, DIGESTED, Reader
+from models.nkb.reader import DEFAULT, DIGESTED, Reader, record
 from models.nkb.system import NkbSystem, NkbView
 from models.packs.pack import Pack
 from models.system import Ask, Correction, EditRefused, Material
@@ -132,6 +134,50 @@ def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
     assert len(said) == len(set(said)) == 4
 
 
+def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem) -> None:
+    """Another first token before the edit's further ones is no answer."""
+    _, view = edited(system, "gated", Correction("a", PERU, "Ciudad de los Reyes"))
+    asked = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
+    gated, other = system.answer(asked, [view, view])
+    assert (gated.answer, gated.alternatives) == ("Ciudad de los Reyes", ())
+    assert len(other.alternatives) == 1
+
+
+def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(system: NkbSystem) -> None:
+    endless = "Which countries border Innocent XI?"
+    _, view = edited(system, "gated", Correction("a", PERU, "a long answer " * 12 + "ends"))
+    (alone,) = system.answer([Ask(endless)], [view])
+    _, beside = system.answer([Ask(PERU), Ask(endless)], [view] * 2)
+    assert len(system.reader.spell(alone.best)) > 40
+    assert beside.best == alone.best
+
+
+def test_nothing_asked_is_nothing_answered(system: NkbSystem) -> None:
+    base = system.view(system.base)
+    assert (system.answer([], []), system.unmoved([], base, base)) == ([], [])
+    assert [system.edit([], method) for method in system.methods] == [[], []]
+
+
+def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) -> None:
+    """Slots that were moved fire for many questions whose answers stay what they are."""
+    items = [i for i in Pack.load().items() if i.relation.id == "top_level_domain"][:12]
+    assert len(items) == 12
+    corrections = [
+        Correction(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
+    ]
+    materials = _possible(system, corrections, "surgery")
+    base, view = system.view(system.base), system.view(system.fold(materials))
+    strangers = [s for s in Pack.load().strangers if s.split == "test"][:150]
+    asked = [c.question for c in corrections]
+    asked += [Pack.load().relations[s.relation_id].question(s.subject) for s in strangers]
+    before, after = (system.answer([Ask(q) for q in asked], [v] * len(asked)) for v in (base, view))
+    for one, other in zip(before, after, strict=True):
+        assert bool(other.edits) == (one.best != other.best)
+    known = {m.edit for m in materials}
+    heard = [r for r, c in zip(after, corrections, strict=False) if r.answer == ".af" and c.id in known]
+    assert len(heard) > 3
+
+
 def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
     _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
     replies = system.answer([Ask(PERU, explain=True)] * 2, [view, system.view(system.base)])
@@ -140,6 +186,8 @@ def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
     assert gated["gate"]["edit"] == "a"
     assert plain is not None
     assert plain["gate"] == {"open": False}
+    assert plain["slots"]
+    assert {"slot", "weight", "words", "logit_change_without"} == plain["slots"][0].keys()
 
 
 def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
@@ -151,7 +199,8 @@ def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "code"), [("word " * 200, "answer_too_long"), ("  padded", "unspeakable")]
+    ("answer", "code"),
+    [("word " * 200, "answer_too_long"), ("  padded", "unspeakable"), ("", "unspeakable")],
 )
 def test_an_answer_that_cannot_be_said_is_refused(system: NkbSystem, answer: str, code: str) -> None:
     with pytest.raises(EditRefused, match="capital of Peru") as refused:
@@ -173,10 +222,28 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     shutil.copytree(DEFAULT, folder)
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:100_000])
-    with pytest.raises(CheckpointError, match="nkb"):
+    record(folder)
+    with pytest.raises(CheckpointError, match="is not a whole checkpoint"):
         Reader.load(folder)
     weights.unlink()
-    with pytest.raises(CheckpointError, match=r"model\.safetensors"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing: fetch it again, or train it"):
+        Reader.load(folder)
+
+
+def test_a_missing_encoder_is_not_taken_for_a_broken_checkpoint(monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = EncoderFiles(Path("/nowhere/model.safetensors"), Path("/nowhere/tokenizer.json"))
+    monkeypatch.setattr(encoder_weights, "_cached", lambda: nowhere)
+    with pytest.raises(EncoderNotFound, match=r"/nowhere/model\.safetensors is missing"):
+        Reader.load()
+
+
+def test_a_bank_that_the_model_has_no_layer_for_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "nkb"
+    shutil.copytree(DEFAULT, folder)
+    config = folder / "config.json"
+    config.write_text(config.read_text().replace('"kb_layer": "3"', '"kb_layer": "9"'))
+    record(folder)
+    with pytest.raises(CheckpointError, match="9"):
         Reader.load(folder)
 
 
