@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated
 
 import typer
@@ -10,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.exits import Exit
+from errata.cli.explanation import draw_explanation
 from errata.cli.session import Session
 from errata.cli.words import milliseconds, percent, plural, printable
 from errata.wire import Answer
@@ -54,7 +54,7 @@ def _say(here: Session, answer: Answer) -> None:
     if len(answer.alternatives) > 1:
         here.out.print(_alternatives(answer))
     if answer.explanation is not None:
-        here.out.print(json.dumps(answer.explanation, indent=2, ensure_ascii=False), soft_wrap=True)
+        here.out.print(draw_explanation(answer.explanation))
     here.err.print(_note(answer), soft_wrap=True)
     if answer.degraded is not None:
         why = DEGRADED.get(answer.degraded, answer.degraded)

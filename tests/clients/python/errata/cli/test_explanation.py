@@ -1,0 +1,76 @@
+"""What a model says of its answer is read as words and tables, whatever its shape; JSON stays JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from errata import wire
+
+PERU = "What is the capital of Peru?"
+SLOTS = {
+    "gate": {"open": False},
+    "slots": [
+        {"slot": 123, "weight": 0.4123, "words": ["Lima", "Cusco"], "logit_change_without": -1.25},
+        {"slot": 7, "weight": 0.0123, "words": ["Puno"], "logit_change_without": -11.5},
+    ],
+}
+GATE = {"gate": {"open": True, "edit": "e1", "log_odds": 3.2}, "slots": []}
+
+
+@pytest.fixture
+def explained(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """explained({...}, "--json"): what the command prints of a model that explains itself so."""
+
+    def ask(explanation: dict[str, Any], *options: str) -> str:
+        plain = tiny.answer(wire.AnswerRequest(question=PERU))
+        told = plain.model_copy(update={"explanation": explanation})
+        monkeypatch.setattr(tiny, "answer", lambda _: told)
+        return str(run("ask", PERU, "--explain", *options).stdout)
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("explanation", "lines"),
+    [
+        (
+            SLOTS,
+            [
+                "  gate   open  no",
+                "  slots  slot  weight  words        logit change without",
+                "          123  0.4123  Lima, Cusco                 -1.25",
+                "            7  0.0123  Puno                        -11.5",
+            ],
+        ),
+        (
+            GATE,
+            [
+                "  gate   open      yes",
+                "         edit      e1",
+                "         log odds  3.2",
+                "  slots  none",
+            ],
+        ),
+        ({}, ["  none"]),
+        ({"rows": [{"a": 1}, {"b": {"c": None}}]}, ["  rows  a  b", "        1", "           c  none"]),
+        ({"mixed": [1, {"b": 2}, [3, 4]]}, ["  mixed  1", "         b  2", "         3, 4"]),
+    ],
+    ids=["slots", "gate", "empty", "uneven", "mixed"],
+)
+def test_an_explanation_is_drawn(explained: Any, explanation: dict[str, Any], lines: list[str]) -> None:
+    printed = explained(explanation).splitlines()
+    assert [line.rstrip() for line in printed] == ["Lima", *lines]
+
+
+def test_json_stays_as_it_was_sent(explained: Any) -> None:
+    assert json.loads(explained(SLOTS, "--json"))["explanation"] == SLOTS
+
+
+def test_an_explanation_cannot_steer_the_terminal(explained: Any) -> None:
+    assert "  \\u001b[2J  [bold]\\u0007" in explained({"\x1b[2J": "[bold]\x07"})
+
+
+def test_lines_are_no_longer_than_what_they_say(explained: Any) -> None:
+    assert max(map(len, explained(SLOTS).splitlines())) < 80
