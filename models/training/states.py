@@ -1,5 +1,7 @@
 """Encoder states of every training text, computed once: the encoder is frozen, so they never change."""
 
+import hashlib
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,7 @@ class States:
     """
 
     packed: np.ndarray
-    offsets: Int[Tensor, " texts+1"]
+    offsets: Int[Tensor, " edges"]
     ids: Int[Tensor, " tokens"]
     table: Float[Tensor, "vocabulary width"]
 
@@ -57,17 +59,34 @@ class States:
 
 
 def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Callable[[str], None]) -> States:
-    """States of the texts, from the folder when an earlier run left them there whole."""
-    packed, offsets = folder / "states.npy", folder / "offsets.npy"
+    """States of the texts, from the folder when an earlier run left them there whole.
+
+    Offsets are written last: without them the states are not whole. ValueError when they are of other texts.
+    """
+    packed, offsets, told = folder / "states.npy", folder / "offsets.npy", folder / "texts.sha256"
     tokens = [encoder.tokens(text)[0] for text in texts]
     edges = np.concatenate([[0], np.cumsum([len(row) for row in tokens])])
     if not offsets.exists():
         _encode(packed, texts, edges, encoder, say)
-        np.save(offsets, edges)
-    if not np.array_equal(np.load(offsets), edges):
+        told.write_text(digest(texts) + "\n")
+        _save_whole(offsets, edges)
+    same = told.exists() and told.read_text().strip() == digest(texts)
+    if not (same and np.array_equal(np.load(offsets), edges)):
         raise ValueError(f"{folder} holds states of other texts: delete it and run again")
     ids = torch.tensor([token for row in tokens for token in row])
     return States(np.load(packed), torch.from_numpy(edges), ids, encoder.words)
+
+
+def digest(texts: Sequence[str]) -> str:
+    """SHA-256 of the texts in their order, as a JSON list: no two lists are written alike."""
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
+def _save_whole(path: Path, array: np.ndarray) -> None:
+    """The file is there whole or not at all."""
+    partial = path.with_suffix(".partial.npy")
+    np.save(partial, array)
+    partial.replace(path)
 
 
 def _encode(
