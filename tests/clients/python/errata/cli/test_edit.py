@@ -12,6 +12,11 @@ from errata import wire
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
 
+CSV_LINE = "question,answer[,paraphrases][,model]"
+HEADER = f"the first line names the columns and must be {CSV_LINE}, with commas"
+JSONL_LINE = '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted'
+
+
 def sent(tiny: Any) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(tiny.seen[-1][1])
     return body
@@ -146,17 +151,33 @@ def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: 
 @pytest.mark.parametrize(
     ("name", "content", "complaint"),
     [
-        ("a.txt", "q,a", "must end in .csv or .jsonl"),
-        ("a.csv", "", "the columns are [], but must be"),
-        ("a.csv", "frage,antwort\nq,a\n", "but must be question,answer"),
-        ("a.csv", "question,answer\n", "holds no corrections"),
-        ("a.csv", "question,answer\nq,a\nq,\n", "a.csv:3: answer: Field required"),
-        ("a.csv", "question,answer\nq,a,b\n", "a.csv:2: more columns: "),
-        ("a.csv", 'question,answer\nq,"a\n', "cannot be read"),
-        ("a.csv", b"question,answer\nq,\xff\n", "cannot be read"),
-        ("a.jsonl", '{"question": "q", "answer": "a"}\n{"question": ', "a.jsonl:2: this is not JSON"),
-        ("a.jsonl", "[1]", "a.jsonl:1: "),
-        ("a.jsonl", '{"question": "q", "answer": 7}', "a.jsonl:1: answer: "),
+        ("a.txt", "q,a", "a.txt: the name must end in .csv or .jsonl"),
+        ("a.csv", "", f"a.csv:1: {HEADER}; it is not there"),
+        ("a.csv", "frage,antwort\nq,a\n", f"a.csv:1: {HEADER}; it is frage,antwort"),
+        ("a.csv", "question;answer\nq;a\n", f"a.csv:1: {HEADER}; it is question;answer"),
+        ("a.csv", "question,answer,answer\nq,a,b\n", f"a.csv:1: {HEADER}; it is question,answer,answer"),
+        ("a.csv", '"question,answer\nq,a\n', "a.csv:1: this is not CSV: "),
+        ("a.csv", "question,answer\n", f"a.csv holds no corrections; each is a line {CSV_LINE}"),
+        ("a.csv", "question,answer\nq,a\nq,\n", f"a.csv:3: answer: Field required; expected {CSV_LINE}"),
+        ("a.csv", 'question,answer\n\n"q\nq",a\nq\n', "a.csv:5: answer: Field required"),
+        (
+            "a.csv",
+            "question,answer\nq,a,b\n",
+            "a.csv:2: there are more cells than columns; a text with a comma",
+        ),
+        ("a.csv", 'question,answer\nq,a\n"q,a\nq,a\n', "a.csv:3: this is not CSV: unexpected end of data; "),
+        ("a.csv", b"question,answer\nq,a\nq,\xff\n", "a.csv:3: this is not UTF-8; save the file as UTF-8"),
+        (
+            "a.jsonl",
+            '{"question": "q", "answer": "a"}\n{"question": \n',
+            f"a.jsonl:2: this is not JSON: Expecting value at column 13; expected {JSONL_LINE}",
+        ),
+        ("a.jsonl", "[1]", f"a.jsonl:1: this is not an object; expected {JSONL_LINE}"),
+        (
+            "a.jsonl",
+            '{"question": "q", "answer": 7}',
+            "a.jsonl:1: answer: Input should be a valid string; exp",
+        ),
         ("a.jsonl", '{"question": "q", "answer": "a", "modle": "x"}', "modle: Extra inputs"),
         ("a.jsonl", '{"question": "q", "answer": "a"}\n' * 1_001, "one commit takes 1,000: split the file"),
     ],
@@ -169,6 +190,14 @@ def test_a_bad_file_is_refused_by_name_and_line_before_anything_is_sent(
     said = " ".join(result.stderr.replace("│", " ").split())
     assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
     assert complaint in said
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(run: Any, folder: Path) -> None:
+    (folder / "folder.csv").mkdir()
+    for name, why in (("absent.csv", "No such file or directory"), ("folder.csv", "Is a directory")):
+        result = run("edit", "--file", name)
+        assert result.exit_code == 2
+        assert f"{name} cannot be read: {why}" in result.stderr
 
 
 @pytest.mark.parametrize(
