@@ -76,6 +76,18 @@ def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
     assert "1 of 2 replicas did not confirm it in time: nkb#2 (at version 0)." in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("count", "reach"),
+    [(1, "The replica has it."), (2, "Both replicas have it."), (3, "All 3 replicas have it.")],
+)
+def test_a_receipt_says_it_of_as_many_replicas_as_there_are(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, count: int, reach: str
+) -> None:
+    one = tiny.replicas()[0]
+    monkeypatch.setattr(tiny, "replicas", lambda: [one] * count)
+    assert run("edit", PERU, "Cusco").stdout.startswith(f"Version 1: 1 edit. {reach}\n")
+
+
 def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco", paraphrases=[PERU_TOO])], 0)
     edit = plain.edits[0]
