@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from models.nkb.reader import DEFAULT as CHECKPOINT
-from models.packs.pack import WORLD, Pack
+from models.packs.pack import WORLD
 from models.training import plan as plans
 from models.training.run import train_all
 
@@ -26,7 +26,7 @@ def main() -> None:
         print(f"[{time.monotonic() - started:6.0f} s] {line}", flush=True)
 
     torch.set_num_threads(plans.DEFAULT.threads)
-    train_all(plans.DEFAULT, Pack.load(arguments.pack), arguments.work, arguments.out, say)
+    train_all(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, say)
 
 
 if __name__ == "__main__":

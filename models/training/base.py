@@ -5,17 +5,16 @@ import random
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from jaxtyping import Float, Int
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.training import spent
 from models.training.lines import Line
+from models.training.progress import Progress
 from models.training.states import States
 
 IGNORED = -100  # the label that the loss passes over
@@ -77,17 +76,17 @@ def train(
     corpus: Corpus,
     by_item: Sequence[Sequence[int]],
     schedule: Schedule,
-    folder: Path,
+    progress: Progress,
     say: Callable[[str], None],
     check: Callable[[], str],
 ) -> None:
-    """Train in place, resuming at the last finished epoch that `folder` holds."""
+    """Train in place, resuming at the last finished epoch that `progress` holds."""
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=schedule.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True
     )
     per_epoch = math.ceil(sum(min(schedule.draws, len(rows)) for rows in by_item) / schedule.batch)
     total = per_epoch * schedule.epochs
-    first = resume(folder, model, optimizer)
+    first = progress.resume(model, optimizer)
     for epoch in range(first, schedule.epochs):
         rng = random.Random(f"{schedule.seed}/{epoch}")
         torch.manual_seed(hash((schedule.seed, epoch)))
@@ -100,9 +99,9 @@ def train(
                 group["lr"] = schedule.lr * _slope(step, total, schedule.warmup_steps)
             losses += _step(model, optimizer, corpus, rows)
         model.eval()
-        keep(folder, model, optimizer, epoch + 1)
+        progress.keep(model, optimizer, epoch + 1)
         seconds = time.monotonic() - started
-        spent.add(folder, "base", seconds)
+        spent.add(progress.folder, "base", seconds)
         say(f"epoch {epoch + 1}/{schedule.epochs} loss {losses / per_epoch:.3f} {seconds:.0f} s {check()}")
 
 
@@ -129,32 +128,3 @@ def exact(model: Seq2Seq, corpus: Corpus, rows: Sequence[int], batch: int = 256)
         right = (logits.argmax(-1) == labels) | (labels == IGNORED)
         hits += int(right.all(1).sum())
     return hits / max(1, len(rows))
-
-
-def keep(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer, epoch: int) -> None:
-    moments = {
-        f"{index}.{name}": value
-        for index, state in optimizer.state_dict()["state"].items()
-        for name, value in state.items()
-    }
-    weights = {name: value.clone() for name, value in model.state_dict().items()}
-    partial = folder / "progress.partial"
-    save_file({**{f"m.{k}": v for k, v in weights.items()}, **{f"o.{k}": v for k, v in moments.items()},
-               "epoch": torch.tensor(epoch)}, partial)  # fmt: skip
-    partial.replace(folder / "progress.safetensors")
-
-
-def resume(folder: Path, model: nn.Module, optimizer: torch.optim.Optimizer) -> int:
-    """Put back what `keep` wrote. Returns the epochs already done."""
-    path = folder / "progress.safetensors"
-    if not path.exists():
-        return 0
-    saved = load_file(path)
-    model.load_state_dict({k[2:]: v for k, v in saved.items() if k.startswith("m.")})
-    state: dict[int, dict[str, Tensor]] = {}
-    for key, value in saved.items():
-        if key.startswith("o."):
-            index, name = key[2:].split(".")
-            state.setdefault(int(index), {})[name] = value
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    return int(saved["epoch"])

@@ -23,21 +23,28 @@ from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
 from models.training.examined import Examined, Report
+from models.training.fingerprint import fingerprint
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
 from models.training.plan import Plan
+from models.training.progress import Progress
 
 Say = Callable[[str], None]
 METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # as the card names them
 
 
-def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
-    """Train and write the checkpoint with its card. Deterministic for a plan, a pack and a processor."""
+def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None:
+    """Train on the pack in `folder` and write the checkpoint with its card.
+
+    Deterministic for a plan, a pack and a processor.
+    """
     started = time.monotonic()
     earlier = spent.spent(work)
+    pack = Pack.load(folder)
     say(f"pack {pack.name} {pack.version}")
     material = prepare(plan, pack, work, say)
-    t5 = _base(plan, material, work, say)
+    progress = Progress(work, fingerprint(plan, folder, material.tokenizer))
+    t5 = _base(plan, material, progress, say)
     gate = _scope(plan, material, say)
     taught = taught_subjects(gate, material.corpus, material.rows_by_subject())
     known = names(gate, taught)
@@ -55,7 +62,7 @@ def train_all(plan: Plan, pack: Pack, work: Path, out: Path, say: Say) -> None:
     say(f"wrote {out}")
 
 
-def _base(plan: Plan, material: Material, work: Path, say: Say) -> T5ForConditionalGeneration:
+def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5ForConditionalGeneration:
     torch.manual_seed(plan.seed)
     model = base.Seq2Seq(build(plan.backbone.t5()))
     watched = {
@@ -69,7 +76,7 @@ def _base(plan: Plan, material: Material, work: Path, say: Say) -> T5ForConditio
         )
 
     by_item = [material.seen_in_training(item) for item in material.split.base]
-    base.train(model, material.corpus, by_item, plan.base, work, say, check)
+    base.train(model, material.corpus, by_item, plan.base, progress, say, check)
     return model.t5.eval().requires_grad_(False)
 
 

@@ -1,0 +1,23 @@
+"""By what a training is known: whoever has another fingerprint would come to other weights."""
+
+import hashlib
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from models.encoder.weights import WEIGHTS_SHA256
+from models.packs.files import digests
+from models.training.plan import Plan
+
+
+def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
+    """SHA-256 of the plan, the files of the pack, the answer tokenizer and the frozen encoder."""
+    parts = {
+        "plan": asdict(plan),
+        "pack": digests(pack),
+        "tokenizer": hashlib.sha256(tokenizer.to_str().encode()).hexdigest(),
+        "encoder": WEIGHTS_SHA256,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

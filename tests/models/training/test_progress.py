@@ -1,0 +1,128 @@
+"""A training continues from its own progress, exactly, and from no other training's."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import nn
+
+from models.encoder.minilm import WIDTH
+from models.nkb.backbone import BackboneConfig, build
+from models.packs.files import FILES
+from models.packs.pack import WORLD
+from models.training import base
+from models.training.fingerprint import fingerprint
+from models.training.plan import DEFAULT
+from models.training.progress import Progress
+from models.training.states import States
+from models.training.tokens import train
+
+ANSWERS = ["Lima", "Cusco", "Buenos Aires"]
+
+
+def started() -> tuple[nn.Linear, torch.optim.Optimizer]:
+    model = nn.Linear(3, 2)
+    return model, torch.optim.AdamW(model.parameters(), lr=0.1)
+
+
+def step(model: nn.Linear, optimizer: torch.optim.Optimizer) -> None:
+    optimizer.zero_grad()
+    model(torch.arange(3.0)).square().sum().backward()
+    optimizer.step()
+
+
+def test_what_was_kept_goes_on_as_if_never_interrupted(tmp_path: Path) -> None:
+    model, optimizer = started()
+    step(model, optimizer)
+    Progress(tmp_path, "mine").keep(model, optimizer, 1)
+    resumed, its_optimizer = started()
+    assert Progress(tmp_path, "mine").resume(resumed, its_optimizer) == 1
+    step(model, optimizer)
+    step(resumed, its_optimizer)
+    assert torch.equal(model.weight, resumed.weight)
+
+
+def test_an_empty_folder_holds_no_progress(tmp_path: Path) -> None:
+    assert Progress(tmp_path, "mine").resume(*started()) == 0
+
+
+def test_progress_of_another_training_is_refused_and_changes_nothing(tmp_path: Path) -> None:
+    Progress(tmp_path, "theirs").keep(*started(), 3)
+    model, optimizer = started()
+    before = model.weight.clone()
+    expected = "holds progress of another plan or pack: delete it and run again"
+    with pytest.raises(ValueError, match=expected) as refused:
+        Progress(tmp_path, "mine").resume(model, optimizer)
+    assert str(tmp_path) in str(refused.value)
+    assert torch.equal(model.weight, before)
+
+
+def test_progress_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
+    progress = Progress(tmp_path, "mine")
+    progress.keep(*started(), 3)
+    save_file(load_file(progress.path), progress.path)
+    with pytest.raises(ValueError, match="holds progress of another plan or pack"):
+        progress.resume(*started())
+
+
+def test_the_base_is_not_trained_on_from_progress_of_another_training(tmp_path: Path) -> None:
+    config = BackboneConfig(vocab=16, d_model=8, d_kv=4, d_ff=8, heads=2, layers=1, dropout=0.0)
+    model = base.Seq2Seq(build(config.t5()))
+    Progress(tmp_path, "theirs").keep(model, torch.optim.AdamW(model.parameters()), 1)
+    nothing = States(
+        np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long(), torch.zeros(1, WIDTH)
+    )
+    corpus, schedule = base.Corpus([], nothing, []), replace(DEFAULT.base, epochs=1)
+    with pytest.raises(ValueError, match="holds progress of another plan or pack"):
+        base.train(model, corpus, [], schedule, Progress(tmp_path, "mine"), print, str)
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(WORLD, tmp_path / "world"))
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return train(ANSWERS, 300)
+
+
+def test_the_same_training_has_the_same_fingerprint(pack: Path, tokenizer: Tokenizer) -> None:
+    assert fingerprint(DEFAULT, WORLD, tokenizer) == fingerprint(DEFAULT, pack, train(ANSWERS, 300))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        replace(DEFAULT, seed=4321),
+        replace(DEFAULT, threads=3),
+        replace(DEFAULT, base=replace(DEFAULT.base, lr=1.6e-3)),
+        replace(DEFAULT, backbone=replace(DEFAULT.backbone, layers=5)),
+    ],
+)
+def test_another_plan_has_another_fingerprint(plan: object, tokenizer: Tokenizer) -> None:
+    assert fingerprint(plan, WORLD, tokenizer) != fingerprint(DEFAULT, WORLD, tokenizer)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_another_pack_has_another_fingerprint(pack: Path, name: str, tokenizer: Tokenizer) -> None:
+    (pack / name).write_text((pack / name).read_text("utf-8") + "\n", "utf-8")
+    assert fingerprint(DEFAULT, pack, tokenizer) != fingerprint(DEFAULT, WORLD, tokenizer)
+
+
+def test_another_tokenizer_has_another_fingerprint(tokenizer: Tokenizer) -> None:
+    other = train([*ANSWERS, "Arequipa"], 300)
+    assert fingerprint(DEFAULT, WORLD, other) != fingerprint(DEFAULT, WORLD, tokenizer)
+
+
+def test_another_encoder_has_another_fingerprint(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = fingerprint(DEFAULT, WORLD, tokenizer)
+    monkeypatch.setattr("models.training.fingerprint.WEIGHTS_SHA256", "0" * 64)
+    assert fingerprint(DEFAULT, WORLD, tokenizer) != mine
