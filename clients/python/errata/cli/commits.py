@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from itertools import groupby
 
+from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from errata.cli.effects import draw_effects
 from errata.cli.words import ago, plural, short
-from errata.wire import Change, Diff, EditState, VersionDetail, VersionLog, VersionSummary
+from errata.wire import Change, Diff, EditState, Report, VersionDetail, VersionLog, VersionSummary
 
 
 def draw_log(log: VersionLog, now: datetime) -> RenderableType:
@@ -48,7 +50,7 @@ def draw_commit(commit: VersionDetail) -> RenderableType:
         lines += [Text(), *(Text(f"    {line}") for line in commit.message.splitlines())]
     for one in commit.edits:
         lines += [Text(), *_edit(one, _before(commit, one.id))]
-    return Group(*lines, Text(), _writes(commit))
+    return Group(*lines, Text(), *_effects(commit), _writes(commit))
 
 
 def _target(commit: VersionDetail) -> str:
@@ -74,6 +76,15 @@ def _before(commit: VersionDetail, edit_id: str) -> str | None:
     return None
 
 
+def _effects(commit: VersionDetail) -> list[RenderableType]:
+    """As the receipt told them; a commit that was made in another way may have no report."""
+    try:
+        report = Report.model_validate(commit.report)
+    except ValidationError:
+        return []
+    return draw_effects(report.probes, report.changed, report.broken_tests)
+
+
 def _writes(commit: VersionDetail) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), style="dim")
     for memory, write in commit.writes.items():
@@ -89,6 +100,7 @@ def draw_diff(diff: Diff) -> RenderableType:
     ]
     for question, changes in groupby(diff.changes, key=lambda change: change.question):
         parts.append(Group(*_change(question, list(changes))))
+    parts += draw_effects(diff.probes, diff.others)
     parts.append(_sum(diff))
     return Group(*parts)
 

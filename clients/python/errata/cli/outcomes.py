@@ -13,15 +13,21 @@ MOST_SHOWN = 10  # edits, or questions, shown one by one; of more, those that we
 def draw_edits(edits: list[EditReport]) -> list[Text]:
     if len(edits) <= MOST_SHOWN:
         return [line for one in edits for line in _edit(one)]
-    failed = [one for one in edits if not _went_well(one)]
-    count = Text(
-        f"  {len(edits) - len(failed):,} of {plural(len(edits), 'edit')} hold, in all wordings given."
+    holding = sum(_holds(one) for one in edits)
+    count = Text(f"  {holding:,} of {plural(len(edits), 'edit')} hold, in all wordings given.")
+    notable = [one for one in edits if not _holds(one) or one.warnings]
+    shown = [line for one in notable[:MOST_SHOWN] for line in _edit(one)]
+    more = len(notable) - MOST_SHOWN
+    left = (
+        [Text(f"  and {more:,} more that fail or are warned of: --json tells them all", "dim")]
+        if more > 0
+        else []
     )
-    return [count, *(line for one in failed for line in _edit(one))]
+    return [count, *shown, *left]
 
 
-def _went_well(edit: EditReport) -> bool:
-    return edit.holds and not edit.warnings and all(one.follows for one in edit.paraphrases)
+def _holds(edit: EditReport) -> bool:
+    return edit.holds and all(one.follows for one in edit.paraphrases)
 
 
 def _edit(edit: EditReport) -> list[Text]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
+from errata.cli.effects import draw_effects
 from errata.cli.outcomes import draw_edits
 from errata.cli.undone import draw_undone
-from errata.cli.words import became, milliseconds, plural, said
-from errata.wire import BrokenTest, ChangedProbe, EditReceipt, ReplicaState, Report
+from errata.cli.words import milliseconds, plural
+from errata.wire import EditReceipt, ReplicaState, Report
 
 
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
@@ -17,7 +17,7 @@ def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     report = receipt.report
     parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), _reach(receipt))]
     parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
-    parts += _side_effects(report)
+    parts += draw_effects(report.probes, report.changed, report.broken_tests)
     parts.append(_costs(report))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
@@ -55,48 +55,10 @@ def _names(replicas: list[ReplicaState]) -> str:
     return ", ".join(f"{one.replica} (at version {one.version})" for one in replicas)
 
 
-def _side_effects(report: Report) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    if report.probes:
-        parts.append(_probes(report))
-    if report.changed:
-        parts.append(_changed(report.changed))
-    if report.broken_tests:
-        parts.append(
-            Text(f"{plural(len(report.broken_tests), 'earlier edit')} no longer holds:", style="red")
-        )
-        parts.append(draw_broken(report.broken_tests))
-    return parts
-
-
-def _probes(report: Report) -> Text:
-    if not report.changed:
-        return Text(f"Nothing else changed: {plural(report.probes, 'other question')} answer as before.")
-    return Text(
-        f"{len(report.changed)} of {plural(report.probes, 'other question')} changed too:", style="yellow"
-    )
-
-
-def _changed(changed: list[ChangedProbe]) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for one in changed:
-        table.add_row(one.question, became(one.before, one.after))
-    return table
-
-
-def draw_broken(broken: list[BrokenTest]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    for title in ("version", "question", "should be", "is"):
-        table.add_column(title)
-    for one in broken:
-        table.add_row(str(one.version), one.question, one.expected, said(one.actual))
-    return table
-
-
 def _costs(report: Report) -> Text:
     spent, room = report.timings, report.capacity
     parts = [
-        f"{room.slots_used:,} of {plural(room.slots_reserved, 'slot')} used",
+        f"all edits take {plural(room.slots_used, 'slot')}",
         f"editor {milliseconds(spent.editor_ms)}",
         f"report {milliseconds(spent.report_ms)}",
         f"commit {milliseconds(spent.commit_ms)}",

@@ -6,7 +6,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.receipt import draw_broken
+from errata.cli.effects import draw_broken
 from errata.cli.words import plural, short
 from errata.wire import CheckReport, MemoryState, ModelCard, ModelList, ReplicaList, ReplicaState, Whoami
 

@@ -48,6 +48,8 @@ class BrokenTest(Response):
 
 
 class Capacity(Response):
+    """slots_used: taken by all active edits. slots_reserved: those, and the memory's own that surgery may move."""
+
     slots_used: int
     slots_reserved: int
 

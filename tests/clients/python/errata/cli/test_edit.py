@@ -32,7 +32,7 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
         "  also Peru's capital city?\n"
         "    ✓ Lima → Cusco\n"
         "Nothing else changed: 200 other questions answer as before.\n"
-        "3 of 4,096 slots used · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
+        "all edits take 3 slots · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
         "Take it back: errata revert 1\n"
     )
 
@@ -109,6 +109,19 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
     assert "Santiago → not sure" in text
     assert "1 earlier edit no longer holds:" in text
     assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []
+
+
+def test_of_many_edits_that_are_warned_of_some_are_shown_and_all_are_counted(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    warned = plain.edits[0].model_copy(update={"warnings": ["the model gives this answer already"]})
+    report = plain.model_copy(update={"edits": [warned] * 40})
+    monkeypatch.setattr(tiny, "report", lambda *_: report)
+    text = run("edit", PERU, "Cusco").stdout
+    assert "40 of 40 edits hold, in all wordings given." in text
+    assert text.count("warning: the model gives this answer already") == 10
+    assert "and 30 more that fail or are warned of: --json tells them all" in text
 
 
 def test_a_stale_writer_is_told_what_to_do(run: Any, tiny: Any) -> None:

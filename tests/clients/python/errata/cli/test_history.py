@@ -59,6 +59,7 @@ def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
         "- Lima",
         "+ Cusco",
         "",
+        "Nothing else changed: 200 other questions answer as before.",
         "nkb/bank  1 block put, 0 removed  010101010101",
     ]
 
@@ -88,6 +89,19 @@ def test_a_difference_is_shown_question_by_question(busy: Any) -> None:
         "2 changes; rows differ in nkb/bank.\n"
     )
     assert busy("diff", "0").stdout == text.replace("version 1", "version 3").replace("e1", "e3")
+
+
+def test_a_difference_shows_what_changed_though_nobody_edited_it(
+    busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.diff(0, 1)
+    others = [wire.ChangedProbe(question="Capital of Chile?", before="Santiago", after=None)]
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"probes": 223, "others": others}))
+    lines = [" ".join(line.split()) for line in busy("diff", "0", "1").stdout.splitlines()]
+    assert lines[-3:-1] == [
+        "1 of 223 other questions changed too:",
+        "Capital of Chile? Santiago → not sure",
+    ]
 
 
 def test_versions_that_are_the_same_are_said_to_be(busy: Any) -> None:
