@@ -1,8 +1,9 @@
-"""All gated slots a replica has ever seen in one table, and which of them a question opens at one version.
+"""The gated slots a replica has seen, in one table, and which of them a question opens at one version.
 
 The table only grows, so a view taken earlier still finds its rows where they were: a reader never waits for an
 edit and an edit never disturbs a reader. A view says who owns each row at its version. Wordings that read alike,
-bit for bit, share a row, so a question that is edited a hundred times costs one.
+bit for bit, share a row, so a question that is edited a hundred times costs one. When most rows are nobody's any
+more, of dry runs and edits taken back, a new table is begun; the old one goes with its last view.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from models.nkb.scope import KEY, Scope
 
 CONSIDERED = 16  # gates examined closely for a question, nearest first
 NOBODY = -1
+SPARE = 16_384  # rows that may be nobody's, 3 kB each
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +29,10 @@ class Gates:
 
     keys, numbers: the whole table as it stood. owner: for each row the place in `edits`, which are in ledger
     order, of the latest edit that has it, or NOBODY. questions: for each edit, the row of its own question.
+    Views of one generation have their rows in the same places.
     """
+
+    generation: int
 
     keys: Float[Tensor, "row key"]
     numbers: Int[Tensor, " row"]
@@ -48,23 +53,31 @@ class SlotTable:
     """Append-only keys of gated slots. Safe to grow while others read."""
 
     def __init__(self) -> None:
+        self._generation = 0
+        self._lock = threading.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self._generation += 1
         self._keys = torch.empty(0, KEY)
         self._numbers = torch.empty(0, dtype=torch.int64)
         self._rows: dict[bytes, int] = {}
         self._places: dict[str, tuple[int, ...]] = {}
-        self._lock = threading.Lock()
 
     def gates(self, blocks: Sequence[Block]) -> Gates:
         """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
         with self._lock:
+            if len(self._rows) > SPARE + 2 * sum(len(block.tensors["keys"]) for block in blocks):
+                self._begin()
             places = [self._place(block) for block in blocks]
-            keys, numbers = self._keys[: len(self._rows)], self._numbers[: len(self._rows)]
+            generation, used = self._generation, len(self._rows)
+            keys, numbers = self._keys[:used], self._numbers[:used]
         rows = torch.tensor([row for place in places for row in place], dtype=torch.long)
         sizes = torch.tensor([len(place) for place in places], dtype=torch.long)
         edits = torch.arange(len(blocks)).repeat_interleave(sizes)
         owner = torch.full((len(keys),), NOBODY).scatter_reduce_(0, rows, edits, "amax")
         questions = torch.tensor([place[0] for place in places], dtype=torch.long)
-        return Gates(keys, numbers, owner, questions, tuple(blocks))
+        return Gates(generation, keys, numbers, owner, questions, tuple(blocks))
 
     def _place(self, block: Block) -> tuple[int, ...]:
         place = self._places.get(block.digest)
@@ -105,8 +118,21 @@ def opened(
     wording that the first one was. One product with the largest table serves every version in the batch.
     """
     found: list[Opened | None] = [None] * len(asked)
-    largest = max(gates, key=lambda view: len(view.keys), default=None)
-    if largest is None or not len(largest.keys):
+    for generation in {view.generation for view in gates}:
+        rows = [row for row, view in enumerate(gates) if view.generation == generation]
+        some = _opened(scope, asked[rows], numbers[rows], [gates[row] for row in rows], threshold)
+        for row, one in zip(rows, some, strict=True):
+            found[row] = one
+    return found
+
+
+def _opened(
+    scope: Scope, asked: Tensor, numbers: Tensor, gates: Sequence[Gates], threshold: float
+) -> list[Opened | None]:
+    """The same for versions of one generation."""
+    found: list[Opened | None] = [None] * len(asked)
+    largest = max(gates, key=lambda view: len(view.keys))
+    if not len(largest.keys):
         return found
     owner = _owners(gates, largest, numbers)
     logits, best = _best(scope, asked, largest.keys, owner)

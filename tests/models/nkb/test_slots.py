@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from models.memory import Block
+from models.nkb import slots
 from models.nkb.numbers import numbers
 from models.nkb.scope import ASPECT, KEY, Scope
 from models.nkb.slots import Gates, SlotTable, opened
@@ -149,6 +150,19 @@ def test_a_question_edited_again_takes_no_new_rows_either() -> None:
     table = SlotTable()
     table.gates([block("a", 1, 10, 11)])
     assert len(table.gates([block("b", 2, 11, 10)]).keys) == 2
+
+
+def test_rows_that_are_nobodys_any_more_are_let_go(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old view and a new one answer together all the same."""
+    monkeypatch.setattr(slots, "SPARE", 8)
+    table, kept = SlotTable(), block("kept", 1, 10)
+    old = table.gates([kept, *(block(str(n), n, 100 + n) for n in range(2, 30))])
+    new = table.gates([kept])
+    assert (len(old.keys), len(new.keys)) == (29, 1)
+    assert len(table.gates([kept, block("next", 2, 20)]).keys) == 2
+    asked = torch.stack([key(10), key(105), key(10), key(105)])
+    found = opened(scope, asked, numbers([""] * 4), [old, old, new, new], 0.0)
+    assert [one and one.block.key for one in found] == ["edit/kept", "edit/5", "edit/kept", None]
 
 
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:
