@@ -10,6 +10,7 @@ import hashlib
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from weakref import WeakSet
 
 import torch
 from jaxtyping import Float, Int
@@ -55,6 +56,7 @@ class SlotTable:
     def __init__(self) -> None:
         self._generation = 0
         self._lock = threading.Lock()
+        self._views: WeakSet[Gates] = WeakSet()
         self._begin()
 
     def _begin(self) -> None:
@@ -67,7 +69,7 @@ class SlotTable:
     def gates(self, blocks: Sequence[Block]) -> Gates:
         """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
         with self._lock:
-            if len(self._rows) > SPARE + 2 * sum(len(block.tensors["keys"]) for block in blocks):
+            if len(self._rows) > SPARE and self._is_mostly_nobodys(blocks):
                 self._begin()
             places = [self._place(block) for block in blocks]
             generation, used = self._generation, len(self._rows)
@@ -77,7 +79,19 @@ class SlotTable:
         edits = torch.arange(len(blocks)).repeat_interleave(sizes)
         owner = torch.full((len(keys),), NOBODY).scatter_reduce_(0, rows, edits, "amax")
         questions = torch.tensor([place[0] for place in places], dtype=torch.long)
-        return Gates(generation, keys, numbers, owner, questions, tuple(blocks))
+        view = Gates(generation, keys, numbers, owner, questions, tuple(blocks))
+        with self._lock:
+            self._views.add(view)
+        return view
+
+    def _is_mostly_nobodys(self, blocks: Sequence[Block]) -> bool:
+        """Beside these blocks and the views that are still used."""
+        held = torch.zeros(len(self._rows), dtype=torch.bool)
+        for view in self._views:
+            if view.generation == self._generation:
+                held[: len(view.owner)] |= view.owner != NOBODY
+        wanted = int(held.sum()) + sum(len(block.tensors["keys"]) for block in blocks)
+        return len(self._rows) > SPARE + 2 * wanted
 
     def _place(self, block: Block) -> tuple[int, ...]:
         place = self._places.get(block.digest)

@@ -29,7 +29,9 @@ def run(arguments: Arguments, say: Say) -> None:
         with claimed(arguments.var, arguments.host, arguments.port) as places:
             _log_to(places)
             _serve(arguments, places, say)
-    except Exception:
+    except signals.Stopped:
+        say("Stopped.")
+    except (ImportError, SystemError):  # what an import makes of Stopped
         if not signals.asked():
             raise
         say("Stopped.")

@@ -13,7 +13,7 @@ class Stopped(Exception):
 
 
 def asked() -> bool:
-    """Whether somebody has. An import that the exception goes through may turn it into another one."""
+    """Whether somebody has."""
     return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 

@@ -153,16 +153,25 @@ def test_a_question_edited_again_takes_no_new_rows_either() -> None:
 
 
 def test_rows_that_are_nobodys_any_more_are_let_go(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An old view and a new one answer together all the same."""
+    """A view of before and one of after answer together all the same."""
     monkeypatch.setattr(slots, "SPARE", 8)
     table, kept = SlotTable(), block("kept", 1, 10)
-    old = table.gates([kept, *(block(str(n), n, 100 + n) for n in range(2, 30))])
-    new = table.gates([kept])
-    assert (len(old.keys), len(new.keys)) == (29, 1)
-    assert len(table.gates([kept, block("next", 2, 20)]).keys) == 2
-    asked = torch.stack([key(10), key(105), key(10), key(105)])
-    found = opened(scope, asked, numbers([""] * 4), [old, old, new, new], 0.0)
-    assert [one and one.block.key for one in found] == ["edit/kept", "edit/5", "edit/kept", None]
+    before = table.gates([kept])
+    for n in range(2, 30):
+        last = table.gates([kept, block(str(n), n, 100 + n)])
+        assert len(last.keys) <= 8 + 2 * 4 + 1
+    assert last.generation > before.generation
+    asked = torch.stack([key(10), key(129), key(10), key(129)])
+    found = opened(scope, asked, numbers([""] * 4), [before, before, last, last], 0.0)
+    assert [one and one.block.key for one in found] == ["edit/kept", None, "edit/kept", "edit/29"]
+
+
+def test_a_look_at_a_small_version_costs_the_large_one_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slots, "SPARE", 8)
+    table, many = SlotTable(), [block(str(n), n, n) for n in range(1, 40)]
+    newest = table.gates(many)
+    small = table.gates([])
+    assert small.generation == newest.generation == table.gates(many).generation
 
 
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:

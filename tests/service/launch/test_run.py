@@ -120,6 +120,19 @@ def test_ctrl_c_while_starting_is_the_end_and_no_error(
 
 
 @pytest.mark.usefixtures("ctrl_c")
+def test_an_error_of_stopping_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopping(*_: Any) -> None:
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        finally:
+            raise RuntimeError("a process lives on")
+
+    monkeypatch.setattr(run, "_serve", stopping)
+    with pytest.raises(RuntimeError, match="lives on"):
+        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_an_error_of_starting_is_no_end_that_was_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
