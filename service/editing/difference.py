@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from errata.wire import Change, Diff
 
@@ -12,24 +13,46 @@ from service.editing.bystanders import Bystanders, Readings
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
 
-MOST_ASKED = (
-    1_000  # wordings asked for one diff, the newest edits'; of further ones the edits' own words are told
-)
+MOST_ASKED = 1_000  # wordings asked for one diff, the newest edits'; of others the edits' own words are told
 
-Pair: TypeAlias = tuple[EditRecord | None, EditRecord | None]  # who edits a question in the one and the other
+Sides: TypeAlias = tuple[Readings, Readings]
+Key: TypeAlias = tuple[str, str]  # model, plain wording
+Said: TypeAlias = Mapping[Key, tuple[str, EditRecord]]  # the wording, and the last edit that has it
+
+
+@dataclass(frozen=True)
+class Edited:
+    """A wording, and who edits it last on the one side and the other; on one of them at least."""
+
+    question: str
+    old: EditRecord | None
+    new: EditRecord | None
+
+    @property
+    def speaking(self) -> EditRecord:
+        """The edit that made the difference."""
+        edit = self.new or self.old
+        assert edit is not None, "somebody edits it"
+        return edit
+
+    @property
+    def change(self) -> Literal["added", "removed", "replaced"]:
+        return "replaced" if self.old and self.new else "added" if self.new else "removed"
 
 
 async def diff(
     versions: tuple[int, int],
     active: tuple[Sequence[EditRecord], Sequence[EditRecord]],
-    readings: tuple[Readings, Readings],
+    readings: Sides,
     bystanders: Bystanders,
 ) -> Diff:
     """active: the edits of each side, in ledger order. readings: every model on each side."""
-    told = [(wording, pair) for pair in _pairs(*active) for wording in _speaking(pair).wordings]
-    await _ask(told[-MOST_ASKED:], readings)
-    changes = [_change(wording, pair, readings) for wording, pair in told]
-    probes, others = await bystanders.changed(_edits(told[-MOST_ASKED:], readings), *readings)
+    edited = _edited(*active)
+    asked = [one for one in edited[-MOST_ASKED:] if one.speaking.model in readings[0]]
+    await _ask(asked, readings)
+    changes = [_change(one, readings) for one in edited]
+    edits = {edit.id: edit for one in asked for edit in (one.old, one.new) if edit}
+    probes, others = await bystanders.changed(list(edits.values()), *readings)
     before, after = ({r.system.memory: r.image.checksum for r in side.values()} for side in readings)
     return Diff(
         from_version=versions[0],
@@ -41,56 +64,42 @@ async def diff(
     )
 
 
-def _pairs(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[Pair]:
-    """For each question that only one side edits, or each by another edit, who edits it last; in ledger order."""
+def _edited(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[Edited]:
+    """Each wording that only one side edits, or each by another edit, in ledger order."""
     both = {edit.id for edit in old} & {edit.id for edit in new}
-    sides = [{_key(edit): edit for edit in side if edit.id not in both} for side in (old, new)]
-    keys = {**sides[0], **sides[1]}
-    pairs = [(sides[0].get(key), sides[1].get(key)) for key in keys]
-    return sorted(pairs, key=lambda pair: _speaking(pair).order)
+    before, after = (_last([edit for edit in side if edit.id not in both]) for side in (old, new))
+    keys = {**before, **after}
+    edited = [Edited(keys[key][0], _edit(before, key), _edit(after, key)) for key in keys]
+    return sorted(edited, key=lambda one: one.speaking.order)
 
 
-def _key(edit: EditRecord) -> tuple[str, str]:
-    return edit.model, plain(edit.question)
+def _last(edits: Sequence[EditRecord]) -> Said:
+    return {(edit.model, plain(wording)): (wording, edit) for edit in edits for wording in edit.wordings}
 
 
-def _speaking(pair: Pair) -> EditRecord:
-    """The edit that made the difference."""
-    speaking = pair[1] or pair[0]
-    assert speaking is not None, "a pair has an edit on one side at least"
-    return speaking
+def _edit(side: Said, key: Key) -> EditRecord | None:
+    return side[key][1] if key in side else None
 
 
-async def _ask(told: Sequence[tuple[str, Pair]], readings: tuple[Readings, Readings]) -> None:
+async def _ask(edited: Sequence[Edited], readings: Sides) -> None:
     questions: dict[str, list[str]] = defaultdict(list)
-    for wording, pair in told:
-        questions[_speaking(pair).model].append(wording)
+    for one in edited:
+        questions[one.speaking.model].append(one.question)
     for side in readings:
-        for model in questions.keys() & side.keys():
-            await side[model].ask(questions[model])
+        for model, some in questions.items():
+            await side[model].ask(some)
 
 
-def _edits(told: Sequence[tuple[str, Pair]], readings: tuple[Readings, Readings]) -> list[EditRecord]:
-    """Both sides' edits, of the models that answer now."""
-    edits = {edit.id: edit for _, pair in told for edit in pair if edit}
-    return [edit for edit in edits.values() if edit.model in readings[0]]
-
-
-def _change(wording: str, pair: Pair, readings: tuple[Readings, Readings]) -> Change:
-    old, new = pair
-    edit = _speaking(pair)
+def _change(edited: Edited, readings: Sides) -> Change:
+    edit = edited.speaking
+    known = [side[edit.model].known.get(edited.question) if edit.model in side else None for side in readings]
+    own = [one.answer if one else None for one in (edited.old, edited.new)]
+    before, after = (said.answer if said else told for said, told in zip(known, own, strict=True))
     return Change(
-        question=wording,
-        before=_answer(wording, edit.model, old, readings[0]),
-        after=_answer(wording, edit.model, new, readings[1]),
+        question=edited.question,
+        before=before,
+        after=after,
+        asked=all(known),
         edit=edit.id,
-        change="replaced" if old and new else "added" if new else "removed",
+        change=edited.change,
     )
-
-
-def _answer(wording: str, model: str, own: EditRecord | None, readings: Readings) -> str | None:
-    """What that version says; where it was not asked, what its own edit wants."""
-    said = readings[model].known.get(wording) if model in readings else None
-    if said is not None:
-        return said.answer
-    return own.answer if own else None

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, Report
+from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, Report, TestsRun
 
 from service.editing.bystanders import Bystanders, Readings
 from service.editing.draft import Draft
@@ -30,7 +30,7 @@ class Reporter:
     async def report(
         self, present: Present, draft: Draft, after: Readings, watch: Stopwatch
     ) -> dict[str, Any]:
-        """The wire's Report as JSON values, and beside it how much was measured of what there is."""
+        """The wire's Report as JSON values."""
         with watch.part("report"):
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present.readings, after)
@@ -45,8 +45,10 @@ class Reporter:
             broken_tests=broken,
             capacity=capacity,
             timings=watch.timings(),
+            tests=tests,
+            edits_left_out=left_out,
         )
-        return {**report.model_dump(mode="json"), "tests": tests, "edits_left_out": left_out}
+        return report.model_dump(mode="json")
 
 
 def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
@@ -135,7 +137,7 @@ def _warnings(holds: bool, others: Sequence[ParaphraseReport], notes: Mapping[st
 
 async def _broken(
     present: Present, draft: Draft, listed: Sequence[EditRecord], after: Readings
-) -> tuple[list[BrokenTest], dict[str, int]]:
+) -> tuple[list[BrokenTest], TestsRun]:
     """Fact tests of other edits that held and no longer do, as far as there is time to run them."""
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
@@ -154,7 +156,7 @@ async def _broken(
         and test.state(present.readings) == "holding"
         and test.state(after) == "broken"
     ]
-    return broken, {"run": len(chosen), "total": len(tests)}
+    return broken, TestsRun(run=len(chosen), total=len(tests))
 
 
 def _capacity(readings: Iterable[Reading]) -> Capacity:

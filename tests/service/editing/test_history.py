@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 
+import pytest
 from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
 
+from service.editing import difference
 from service.editing.editor import Editor
 from service.editing.probes import Probes
 from tests.service.editing.conftest import Starting
@@ -121,6 +123,35 @@ async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: E
     assert [(one.question, one.before, one.after) for one in found.others] == [
         ("What is (the capital) of Peru?", "Lima", "Cusco")
     ]
+
+
+async def test_a_wording_of_an_edit_that_was_replaced_is_told_too(editor: Editor) -> None:
+    await edits(editor, item(PERU, "Cusco", "Seat of Peru?"))
+    await rollback(editor, 0)
+    await edits(editor, item(PERU, "Puno"))
+    assert await changes(editor, 1, 3) == [
+        ("Seat of Peru?", "Cusco", None, "removed"),
+        (PERU, "Cusco", "Puno", "replaced"),
+    ]
+
+
+async def test_a_wording_that_two_edits_share_is_told_once_of_the_later(editor: Editor) -> None:
+    await edits(editor, item(PERU, "Cusco", "Seat of Peru?"))
+    second = await edits(editor, item("Seat of Peru?", "Puno"))
+    found = (await diff(editor, 0, 2)).changes
+    assert [(one.question, one.after) for one in found] == [(PERU, "Cusco"), ("Seat of Peru?", "Puno")]
+    assert found[1].edit == second["report"]["edits"][0]["id"]
+
+
+async def test_of_very_many_changes_the_oldest_are_told_without_asking(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(difference, "MOST_ASKED", 1)
+    await change(editor, PERU, "Cusco")
+    await change(editor, FRANCE, "Lyon")
+    told, asked = (await diff(editor, 0, 2)).changes
+    assert (told.question, told.after, told.asked) == (PERU, "Cusco", False)
+    assert (asked.question, asked.before, asked.after, asked.asked) == (FRANCE, "Paris", "Lyon", True)
 
 
 async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from itertools import groupby
 
@@ -10,9 +11,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.effects import draw_effects
-from errata.cli.words import ago, plural, short
-from errata.wire import Change, Diff, EditState, Report, VersionDetail, VersionLog, VersionSummary
+from errata.cli.effects import draw_bystanders, draw_report
+from errata.cli.words import ago, plural, said, short
+from errata.wire import Change, Diff, EditReport, EditState, Report, VersionDetail, VersionLog, VersionSummary
 
 
 def draw_log(log: VersionLog, now: datetime) -> RenderableType:
@@ -48,9 +49,12 @@ def draw_commit(commit: VersionDetail) -> RenderableType:
     ]
     if commit.message:
         lines += [Text(), *(Text(f"    {line}") for line in commit.message.splitlines())]
+    report = _report(commit)
+    told = {one.id: one for one in report.edits} if report else {}
     for one in commit.edits:
-        lines += [Text(), *_edit(one, _before(commit, one.id))]
-    return Group(*lines, Text(), *_effects(commit), _writes(commit))
+        lines += [Text(), *_edit(one, told)]
+    effects = draw_report(report) if report else []
+    return Group(*lines, Text(), *effects, _writes(commit))
 
 
 def _target(commit: VersionDetail) -> str:
@@ -59,30 +63,20 @@ def _target(commit: VersionDetail) -> str:
     return f" (revert of {commit.target})" if commit.kind == "revert" else f" (rollback to {commit.target})"
 
 
-def _edit(edit: EditState, before: str | None) -> list[Text]:
+def _edit(edit: EditState, reports: Mapping[str, EditReport]) -> list[Text]:
     state = "" if edit.active else "  (taken back)"
     first = Text.assemble((edit.question, "cyan"), (f"  {edit.id} {edit.method}{state}", "dim"))
     others = [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
-    return [first, *others, *_lines(before, edit.answer)]
+    before = [_removed(reports[edit.id].before)] if edit.id in reports else []
+    return [first, *others, *before, _added(edit.answer)]
 
 
-def _before(commit: VersionDetail, edit_id: str) -> str | None:
-    """What the question answered before, as the report of the commit has it."""
-    reports = commit.report.get("edits")
-    for one in reports if isinstance(reports, list) else []:
-        if isinstance(one, dict) and one.get("id") == edit_id:
-            before = one.get("before")
-            return before if isinstance(before, str) else None
-    return None
-
-
-def _effects(commit: VersionDetail) -> list[RenderableType]:
-    """As the receipt told them; a commit that was made in another way may have no report."""
+def _report(commit: VersionDetail) -> Report | None:
+    """As the receipt told it; a commit that was made in another way may have none."""
     try:
-        report = Report.model_validate(commit.report)
+        return Report.model_validate(commit.report)
     except ValidationError:
-        return []
-    return draw_effects(report.probes, report.changed, report.broken_tests)
+        return None
 
 
 def _writes(commit: VersionDetail) -> Table:
@@ -100,7 +94,7 @@ def draw_diff(diff: Diff) -> RenderableType:
     ]
     for question, changes in groupby(diff.changes, key=lambda change: change.question):
         parts.append(Group(*_change(question, list(changes))))
-    parts += draw_effects(diff.probes, diff.others)
+    parts += draw_bystanders(diff.probes, diff.others)
     parts.append(_sum(diff))
     return Group(*parts)
 
@@ -109,15 +103,18 @@ def _change(question: str, changes: list[Change]) -> list[Text]:
     lines: list[Text] = []
     for one in changes:
         lines.append(Text.assemble((question, "cyan"), (f"  {one.edit}", "dim")))
-        lines += _lines(one.before, one.after)
+        known = one.asked or one.before is not None, one.asked or one.after is not None
+        lines += [_removed(one.before)] if known[0] else []
+        lines += [_added(one.after)] if known[1] else []
     return lines
 
 
-def _lines(before: str | None, after: str | None) -> list[Text]:
-    """As a diff shows them; a side on which no edit says anything is left out."""
-    removed = [] if before is None else [Text(f"- {before}", style="red")]
-    added = [] if after is None else [Text(f"+ {after}", style="green")]
-    return [*removed, *added]
+def _removed(answer: str | None) -> Text:
+    return Text.assemble("- ", said(answer), style="red")
+
+
+def _added(answer: str | None) -> Text:
+    return Text.assemble("+ ", said(answer), style="green")
 
 
 def _sum(diff: Diff) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.effects import draw_effects
+from errata.cli.effects import draw_report
 from errata.cli.outcomes import draw_edits
 from errata.cli.undone import draw_undone
 from errata.cli.words import milliseconds, plural
@@ -17,7 +17,7 @@ def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     report = receipt.report
     parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), _reach(receipt))]
     parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
-    parts += draw_effects(report.probes, report.changed, report.broken_tests)
+    parts += draw_report(report)
     parts.append(_costs(report))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))

@@ -60,6 +60,7 @@ from errata.wire.report import (
     EditTimings,
     ParaphraseReport,
     Report,
+    TestsRun,
 )
 from errata.wire.state import (
     EditCounts,
@@ -116,6 +117,7 @@ __all__ = [
     "Response",
     "RevertRequest",
     "RollbackRequest",
+    "TestsRun",
     "Text",
     "Timings",
     "Version",

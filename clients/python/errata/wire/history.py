@@ -67,12 +67,14 @@ class VersionDetail(VersionHead):
 class Change(Response):
     """One question that two versions answer differently, and the edit that made the difference.
 
-    before, after: None on the side where no edit speaks and what the base says is not known.
+    before, after: None where the model declines. asked: False for the oldest of very many changes, of which only
+    the edits' own words are told; then None where no edit speaks.
     """
 
     question: str
     before: str | None
     after: str | None
+    asked: bool = True
     edit: str
     change: Literal["added", "removed", "replaced"]
 

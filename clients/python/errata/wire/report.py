@@ -61,8 +61,18 @@ class EditTimings(Response):
     replicas_ms: float
 
 
+class TestsRun(Response):
+    """Fact tests of other edits: how many were run, those nearest to the commit, and how many there are."""
+
+    run: int = 0
+    total: int = 0
+
+
 class Report(Response):
-    """What a commit did, measured: probes is how many unrelated questions were asked before and after."""
+    """What a commit did, measured: probes is how many unrelated questions were asked before and after.
+
+    edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
+    """
 
     edits: list[EditReport]
     probes: int
@@ -70,3 +80,5 @@ class Report(Response):
     broken_tests: list[BrokenTest]
     capacity: Capacity
     timings: EditTimings
+    tests: TestsRun = TestsRun()
+    edits_left_out: int = 0

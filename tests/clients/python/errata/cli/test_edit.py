@@ -111,6 +111,23 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
     assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []
 
 
+def test_what_was_not_looked_at_is_said_and_edits_are_counted_not_wordings(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    broken = [
+        wire.BrokenTest(edit=edit, version=3, question=f"q{n}", expected="Sucre", actual="La Paz")
+        for n, edit in enumerate(["e0", "e0", "e1"])
+    ]
+    tests = wire.TestsRun(run=256, total=3_000)
+    more = {"broken_tests": broken, "tests": tests, "edits_left_out": 4_000}
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=more))
+    text = run("edit", PERU, "Cusco").stdout
+    assert "2 earlier edits no longer hold:" in text
+    assert "256 of 3,000 fact tests were run, the nearest to this commit: errata check runs all." in text
+    assert "4,000 older edits of this commit are not told of here: errata diff compares" in text
+
+
 def test_of_many_edits_that_are_warned_of_some_are_shown_and_all_are_counted(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

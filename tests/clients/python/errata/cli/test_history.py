@@ -104,6 +104,17 @@ def test_a_difference_shows_what_changed_though_nobody_edited_it(
     ]
 
 
+def test_a_side_that_is_declined_is_drawn_and_one_that_nobody_asked_is_not(
+    busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declined = wire.Change(question="q1", before="Lima", after=None, edit="e1", change="removed")
+    unknown = wire.Change(question="q2", before=None, after="Puno", asked=False, edit="e2", change="added")
+    plain = tiny.diff(0, 1)
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"changes": [declined, unknown]}))
+    lines = busy("diff", "0", "1").stdout.splitlines()[2:-1]
+    assert lines == ["q1  e1", "- Lima", "+ not sure", "q2  e2", "+ Puno"]
+
+
 def test_versions_that_are_the_same_are_said_to_be(busy: Any) -> None:
     assert busy("diff", "0", "2").stdout.endswith("The two versions are the same, bit for bit.\n")
 
