@@ -63,6 +63,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # in spite of its name: every port of Ray on 127.0.0.1 alone
         "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",  # not 15: whoever answers is no background job
         "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",

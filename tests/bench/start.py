@@ -39,7 +39,7 @@ def rows() -> Iterator[Row]:
             f"start of a replica after {size:,} commits, more than with none",
             extra,
             bar,
-            f"s; {seconds:.2f} s in all",
+            f"s; {seconds:.2f} s to have its memory",
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 
 import httpx
@@ -82,6 +83,13 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
     assert [one.checksums for one in replicas.replicas] == [memory.checksums] * 2
     ready = http.get("/readyz").json()
     assert ready == {"ready": True, "degraded": None, "version": memory.version}
+
+
+def test_whoever_answers_has_the_priority_of_whoever_started_it(service: Service) -> None:
+    """Ray would make a background job of each, and a busy machine would let them wait."""
+    for name in ("nkb", "editor", "ingress"):
+        for process in service.named(f"ServeReplica:errata:{name}"):
+            assert os.getpriority(os.PRIO_PROCESS, process) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
 def test_metrics_of_all_processes_are_on_one_page(errata: Errata, http: httpx.Client) -> None:
