@@ -7,6 +7,7 @@ import importlib
 import torch
 
 from models.system import System
+from service.collection import spare_what_is_here
 from service.config import Settings
 
 
@@ -16,4 +17,5 @@ def load_system(settings: Settings, model: str) -> System:
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
     system: System = loader()
+    spare_what_is_here()
     return system

@@ -27,6 +27,7 @@ MAY = {
     },
     "service/http": {
         *("service.http", "service.access", "service.errors", "service.config", "service.metrics"),
+        "service.collection",
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {

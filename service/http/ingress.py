@@ -6,6 +6,7 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
+from service.collection import spare_what_is_here
 from service.config import Settings
 from service.http.application import application
 from service.http.deployment import Deployment
@@ -29,7 +30,9 @@ class Ingress:
         self._editor = Deployment(editor, "the editor")
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        return application(self._settings, self._models, self._editor)
+        app = application(self._settings, self._models, self._editor)
+        spare_what_is_here()
+        return app
 
 
 IngressDeployment = serve.deployment(serve.ingress()(Ingress))

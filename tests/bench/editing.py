@@ -15,7 +15,7 @@ from tests.bench.questions import questions
 from tests.bench.table import Row
 from tests.bench.timing import percentile
 
-EDITS, CALLERS = 100, 8
+EDITS, CALLERS = 200, 8
 PARTS = ("editor_ms", "report_ms", "commit_ms", "replicas_ms")
 
 

@@ -1,5 +1,6 @@
 """Medians of interleaved rounds: a noisy machine is noisy for both sides alike."""
 
+import math
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -43,5 +44,5 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+    """By nearest rank: the smallest value that this share of all does not exceed."""
+    return sorted(values)[math.ceil(share * len(values)) - 1]

@@ -1,0 +1,28 @@
+"""What a process loads for good is not looked at by every full collection, in which nobody is answered."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.loading import load_system
+from tests.service.parts import settings
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    gc.unfreeze()
+    yield
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_a_loaded_system_is_spared_by_the_collector(tmp_path: Path) -> None:
+    there = len(gc.get_objects())
+    system = load_system(settings("redis://127.0.0.1:1", tmp_path), "toy")
+    assert system.name == "toy"
+    assert gc.get_freeze_count() > 0.9 * there
+    assert len(gc.get_objects()) < 0.1 * there
