@@ -188,7 +188,7 @@ def _doubtful() -> Iterator[None]:
         yield
     except LedgerUnavailable as error:
         doubt = "whether the commit was made is not known: look at the log before you send it again"
-        raise LedgerUnavailable(f"{error.detail}; {doubt}") from error
+        raise LedgerUnavailable(f"{error.detail}; {doubt}", in_doubt=True) from error
 
 
 def _made(plan: Plan, order: Order, measured: Measured) -> tuple[Commit, list[Block]]:

@@ -21,6 +21,13 @@ def base_url(url: str) -> httpx.URL:
         raise BadAddress(f"the address {url!r} is not a URL: {error}") from error
     if address.scheme not in ("http", "https") or not address.host:
         raise BadAddress(f"the address {url!r} must start with http:// or https://, as {DEFAULT_URL} does")
+    if address.userinfo or address.query or address.fragment:
+        advice = (
+            "leave out what stands before the @ and after ? or #; a key goes into `key`, --key or ERRATA_KEY"
+        )
+        raise BadAddress(
+            f"the address of {address.host} has more in it than a host, a port and a path: {advice}"
+        )
     if address.port is not None and not 0 < address.port < 65_536:
         raise BadAddress(f"the address {url!r} has no port between 1 and 65535")
     return address

@@ -8,9 +8,10 @@ from typing import Generic, Literal, TypeVar
 
 import httpx
 from pydantic import ValidationError
+from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
-from errata.refusals import refused, sentence
+from errata.refusals import refused, sentence, unsendable
 from errata.wire import Request, Response
 
 T_co = TypeVar("T_co", bound=Response, covariant=True)
@@ -44,17 +45,26 @@ class Call(Generic[T_co]):
     def request(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
         """Defaults are not sent, so that an older service takes a newer client's requests."""
         own = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
-        body = self.body.model_dump_json(exclude_defaults=True) if self.body else None
+        body = _json(self.body) if self.body else None
         if body is not None:
             own["content-type"] = "application/json"
         return httpx.Request(
             self.verb,
-            base.copy_with(raw_path=(base.path.rstrip("/") + self.path).encode()),
+            base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode()),
             params=dict(self.query) or None,
             headers={**headers, **own},
             content=body,
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
         )
+
+
+def _json(body: Request) -> str:
+    try:
+        return body.model_dump_json(exclude_defaults=True)
+    except (
+        PydanticSerializationError
+    ) as error:  # a text that is no text, such as half of a pair of surrogates
+        raise unsendable(str(error)) from error
 
 
 @dataclass(frozen=True)

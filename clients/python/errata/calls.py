@@ -107,8 +107,8 @@ class Calls:
 
         A question given whole, as AnswerRequest or mapping, keeps its own fields before the shared ones.
         """
-        shared = {"model": model, "version": version, "min_version": self._at_least(version, min_version)}
-        items = [_item(question, shared) for question in questions]
+        shared = {"model": model} | ({} if version is None else {"version": version})
+        items = [self._item(question, shared, min_version) for question in questions]
         body = _checked(wire.BatchRequest, questions=items)
         return Call("POST", "/v1/answers/batch", wire.BatchResponse, body)
 
@@ -144,7 +144,8 @@ class Calls:
 
     def show(self, version: int) -> Call[wire.VersionDetail]:
         """One commit: its edits, its report and what it wrote."""
-        return Call("GET", f"/admin/versions/{version:d}", wire.VersionDetail)
+        wanted = _checked(wire.RevertRequest, version=version).version
+        return Call("GET", f"/admin/versions/{wanted}", wire.VersionDetail)
 
     def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
         """Which questions two versions answer differently."""
@@ -171,6 +172,14 @@ class Calls:
         """The name and the scopes of the key that this client sends."""
         return Call("GET", "/admin/keys/self", wire.Whoami)
 
+    def _item(
+        self, question: Question, shared: Mapping[str, object], min_version: MinVersion
+    ) -> dict[str, object]:
+        item = {**shared, **_own(question)}
+        pin = item.get("version")
+        least = self._at_least(pin if isinstance(pin, int) else None, min_version)
+        return item if least is None else {"min_version": least, **item}
+
     def _at_least(self, version: int | None, min_version: MinVersion) -> int | None:
         """A pin says it all: a pinned question never waits for what was written since."""
         if min_version != "written":
@@ -181,17 +190,14 @@ class Calls:
 def _commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
     key = _checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", _new_key())).idempotency_key
     body = _checked(kind, **fields)
-    return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=False, slow=True)
+    reads = bool(fields.get("dry_run"))
+    return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=reads, slow=True)
 
 
-def _item(question: Question, shared: Mapping[str, object]) -> dict[str, object]:
-    given = {name: value for name, value in shared.items() if value is not None}
+def _own(question: Question) -> Mapping[str, object]:
     if isinstance(question, str):
-        return {"question": question, **given}
-    own = question.model_dump(exclude_unset=True) if isinstance(question, wire.AnswerRequest) else question
-    if "version" in own:
-        given.pop("min_version", None)
-    return {**given, **own}
+        return {"question": question}
+    return question.model_dump(exclude_unset=True) if isinstance(question, wire.AnswerRequest) else question
 
 
 def _checked(kind: type[R], **fields: object) -> R:

@@ -2,9 +2,9 @@
 
     ErrataError
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
-    ├── Closed                           this client has been closed; nothing was sent
+    ├── Closed                           this client has been closed
     ├── Unreachable                      no answer came
-    │   └── TimedOut                     not in time; a write may have been made all the same
+    │   └── TimedOut                     not in time
     ├── NotErrata                        something answered, but not as Errata does
     └── Refused                          the service said no: status, code, detail, problem
         ├── Malformed                    what was sent cannot be used (also when the client sees it first)
@@ -27,16 +27,33 @@
         │   └── LedgerUnavailable        503 ledger_unavailable
         └── Faulty                       500 internal, 503 ledger_corrupt: a person has to look
 
-`str(error)` is one sentence that names the thing and what to do.
+`str(error)` is one sentence that names the thing and what to do. Where a write failed and may have been made all the
+same, it says so, and `error.idempotency_key` is the key with which the write can be repeated and is made once.
 """
 
 from __future__ import annotations
 
 from errata.wire import Problem
 
+MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
+
 
 class ErrataError(Exception):
-    """Catch this to catch everything that a call can raise."""
+    """Catch this to catch everything that a call can raise.
+
+    idempotency_key: of a write that may have been made all the same; None when nothing was changed.
+    """
+
+    idempotency_key: str | None = None
+
+    @property
+    def sentence(self) -> str:
+        return super().__str__()
+
+    def __str__(self) -> str:
+        if self.idempotency_key is None:
+            return self.sentence
+        return f"{self.sentence}; {MAY_BE_MADE.format(key=self.idempotency_key)}"
 
 
 class BadAddress(ErrataError):
@@ -48,7 +65,11 @@ class Closed(ErrataError):
 
 
 class Unreachable(ErrataError):
-    pass
+    """sent: whether the request may have arrived."""
+
+    def __init__(self, sentence: str, *, sent: bool = True) -> None:
+        super().__init__(sentence)
+        self.sent = sent
 
 
 class TimedOut(Unreachable):
@@ -67,7 +88,8 @@ class Refused(ErrataError):
         self.problem = problem
         self.retry_after_s = retry_after_s
 
-    def __str__(self) -> str:
+    @property
+    def sentence(self) -> str:
         return self.problem.detail or self.problem.title
 
     @property

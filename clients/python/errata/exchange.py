@@ -15,10 +15,22 @@ from typing import Any, Protocol, TypeVar
 import httpx
 
 from errata.call import Call, Reply, T_co, read
-from errata.errors import Closed, ErrataError, TimedOut, Unreachable
+from errata.errors import (
+    Closed,
+    ErrataError,
+    NotErrata,
+    Refused,
+    TimedOut,
+    Unreachable,
+)
 from errata.retry import Retry
 
 Value = TypeVar("Value")
+SETTLING = (
+    "ledger_unavailable",
+    "ledger_corrupt",
+)  # by the service, before it commits, unless it is in doubt
+BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
 
 
 class Link(Protocol):
@@ -61,16 +73,28 @@ def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
 
 async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
     """The reply to `call`, which `request` carries. Raises nothing but ErrataError."""
-    attempt = 0
+    attempt, may_be_made = 0, False
     while True:
         try:
             return read(call, await _answered(link, request))
         except ErrataError as error:
+            may_be_made = _may_be_made(may_be_made, error)
             pause_s = retry.pause_s(attempt, error) if call.repeatable(error) else None
             if pause_s is None:
+                error.idempotency_key = call.idempotency_key if may_be_made and not call.reads else None
                 raise
         attempt += 1
         await link.pause(pause_s)
+
+
+def _may_be_made(before: bool, error: ErrataError) -> bool:
+    """Whether what was sent may have had its effect; before: by an earlier attempt.
+
+    A plain refusal settles it: a repetition of a write that was made would have got the first receipt.
+    """
+    if isinstance(error, Refused):
+        return error.status >= 500 and (error.code not in SETTLING or bool(error.extra("in_doubt")))
+    return before or isinstance(error, NotErrata) or (isinstance(error, Unreachable) and error.sent)
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
@@ -90,20 +114,15 @@ async def _answered(link: Link, request: httpx.Request) -> httpx.Response:
     try:
         return await link.send(request)
     except httpx.TimeoutException as error:
-        raise TimedOut(_late(request, where, error)) from error
+        raise TimedOut(_late(request, where, error), sent=not isinstance(error, BEFORE_SENDING)) from error
     except httpx.HTTPError as error:
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
-        raise Unreachable(f"cannot reach Errata at {where}: {why}") from error
+        sent = not isinstance(error, BEFORE_SENDING)
+        raise Unreachable(f"cannot reach Errata at {where}: {why}", sent=sent) from error
 
 
 def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:
     limits = request.extensions["timeout"]
     if isinstance(error, httpx.ConnectTimeout):
         return f"cannot reach Errata at {where}: no connection within {limits['connect']:g} s"
-    late = f"Errata at {where} did not answer within {limits['read']:g} s"
-    key = request.headers.get("idempotency-key")
-    return (
-        f"{late}; the change may have been made: repeat it with idempotency key {key} to be sure"
-        if key
-        else late
-    )
+    return f"Errata at {where} did not answer within {limits['read']:g} s"

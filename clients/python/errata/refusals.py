@@ -41,27 +41,38 @@ CODE_OF_STATUS = {
     401: "unauthorized",
     403: "forbidden",
     404: "not_found",
-    408: "not_ready",  # Ray's proxy: the request took longer than it allows
     410: "not_found",
     413: "too_large",
     422: "invalid_input",
     429: "too_many",
-    502: "not_ready",
     503: "not_ready",
-    504: "not_ready",
+}
+# What a proxy says of its own accord, when the service behind it was late or did not answer.
+OF_A_PROXY: dict[int, type[errors.Unreachable]] = {
+    408: errors.TimedOut,
+    502: errors.Unreachable,
+    504: errors.TimedOut,
 }
 LONGEST_DETAIL_CHARS = 300
 
 
-def refused(response: httpx.Response) -> errors.Refused:
+def refused(response: httpx.Response) -> errors.Refused | errors.Unreachable:
     """The error that a response with a status of 400 or more stands for."""
-    problem = _problem(response)
+    try:
+        problem = Problem.model_validate_json(response.content)
+    except ValidationError:
+        problem = _made_up(response)
+        if response.status_code in OF_A_PROXY:
+            return OF_A_PROXY[response.status_code](problem.detail or problem.title)
     return _kind(problem)(problem, _retry_after_s(response))
 
 
 def malformed(error: ValidationError) -> errors.Malformed:
     """What the service would say of a request that cannot be built, said without sending it."""
-    detail = sentence(error)
+    return unsendable(sentence(error))
+
+
+def unsendable(detail: str) -> errors.Malformed:
     return errors.Malformed(Problem(title="Invalid input", status=422, code="invalid_input", detail=detail))
 
 
@@ -82,13 +93,6 @@ def _kind(problem: Problem) -> type[errors.Refused]:
     return errors.Conflict if problem.status == 409 else errors.Faulty
 
 
-def _problem(response: httpx.Response) -> Problem:
-    try:
-        return Problem.model_validate_json(response.content)
-    except ValidationError:
-        return _made_up(response)
-
-
 def _made_up(response: httpx.Response) -> Problem:
     status = response.status_code
     title = response.reason_phrase or f"HTTP {status}"
@@ -107,7 +111,7 @@ def _said(response: httpx.Response) -> str:
 def _detail(response: httpx.Response) -> str | None:
     try:
         body: Any = json.loads(response.content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     detail = body.get("detail") if isinstance(body, dict) else None
     return detail if isinstance(detail, str) else None

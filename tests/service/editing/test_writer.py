@@ -152,6 +152,7 @@ async def test_a_commit_in_doubt_is_told_as_such_and_found_afterwards(editor: Ed
     doubted = await change(editor, PERU, "Cusco")
     assert (doubted["status"], doubted["code"]) == (503, "ledger_unavailable")
     assert "not known" in doubted["detail"]
+    assert doubted["in_doubt"]
     assert await head(editor) == 1
     assert (await change(editor, PERU, "Cusco"))["code"] == "nothing_to_do"
 

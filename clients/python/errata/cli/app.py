@@ -12,7 +12,8 @@ from errata.cli.command import command
 from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
-4 the model is not sure of an answer, 5 a fact test no longer holds, 6 the output cannot be written."""
+4 the model is not sure of an answer, 5 a fact test no longer holds, 6 the output cannot be written,
+7 a change may have been made or not."""
 
 app = typer.Typer(
     name="errata",

@@ -51,7 +51,7 @@ def conduct(
     function: Callable[..., None], own: dict[str, Any], url: str, given: str | None, as_json: bool
 ) -> None:
     """Run one command in a session of its own; typer.Exit carries the code when it fails."""
-    key = find_key(given, url, Path.cwd())
+    key = find_key(given, url, _here())
     with Errata(url, key=key.value) as errata:
         session = Session(errata, as_json, console(), console(stderr=True))
         try:
@@ -60,6 +60,13 @@ def conduct(
             if as_json and isinstance(error, Refused):
                 typer.echo(error.problem.model_dump_json(exclude_unset=True))
             raise typer.Exit(complain(error, session.err, key)) from error
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # it was deleted
+        return Path("/")
 
 
 def _look_like(function: Callable[..., None], run: Callable[..., None]) -> None:

@@ -11,7 +11,7 @@ from errata.cli.keyring import Key
 from errata.cli.words import visible
 
 HINTS: dict[type[errors.ErrataError], str] = {
-    errors.TimedOut: "`errata log` shows whether a change was made.",
+    errors.TimedOut: "It may be busy: try again later.",
     errors.Unreachable: "Is it running? `make serve` starts it; --url or ERRATA_URL names another address.",
     errors.Forbidden: "`errata whoami` shows what your key may do.",
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
@@ -35,6 +35,8 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
 
 
 def _exit(error: errors.ErrataError) -> Exit:
+    if error.idempotency_key is not None:
+        return Exit.UNKNOWN
     if type(error) is errors.Malformed:
         return Exit.USAGE  # also when the service is the one to see it
     if isinstance(error, errors.Refused):
@@ -50,6 +52,8 @@ def _code(error: errors.ErrataError) -> tuple[str, str]:
 
 
 def _hint(error: errors.ErrataError, key: Key) -> str:
+    if error.idempotency_key is not None:
+        return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
     if isinstance(error, errors.Unauthorized):
         return _about_key(key)
     return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")

@@ -15,6 +15,10 @@ from errata.cli.words import plural
 from errata.wire import EditItem, Method, Wait
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
+Key = Annotated[
+    str | None,
+    typer.Option("--idempotency-key", help="Repeat a change that may have been made: it is made once."),
+]
 Message = Annotated[str, typer.Option("--message", "-m", help="Why; it stands in the log.")]
 
 
@@ -41,9 +45,12 @@ def edit(
         ),
     ] = None,
     no_wait: NoWait = False,
+    idempotency_key: Key = None,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     how = HowToEdit(message=message, wait=waiting_for(no_wait), dry_run=dry_run)
+    if idempotency_key is not None:
+        how["idempotency_key"] = idempotency_key
     if method is not None:
         how["method"] = method
     if expect is not None:

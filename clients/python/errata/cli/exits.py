@@ -11,3 +11,4 @@ class Exit(IntEnum):
     UNSURE = 4  # `ask`: the model declines to answer
     BROKEN = 5  # `check`: a fact test no longer holds
     UNWRITABLE = 6  # stdout or stderr takes no more; what was asked for may be done all the same
+    UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from errata.address import base_url, is_loopback
-from errata.errors import BadAddress
 
 KEY_FILE = Path("var") / "admin.key"
 
@@ -26,13 +25,11 @@ def find_key(given: str | None, url: str, start: Path) -> Key:
     if not is_loopback(base_url(url)):
         return Key(None, f"a key in {KEY_FILE} is only for this machine")
     for folder in (start, *start.parents):
-        if (folder / KEY_FILE).is_file():
-            return Key(_read(folder / KEY_FILE), f"in {folder / KEY_FILE}")
+        try:
+            value = (folder / KEY_FILE).read_text(encoding="utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, UnicodeDecodeError) as error:  # somebody else's; most questions need no key
+            return Key(None, f"the one in {folder / KEY_FILE} cannot be read: {error}")
+        return Key(value, f"in {folder / KEY_FILE}") if value else Key(None, f"{folder / KEY_FILE} is empty")
     return Key(None, f"there is no {KEY_FILE} in {start} or above it")
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadAddress(f"the key in {file} cannot be read: {error}") from error

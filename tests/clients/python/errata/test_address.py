@@ -29,6 +29,23 @@ def test_an_address_that_is_none_is_named(url: str) -> None:
     assert repr(url) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "part", ["http://user:secret@host", "http://host/?token=secret", "http://host/#secret"]
+)
+def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part: str) -> None:
+    """A name and a password before the @ would be sent instead of the key."""
+    with pytest.raises(BadAddress, match="leave out what stands before the @") as caught:
+        Errata(part)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("path", ["/é", "/%C3%A9"])
+def test_a_path_of_any_letters_is_kept(path: str) -> None:
+    with Errata("http://host" + path) as errata:
+        request = errata.calls.memory().request(errata.url, {}, 1.0)
+    assert request.url.raw_path == b"/%C3%A9/v1/memory"
+
+
 @pytest.mark.parametrize("key", ["", "a b", "clé", "a\nb"])
 def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(key: str) -> None:
     with pytest.raises(BadAddress, match="printable ASCII"):

@@ -171,6 +171,25 @@ def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() 
     ]
 
 
+def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written() -> None:
+    """Items that are made from records have every field, used or not."""
+    given = [wire.AnswerRequest(question="q", version=None), {"question": "q", "version": None}]
+    for shared in ({}, {"version": 3}):
+        sent = body(after_writing(7).ask_many(given, **shared))["questions"]
+        assert [(one["version"], one["min_version"]) for one in sent] == [(None, 7)] * 2
+
+
+def test_a_caller_who_names_both_versions_is_told_by_the_service() -> None:
+    (sent,) = body(after_writing(7).ask_many(["q"], version=3, min_version=5))["questions"]
+    assert (sent["version"], sent["min_version"]) == (3, 5)
+
+
+def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
+    for call in (lambda: Calls().ask("\ud800"), lambda: Calls().ask_many(["\ud800"])):
+        with pytest.raises(errors.Malformed):
+            request(call())
+
+
 def test_a_pinned_question_in_a_batch_does_not_wait_either() -> None:
     sent = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
     assert sent["questions"] == [{"question": "q", "model": "nkb", "version": 1}]
@@ -200,6 +219,7 @@ def test_the_time_limit_travels_with_the_request() -> None:
         (lambda calls: calls.edit_many([]), "edits: "),
         (lambda calls: calls.revert(0), "version: "),
         (lambda calls: calls.rollback(-1), "to: "),
+        (lambda calls: calls.show("x"), "version: "),
     ],
 )
 def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, named: str) -> None:

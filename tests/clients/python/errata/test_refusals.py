@@ -94,10 +94,8 @@ def test_a_code_invented_later_falls_back_on_its_status(status: int, family: typ
     ("status", "text", "kind", "code"),
     [
         (404, "Path '/v1/answers' not found.", errors.NotFound, "not_found"),
-        (408, "Request timed out after 5.0s.", errors.NotReady, "not_ready"),
         (500, "Internal Server Error", errors.Faulty, "internal"),
-        (502, "<html><body><h1>Bad Gateway</h1></body></html>", errors.NotReady, "not_ready"),
-        (503, "Request dropped due to backpressure", errors.NotReady, "not_ready"),
+        (503, "<h1>Request dropped due to backpressure</h1>", errors.NotReady, "not_ready"),
         (413, "", errors.TooLarge, "too_large"),
     ],
 )
@@ -105,9 +103,24 @@ def test_plain_text_of_a_proxy_becomes_the_same_kind_of_error(
     status: int, text: str, kind: type[errors.Refused], code: str
 ) -> None:
     error = refused(response(status, text))
+    assert isinstance(error, errors.Refused)
     assert (type(error), error.status, error.code) == (kind, status, code)
     assert str(error).startswith(f"http://errata.test/v1/answers answered {status}: ")
     assert "<" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(408, errors.TimedOut), (502, errors.Unreachable), (504, errors.TimedOut)]
+)
+def test_a_proxy_that_waited_in_vain_is_no_refusal_of_the_service(
+    status: int, kind: type[errors.Unreachable]
+) -> None:
+    error = refused(response(status, "<html><h1>Gateway trouble</h1></html>"))
+    assert (type(error), str(error)) == (
+        kind,
+        f"http://errata.test/v1/answers answered {status}: Gateway trouble",
+    )
+    assert type(refused(problem(408, "too_slow"))) is errors.TooSlow
 
 
 def test_the_words_of_a_proxy_are_kept_but_not_all_of_a_page() -> None:

@@ -75,15 +75,34 @@ def test_a_key_that_is_refused_is_named_by_its_source_and_never_printed(run: Any
     assert "out-of-date" not in result.stderr + result.stdout
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", b"two words"])
-def test_a_key_file_that_cannot_be_used_is_wrong_usage(
-    run: Any, tiny: Any, key_file: Path, content: bytes
-) -> None:
-    key_file.write_bytes(content)
+def test_a_key_file_that_holds_no_key_is_wrong_usage(run: Any, tiny: Any, key_file: Path) -> None:
+    key_file.write_text("two words")
     result = run("log", key=None)
     assert result.exit_code == 2
     assert "error: the key" in result.stderr
     assert tiny.seen == []
+
+
+@pytest.mark.parametrize(("content", "why"), [(b"\xff\xfe", "cannot be read"), (b"\n", "is empty")])
+def test_a_key_file_that_cannot_be_used_is_in_nobodys_way(
+    run: Any, key_file: Path, content: bytes, why: str
+) -> None:
+    """It may be another user's; a question needs no key, and what does says what is wrong with the file."""
+    key_file.write_bytes(content)
+    assert run("ask", PERU, key=None).exit_code == 0
+    refused = run("log", key=None)
+    assert refused.exit_code == 1
+    assert f"admin.key {why}" in refused.stderr
+
+
+def test_the_command_runs_in_a_folder_that_was_deleted(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert run("ask", PERU, key=None).exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["log", "memory", "check", "whoami"])
