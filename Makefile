@@ -1,7 +1,7 @@
 # What a newcomer runs. Every target sets up .venv by itself; a second run installs nothing.
 PORT ?= 8000
 VAR ?= var
-GOLDEN ?= ../shared/golden
+GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
 BIN := .venv/bin
 

@@ -1,4 +1,4 @@
-"""Where the golden vectors lie: `--golden FOLDER`, or GOLDEN in the environment, or ../shared/golden.
+"""Where the golden vectors lie: `--golden FOLDER`, or GOLDEN in the environment, or `golden` beside this file.
 
 A folder per system; for each system every `NAME.config.json` is one case, and a folder with one `config.json` is
 one case of that system, the folder itself. Vectors that cannot be found are an
@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-CHECKOUT = Path(__file__).resolve().parents[2]
-DEFAULT = CHECKOUT.parent / "shared" / "golden"
+DEFAULT = Path(__file__).parent / "golden"
 
 
 @pytest.fixture(autouse=True, scope="session")
