@@ -17,6 +17,8 @@ import httpx
 from errata.call import Call, Reply, T_co, read
 from errata.errors import (
     Closed,
+    Conflict,
+    EditRefused,
     ErrataError,
     NotErrata,
     Refused,
@@ -26,11 +28,15 @@ from errata.errors import (
 from errata.retry import Retry
 
 Value = TypeVar("Value")
-SETTLING = (
-    "ledger_unavailable",
-    "ledger_corrupt",
-)  # by the service, before it commits, unless it is in doubt
-BEFORE_SENDING = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)
+# What the service says before it commits, unless it adds that it is in doubt.
+BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
+BEFORE_SENDING = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.ProxyError,
+    httpx.UnsupportedProtocol,
+)
 
 
 class Link(Protocol):
@@ -90,11 +96,23 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
 def _may_be_made(before: bool, error: ErrataError) -> bool:
     """Whether what was sent may have had its effect; before: by an earlier attempt.
 
-    A plain refusal settles it: a repetition of a write that was made would have got the first receipt.
+    What is refused for its content settles it: the service looks for the key first, and a repetition of a write
+    that was made would have got the first receipt. A refusal at the door, as of a caller who is too quick or has
+    no key any more, says nothing about what was sent before.
     """
+    if isinstance(error, Conflict | EditRefused):
+        return False
+    return before or _may_have_worked(error)
+
+
+def _may_have_worked(error: ErrataError) -> bool:
+    """Whether a request that ended like this may have had its effect."""
     if isinstance(error, Refused):
-        return error.status >= 500 and (error.code not in SETTLING or bool(error.extra("in_doubt")))
-    return before or isinstance(error, NotErrata) or (isinstance(error, Unreachable) and error.sent)
+        in_doubt = error.code not in BEFORE_COMMITTING or bool(error.extra("in_doubt"))
+        return error.status >= 500 and in_doubt
+    if isinstance(error, NotErrata):
+        return error.__cause__ is not None  # without a cause it is a redirect: nobody has done anything
+    return isinstance(error, Unreachable) and error.sent
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
@@ -118,7 +136,8 @@ async def _answered(link: Link, request: httpx.Request) -> httpx.Response:
     except httpx.HTTPError as error:
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         sent = not isinstance(error, BEFORE_SENDING)
-        raise Unreachable(f"cannot reach Errata at {where}: {why}", sent=sent) from error
+        what = f"the connection to Errata at {where} broke" if sent else f"cannot reach Errata at {where}"
+        raise Unreachable(f"{what}: {why}", sent=sent) from error
 
 
 def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:

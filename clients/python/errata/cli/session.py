@@ -26,6 +26,12 @@ def console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
 
 
+def _interrupted(call: Call[T_co]) -> str:
+    again = f" Repeat it with --idempotency-key {call.idempotency_key}: it is made once."
+    said = "Interrupted; the change may be made all the same: `errata log` shows it."
+    return said + (again if call.idempotency_key else "")
+
+
 @dataclass(frozen=True)
 class Session:
     errata: Errata
@@ -44,7 +50,7 @@ class Session:
                 return self.errata.send(call)
         except KeyboardInterrupt:
             if not call.reads:
-                self.err.print("Interrupted; the change may be made all the same: `errata log` shows it.")
+                self.err.print(_interrupted(call), soft_wrap=True)
             raise
 
     def show(self, reply: Reply[T_co], draw: Callable[[T_co], RenderableType]) -> None:

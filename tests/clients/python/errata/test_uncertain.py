@@ -57,6 +57,15 @@ SETTLED: dict[str, Handler] = {
     "refused": lambda _: problem(409, "stale_version"),
     "too many": lambda _: problem(429, "too_many"),
     "the ledger was away": lambda _: problem(503, "ledger_unavailable"),
+    "a proxy that could not connect": raising(httpx.ProxyError("403 Forbidden")),
+    "sent elsewhere": lambda _: httpx.Response(301, headers={"location": "https://errata.test"}),
+}
+AT_THE_DOOR: dict[str, Handler] = {
+    "too many": SETTLED["too many"],
+    "no key any more": lambda _: problem(401, "unauthorized"),
+    "the ledger is away": SETTLED["the ledger was away"],
+    "nobody listens": SETTLED["nobody listens"],
+    "sent elsewhere": SETTLED["sent elsewhere"],
 }
 
 
@@ -89,14 +98,23 @@ def one_after_the_other(*answers: Handler) -> Handler:
     return lambda request: next(left)(request)
 
 
-def test_a_doubt_of_an_earlier_attempt_stays() -> None:
-    error = failure(one_after_the_other(OPEN["cut while reading"], SETTLED["nobody listens"]), edit, times=1)
+@pytest.mark.parametrize("door", AT_THE_DOOR.values(), ids=AT_THE_DOOR.keys())
+def test_a_doubt_stays_when_the_repetition_is_turned_away(door: Handler) -> None:
+    error = failure(one_after_the_other(OPEN["cut while reading"], door), edit, times=1)
     assert error.idempotency_key == "mine"
 
 
-def test_a_plain_refusal_of_the_repetition_settles_it() -> None:
-    error = failure(one_after_the_other(OPEN["cut while reading"], SETTLED["refused"]), edit, times=1)
-    assert error.idempotency_key is None
+@pytest.mark.parametrize("code", ["stale_version", "nothing_to_do", "edit_refused"])
+def test_a_repetition_that_is_refused_for_its_content_settles_it(code: str) -> None:
+    status = 422 if code == "edit_refused" else 409
+    answers = one_after_the_other(OPEN["cut while reading"], lambda _: problem(status, code))
+    assert failure(answers, edit, times=1).idempotency_key is None
+
+
+def test_a_connection_that_broke_is_not_called_out_of_reach() -> None:
+    assert "the connection to Errata at http://errata.test broke: cut" in str(
+        failure(OPEN["cut while reading"], edit)
+    )
 
 
 def test_a_client_that_is_closed_between_two_attempts_leaves_the_doubt() -> None:

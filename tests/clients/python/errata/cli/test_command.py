@@ -191,6 +191,7 @@ def test_a_curator_who_interrupts_an_edit_is_told_to_look(
     result = run(*words)
     assert result.exit_code == 130
     assert ("the change may be made all the same" in result.stderr) is warned
+    assert ("Repeat it with --idempotency-key " in result.stderr) is warned
 
 
 def test_the_version_of_the_command_is_told(run: Any) -> None:
