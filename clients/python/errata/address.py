@@ -10,17 +10,20 @@ import httpx
 from errata.errors import BadAddress
 
 DEFAULT_URL = "http://127.0.0.1:8000"
+MAY_BE_SECRET = "@?#"  # an address with one of these may have a password or a token in it
 
 
 def base_url(url: str) -> httpx.URL:
-    """The URL that paths are joined to. BadAddress names what is wrong with it."""
+    """The URL that paths are joined to. BadAddress names what is wrong with it, but never a password."""
+    shown = f"the address {url!r}" if not set(url) & set(MAY_BE_SECRET) else "the address"
     try:
         address = httpx.URL(url.strip().rstrip("/"))
         address.host.encode("idna")  # as the system does when it looks the name up
     except (httpx.InvalidURL, UnicodeError) as error:
-        raise BadAddress(f"the address {url!r} is not a URL: {error}") from error
+        why = f": {error}" if repr(url) in shown else ""
+        raise BadAddress(f"{shown} is not a URL{why}") from error
     if address.scheme not in ("http", "https") or not address.host:
-        raise BadAddress(f"the address {url!r} must start with http:// or https://, as {DEFAULT_URL} does")
+        raise BadAddress(f"{shown} must start with http:// or https://, as {DEFAULT_URL} does")
     if address.userinfo or address.query or address.fragment:
         advice = (
             "leave out what stands before the @ and after ? or #; a key goes into `key`, --key or ERRATA_KEY"
@@ -29,7 +32,7 @@ def base_url(url: str) -> httpx.URL:
             f"the address of {address.host} has more in it than a host, a port and a path: {advice}"
         )
     if address.port is not None and not 0 < address.port < 65_536:
-        raise BadAddress(f"the address {url!r} has no port between 1 and 65535")
+        raise BadAddress(f"{shown} has no port between 1 and 65535")
     return address
 
 

@@ -39,6 +39,24 @@ def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://user:secret@host",
+        "user:secret@host:80",
+        "http://user:secret@",
+        "http://user:secret@a..b",
+        "http://user:secret@host:b:c",
+        "http://user:p@ss:secret@host",
+        "http://host:99999/?token=secret",
+    ],
+)
+def test_a_password_in_an_address_that_is_none_is_not_repeated_either(url: str) -> None:
+    with pytest.raises(BadAddress) as caught:
+        Errata(url)
+    assert "secret" not in str(caught.value)
+
+
 @pytest.mark.parametrize("path", ["/é", "/%C3%A9"])
 def test_a_path_of_any_letters_is_kept(path: str) -> None:
     with Errata("http://host" + path) as errata:
