@@ -61,9 +61,7 @@ class Call(Generic[T_co]):
 def _json(body: Request) -> str:
     try:
         return body.model_dump_json(exclude_defaults=True)
-    except (
-        PydanticSerializationError
-    ) as error:  # a text that is no text, such as half of a pair of surrogates
+    except PydanticSerializationError as error:  # a text that is none, such as half a surrogate pair
         raise unsendable(str(error)) from error
 
 

@@ -175,7 +175,11 @@ class Calls:
     def _item(
         self, question: Question, shared: Mapping[str, object], min_version: MinVersion
     ) -> dict[str, object]:
-        item = {**shared, **_own(question)}
+        """A question with a pin of its own needs no min_version, nor does it take the one for all."""
+        own = _own(question)
+        item = {**shared, **own}
+        if own.get("version") is not None:
+            return item
         pin = item.get("version")
         least = self._at_least(pin if isinstance(pin, int) else None, min_version)
         return item if least is None else {"min_version": least, **item}
@@ -195,9 +199,9 @@ def _commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[w
 
 
 def _own(question: Question) -> Mapping[str, object]:
-    if isinstance(question, str):
-        return {"question": question}
-    return question.model_dump(exclude_unset=True) if isinstance(question, wire.AnswerRequest) else question
+    if isinstance(question, wire.AnswerRequest):
+        return question.model_dump(exclude_unset=True)
+    return question if isinstance(question, Mapping) else {"question": question}
 
 
 def _checked(kind: type[R], **fields: object) -> R:

@@ -179,6 +179,19 @@ def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written(
         assert [(one["version"], one["min_version"]) for one in sent] == [(None, 7)] * 2
 
 
+def test_a_pin_of_its_own_is_not_measured_by_the_version_that_all_others_wait_for() -> None:
+    given = [{"question": "q", "version": 2}, "other"]
+    pinned, other = body(after_writing(7).ask_many(given, min_version=5))["questions"]
+    assert pinned == {"question": "q", "model": "nkb", "version": 2}
+    assert other == {"question": "other", "model": "nkb", "min_version": 5}
+
+
+@pytest.mark.parametrize("strange", [5, None, ["q"]])
+def test_what_is_no_question_spoils_only_its_own_item(strange: Any) -> None:
+    sent = body(Calls().ask_many(["q", strange]))["questions"]
+    assert sent == [{"question": "q", "model": "nkb"}, {"question": strange, "model": "nkb"}]
+
+
 def test_a_caller_who_names_both_versions_is_told_by_the_service() -> None:
     (sent,) = body(after_writing(7).ask_many(["q"], version=3, min_version=5))["questions"]
     assert (sent["version"], sent["min_version"]) == (3, 5)
