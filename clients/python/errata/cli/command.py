@@ -65,7 +65,7 @@ def conduct(
 def _here() -> Path:
     try:
         return Path.cwd()
-    except FileNotFoundError:  # it was deleted
+    except OSError:  # it was deleted, or is somebody else's
         return Path("/")
 
 
