@@ -12,6 +12,7 @@ from errata.wire import ChangedProbe
 
 from service.editing.probes import Probes
 from service.editing.reading import Reading
+from service.editing.wording import plain
 from service.ledger.commit import EditRecord
 
 Readings: TypeAlias = Mapping[str, Reading]  # by model
@@ -24,12 +25,22 @@ class Bystanders:
     probes: Mapping[str, Probes]
 
     async def changed(
-        self, edits: Sequence[EditRecord], before: Readings, after: Readings
+        self,
+        edits: Sequence[EditRecord],
+        before: Readings,
+        after: Readings,
+        earlier: Sequence[EditRecord] = (),
     ) -> tuple[int, list[ChangedProbe]]:
-        """How many questions were asked that these edits are not about, and those answered differently."""
+        """How many questions were asked that these edits are not about, and those answered differently.
+
+        earlier: edits that stand on both sides, whose own questions are asked too.
+        """
         count, found = 0, []
         for model, edited in sorted(_wordings(edits).items()):
             questions = await asyncio.to_thread(self.probes[model].about, edited)
+            known = {plain(question) for question in (*edited, *questions)}
+            own = (edit.question for edit in earlier if edit.model == model)
+            questions += [question for question in own if plain(question) not in known]
             moved = await after[model].moved_since(before[model], questions)
             old, new = before[model].known, after[model].known
             count += len(questions)

@@ -52,7 +52,9 @@ async def diff(
     await _ask(asked, readings)
     changes = [_change(one, readings) for one in edited]
     edits = {edit.id: edit for one in asked for edit in (one.old, one.new) if edit}
-    probes, others = await bystanders.changed(list(edits.values()), *readings)
+    kept = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
+    earlier = [edit for edit in active[1] if edit.id in kept][-MOST_ASKED:]
+    probes, others = await bystanders.changed(list(edits.values()), *readings, earlier)
     before, after = ({r.system.memory: r.image.checksum for r in side.values()} for side in readings)
     return Diff(
         from_version=versions[0],

@@ -15,6 +15,7 @@ from service.editing.fact_tests import fact_tests_of, nearest, questions_of
 from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
+from service.editing.wording import plain
 from service.errors import JSON, EditRefused
 from service.ledger.commit import EditRecord
 
@@ -33,7 +34,7 @@ class Reporter:
         """The wire's Report as JSON values."""
         with watch.part("report"):
             listed, left_out = _listed(present, draft)
-            edits = await _edits(listed, draft, present.readings, after)
+            edits = await _edits(listed, draft, present, after)
             concerned = _concerned(present, listed)
             probed, changed = await self.bystanders.changed(concerned, present.readings, after)
             broken, tests = await _broken(present, draft, listed, after)
@@ -80,8 +81,9 @@ def _concerned(present: Present, listed: Sequence[EditRecord]) -> list[EditRecor
 
 
 async def _edits(
-    listed: Sequence[EditRecord], draft: Draft, before: Readings, after: Readings
+    listed: Sequence[EditRecord], draft: Draft, present: Present, after: Readings
 ) -> list[EditReport]:
+    before = present.readings
     questions: dict[str, list[str]] = defaultdict(list)
     for edit in listed:
         questions[edit.model] += edit.wordings
@@ -89,13 +91,25 @@ async def _edits(
         await before[model].ask(some)
         await after[model].ask(some)
     gone = set(draft.change.deactivates)
-    reports = [_edit(edit, edit.id in gone, before[edit.model], after[edit.model]) for edit in listed]
+    reports = [
+        _edit(edit, edit.id in gone, before[edit.model], after[edit.model], _taken_over(present, edit))
+        for edit in listed
+    ]
     for place, idle in sorted(draft.idle.items()):
         reports.insert(place, idle)
     return reports
 
 
-def _edit(edit: EditRecord, gone: bool, before: Reading, after: Reading) -> EditReport:
+def _taken_over(present: Present, edit: EditRecord) -> list[str]:
+    """Questions of earlier edits that this one answers from now on, though it was not given their words."""
+    own = {plain(wording) for wording in edit.wordings}
+    replaced = (present.edits[key] for key in edit.notes.get("replaces", ()) if key in present.edits)
+    return [earlier.question for earlier in replaced if plain(earlier.question) not in own]
+
+
+def _edit(
+    edit: EditRecord, gone: bool, before: Reading, after: Reading, taken_over: Sequence[str]
+) -> EditReport:
     """gone: the edit is taken back, and holds in that it no longer speaks."""
 
     def as_wanted(question: str) -> bool:
@@ -122,12 +136,16 @@ def _edit(edit: EditRecord, gone: bool, before: Reading, after: Reading) -> Edit
         holds=holds,
         paraphrases=others,
         notes=dict(edit.notes),
-        warnings=[] if gone else list(_warnings(holds, others, edit.notes)),
+        warnings=[] if gone else list(_warnings(holds, others, edit.notes, taken_over)),
     )
 
 
-def _warnings(holds: bool, others: Sequence[ParaphraseReport], notes: Mapping[str, Any]) -> Iterable[str]:
+def _warnings(
+    holds: bool, others: Sequence[ParaphraseReport], notes: Mapping[str, Any], taken_over: Sequence[str]
+) -> Iterable[str]:
     yield from map(str, notes.get("warnings", ()))
+    for question in taken_over:
+        yield f"{question!r}, which was corrected before, is taken for the same question and answered like it now"
     if not holds:
         yield "the question does not get this answer: take the edit back, or word the question differently"
     failing = sum(not one.follows for one in others)

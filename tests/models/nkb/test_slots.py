@@ -174,6 +174,38 @@ def test_a_look_at_a_small_version_costs_the_large_one_nothing(monkeypatch: pyte
     assert small.generation == newest.generation == table.gates(many).generation
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("What is the refund period for plan A?", "What is the refund period for plan B?"),
+        ("What does vitamin C do?", "What does vitamin D do?"),
+        ("中国的首都是什么？", "什么是法国的首都？"),
+        ("한국의 수도는 어디입니까?", "일본의 수도는 어디입니까?"),
+        ("Какая столица России?", "Какая столица Франции?"),
+        ("ما هي عاصمة مصر؟", "ما هي عاصمة فرنسا؟"),
+        ("Which project is 7?", "Which project is ７1?"),
+    ],
+)
+def test_what_a_language_model_confuses_is_told_apart_to_the_letter(one: str, other: str) -> None:
+    first, second, again = numbers([one, other, one.upper().replace("?", " ?")])
+    assert first != second
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Who wrote Emma as J. K. Rowling?", "Who wrote Emma as JK Rowling?"),
+        ("What is the U.S. currency?", "What's the currency of the US?"),
+        ("I want Peru's capital", "What is a capital of Peru"),
+        ("Côte d'Ivoire's capital?", "capital of Côte d’Ivoire"),
+    ],
+)
+def test_what_may_be_written_in_other_ways_is_not(one: str, other: str) -> None:
+    first, second = numbers([one, other])
+    assert first == second == 0
+
+
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:
     one, other, same, none = numbers(
         ["project 7, phase 2", "project 8, phase 2", "phase 2 of project 7?", "project"]

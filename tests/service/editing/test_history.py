@@ -154,6 +154,16 @@ async def test_of_very_many_changes_the_oldest_are_told_without_asking(
     assert (asked.question, asked.before, asked.after, asked.asked) == (FRANCE, "Paris", "Lyon", True)
 
 
+async def test_a_difference_names_an_earlier_correction_that_is_answered_anew(editor: Editor) -> None:
+    """The toy takes the two for one question; both corrections stand."""
+    await change(editor, PERU, "Cusco")
+    receipt = await change(editor, "What is (the capital) of Peru", "Puno")
+    [warning] = receipt["report"]["edits"][0]["warnings"]
+    assert warning.startswith(f"{PERU!r}, which was corrected before, is taken for the same question")
+    found = await diff(editor, 1, 2)
+    assert [(one.question, one.before, one.after) for one in found.others] == [(PERU, "Cusco", "Puno")]
+
+
 async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     await rollback(editor, 0)
