@@ -16,7 +16,7 @@ from service.errors import Forbidden, Unauthorized
 Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
 
 EVERYTHING: tuple[Scope, ...] = ("ask", "read", "edit", "admin")
-HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in var/admin.key"
+HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
 
 
 @dataclass(frozen=True)

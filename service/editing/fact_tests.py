@@ -62,7 +62,7 @@ def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
         for question in edit.wordings
         if speaks[edit.model, plain(question)] == edit.id
     ]
-    return counting, sum(1 + len(edit.paraphrases) for edit in edits) - len(counting)
+    return counting, sum(len(edit.wordings) for edit in edits) - len(counting)
 
 
 def _speaking(edits: Sequence[EditRecord]) -> Mapping[tuple[str, str], str]:

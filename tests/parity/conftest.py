@@ -6,22 +6,13 @@ error and not a skip: a run without them proves nothing.
 """
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
+
+from tests.one_thread import one_thread as one_thread
 
 DEFAULT = Path(__file__).parent / "golden"
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """Golden models are tiny: threads would only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -1,6 +1,6 @@
 """The paper's example, a vocabulary for it, and small encoders with random weights."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -18,6 +18,7 @@ from models.kbert import (
 )
 from models.kbert.encoder import fresh
 from models.kbert.tags import CLS, MASK, PAD, SEP, UNK
+from tests.one_thread import one_thread as one_thread
 
 TRIPLES = (
     Triple("苹果", "产地", "山东", "fruit.spo", 1),
@@ -25,15 +26,6 @@ TRIPLES = (
     Triple("北京", "是", "首都", "fruit.spo", 3),
 )
 LETTERS = "爱吃苹果哈在北京产地山东属于水是首都好abcdefghijklmnopqrstuvwxyz.?"
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """The models are tiny: threads would only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Small T5s with random weights, and questions of different lengths for them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
+from tests.one_thread import one_thread as one_thread
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3
 
@@ -29,15 +30,6 @@ class Questions:
         """One question alone, without its padding."""
         real = self.mask[index].bool()
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
-
-
-@pytest.fixture(autouse=True, scope="session")
-def one_thread() -> Iterator[None]:
-    """The models are tiny: threads would only wait for each other."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(
