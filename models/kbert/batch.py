@@ -33,6 +33,10 @@ class Batch:
     def to(self, device: torch.device | str) -> "Batch":
         return Batch(**{one.name: getattr(self, one.name).to(device) for one in fields(self)})
 
+    def rows(self, which: Int[Tensor, " row"]) -> "Batch":
+        """Some of the rows, in this order."""
+        return Batch(**{one.name: getattr(self, one.name)[which] for one in fields(self)})
+
     def without_visible_matrix(self) -> "Batch":
         """Every token sees all real ones; facts and soft positions stay. The paper's ablation."""
         return replace(self, visible=self.real[:, None, :].expand_as(self.visible))
@@ -46,22 +50,18 @@ class Batch:
 def collate(rows: Sequence[Row], padding: int, length: int | None = None) -> Batch:
     """The rows padded to `length`, or to the longest of them. padding: the id of [PAD]."""
     length = max(map(len, rows)) if length is None else length
-    branch = _padded([[token.branch for token in row.tokens] for row in rows], TRUNK, length)
-    anchor = _padded([[token.anchor for token in row.tokens] for row in rows], 0, length)
+    fill = torch.tensor([padding, length - 1, 0, TRUNK, 0])
+    block = fill.repeat(len(rows), length, 1)
     real = torch.arange(length) < torch.tensor([len(row) for row in rows])[:, None]
-    segments = [
-        [*row.segments, *[int(row.kind == "tagging")] * (length - len(row))] for row in rows
-    ]  # the authors' tagger never marks padding
+    block[real] = torch.cat([row.table for row in rows])
+    ids, positions, segments, branch, anchor = block.unbind(-1)
+    tagging = torch.tensor([row.kind == "tagging" for row in rows])  # the authors' tagger never marks padding
     return Batch(
-        ids=_padded([[token.id for token in row.tokens] for row in rows], padding, length),
-        positions=_padded([[token.position for token in row.tokens] for row in rows], length - 1, length),
-        segments=_padded(segments, 0, length),
+        ids=ids,
+        positions=positions,
+        segments=torch.where(tagging[:, None] & ~real, 1, segments),
         branch=branch,
         anchor=anchor,
         real=real,
         visible=visible(branch, anchor) & real[:, :, None] & real[:, None, :],
     )
-
-
-def _padded(rows: Sequence[Sequence[int]], value: int, length: int) -> Tensor:
-    return torch.tensor([[*row, *[value] * (length - len(row))] for row in rows])

@@ -6,7 +6,12 @@ each fact of a word begins at the same position; the sentence counts on as if th
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from models.attention.visible import TRUNK
 from models.kbert.errors import InputRefused
@@ -51,6 +56,12 @@ class Row:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @cached_property
+    def table(self) -> Int[Tensor, "token 5"]:
+        """Id, position, segment, branch and anchor of each token: what a batch is made of."""
+        tokens = zip(self.tokens, self.segments, strict=True)
+        return torch.tensor([(t.id, t.position, s, t.branch, t.anchor) for t, s in tokens])
 
 
 def row(tree: Tree, kind: Kind, texts: tuple[str, ...] = ()) -> Row:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -79,6 +80,21 @@ class WordPieces:
 
     def tag(self, name: str) -> Piece:
         return Piece(name, self._ids.get(name, self._ids[UNK]), 0, len(name))
+
+
+class Recalled:
+    """Tokens that remember what they split: the same questions and facts come again and again."""
+
+    def __init__(self, tokens: Tokens, most: int = 1 << 15) -> None:
+        self._tokens = tokens
+        self._split = lru_cache(most)(lambda text: tuple(tokens.split(text)))
+        self.padding = tokens.padding
+
+    def split(self, text: str) -> Sequence[Piece]:
+        return self._split(text)
+
+    def tag(self, name: str) -> Piece:
+        return self._tokens.tag(name)
 
 
 def read_tokens(folder: Path, granularity: Granularity = "char", lowercase: bool = True) -> Tokens:

@@ -128,3 +128,8 @@ def _inside(character: str) -> bool:
     if character.isascii():
         return character.isalnum()
     return not character.isspace() and not unicodedata.category(character).startswith("P")
+
+
+def inside_word(text: str, place: int) -> bool:
+    """Between two letters or digits, where no name may begin or end."""
+    return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
