@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from uuid import uuid4
 
-from redis.exceptions import AuthenticationError, ConnectionError, ResponseError, TimeoutError
+from redis.exceptions import (
+    AuthenticationError,
+    ClusterDownError,
+    ConnectionError,
+    ResponseError,
+    TimeoutError,
+)
 
 from service.errors import LedgerUnavailable
 from service.ledger import keys
@@ -27,6 +33,8 @@ TRIALS: dict[str, Trial] = {
         key + ":none", 1, 0, desc=True, byscore=True, offset=0, num=1
     ),
 }
+
+SETTINGS = ("append*", "maxmemory", "maxmemory-policy", "min-replicas-to-write")
 
 
 @dataclass(frozen=True)
@@ -70,6 +78,8 @@ async def _try_features(connection: Connection) -> None:
         for feature, trial in TRIALS.items():
             try:
                 await trial(connection.commands, key)
+            except ClusterDownError:
+                raise  # said in the cluster's words by `bounded`
             except ResponseError as error:
                 raise _unfit(connection, f"cannot do {feature} ({error}): Redis 6.2 can") from error
     finally:
@@ -84,16 +94,19 @@ async def _look_for_holes(connection: Connection) -> None:
 
 
 async def _describe(connection: Connection) -> Server:
-    facts, settings = await _facts(connection), await _settings(connection)
+    facts, settings = await _facts(connection, "server"), await _settings(connection)
     name = str(facts.get("server_name", "redis"))
     version = str(facts.get(f"{name}_version", facts.get("redis_version", "?")))
     appendonly, appendfsync = settings.get("appendonly"), settings.get("appendfsync")
-    return Server(name, version, appendonly, appendfsync, tuple(_warnings(settings)))
+    warnings = _warnings(settings)
+    if (await _facts(connection, "cluster")).get("cluster_enabled") == 1:
+        warnings += _cluster_warnings(await _facts(connection, "replication"), settings)
+    return Server(name, version, appendonly, appendfsync, tuple(warnings))
 
 
-async def _facts(connection: Connection) -> dict[str, object]:
+async def _facts(connection: Connection, section: str) -> dict[str, object]:
     try:
-        return dict(await connection.commands.info("server"))
+        return dict(await connection.commands.info(section))
     except ResponseError:  # not allowed to know
         return {}
 
@@ -101,7 +114,7 @@ async def _facts(connection: Connection) -> dict[str, object]:
 async def _settings(connection: Connection) -> dict[str, str]:
     """{} where the server keeps its configuration to itself, as hosted ones do."""
     try:
-        found = await connection.commands.config_get("append*", "maxmemory", "maxmemory-policy")
+        found = await connection.commands.config_get(*SETTINGS)
     except ResponseError:
         return {}
     return {_text(name): _text(value) for name, value in found.items()}
@@ -117,6 +130,17 @@ def _warnings(settings: dict[str, str]) -> list[str]:
         warnings.append("appendfsync is not always: a crash of the machine can lose the last second of edits")
     if settings.get("maxmemory", "0") != "0" and settings.get("maxmemory-policy") != "noeviction":
         warnings.append("maxmemory-policy is not noeviction: the server may throw rows away when it is full")
+    return warnings
+
+
+def _cluster_warnings(replication: dict[str, object], settings: dict[str, str]) -> list[str]:
+    risk = "a cluster acknowledges an edit before a replica has it, and a master that dies can take it along"
+    if settings.get("min-replicas-to-write", "0") == "0":
+        warnings = [f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"]
+    else:
+        warnings = [f"{risk}, though min-replicas-to-write makes that rare"]
+    if replication.get("connected_slaves") == 0:
+        warnings.append("the node that has the ledger has no replica: while it is down there are no edits")
     return warnings
 
 

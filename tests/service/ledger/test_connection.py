@@ -12,7 +12,8 @@ import redis
 
 from service.errors import LedgerUnavailable
 from service.ledger import keys
-from service.ledger.connection import MAX_CONNECTIONS, Connection, without_secrets
+from service.ledger.address import without_secrets
+from service.ledger.connection import MAX_CONNECTIONS, Connection
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import Ledger, RedisLedger
 from tests.service.ledger.processes import frozen, kill, pid_of
@@ -148,6 +149,8 @@ async def test_replies_have_the_shapes_that_the_store_takes_apart(
     "url",
     [
         *("", "localhost", "http://localhost:6379", "redis://host:port"),
+        *("redis://a:1,", "redis://a:1,b:port", "redis://a:1,redis://b:2"),
+        "redis://a:secret@b:1,redis://a:secret@c:2",
         *("redis://[::1:6379", "redis://:secret[@localhost:6379", "redis://:secret]@localhost:6379"),
     ],
 )
@@ -164,6 +167,7 @@ def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> 
         ("rediss://:secret@db.example/0?password=secret", "rediss://db.example/0"),
         ("unix://:secret@/run/valkey.sock?db=1", "unix:///run/valkey.sock"),
         ("redis://localhost", "redis://localhost"),
+        ("rediss://ann:sec,ret@a:1,b:2,c", "rediss://a:1,b:2,c"),
         ("redis://:secret[@localhost", "an address that cannot be read"),
     ],
 )

@@ -1,0 +1,114 @@
+"""Who has the ledger's slot, by the word of most nodes: after a failure the one that was asked last may not know.
+
+All known nodes are asked at once, so that one which is frozen delays nobody for long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from redis.crc import key_slot
+from redis.exceptions import ClusterDownError, RedisError
+from redis.exceptions import TimeoutError as SlowReply
+
+from service.ledger import keys
+from service.ledger.address import DEFAULT_PORT, Server
+from service.ledger.pool import Pool
+
+Node: TypeAlias = tuple[str, int]  # host and port
+
+SLOT = key_slot(keys.PREFIX.encode())
+SHARE_OF_LIMIT = 0.25  # for asking, of the time that a call has; the rest is for the call
+
+
+@dataclass(frozen=True)
+class View:
+    """What one node says: who has our slot, and which nodes there are."""
+
+    holder: Node | None
+    nodes: tuple[Node, ...]
+
+    @staticmethod
+    def of(ranges: Sequence[Any], asked: Node) -> View:
+        """ranges: reply to CLUSTER SLOTS, [first, last, [host, port, ...] of the master, those of replicas ...]."""
+        holder, nodes = None, {}
+        for first, last, *entries in ranges:
+            found = [_node(entry, asked) for entry in entries]
+            nodes.update(dict.fromkeys(found))
+            if first <= SLOT <= last:
+                holder = found[0]
+        return View(holder, tuple(nodes))
+
+
+class Nodes:
+    """The nodes of a cluster. Those of the address are asked when no other answers, for all may have moved."""
+
+    def __init__(self, servers: Sequence[Server], pool: Pool) -> None:
+        self._servers, self._pool = servers, pool
+        self._named = [(one.get("host", "localhost"), one.get("port", DEFAULT_PORT)) for one in servers]
+        self._known: Collection[Node] = ()
+        self._ask_s = pool.connect_s * SHARE_OF_LIMIT
+
+    def server(self, node: Node) -> Server:
+        return self._servers[0] | {"host": node[0], "port": node[1]}
+
+    async def holder(self) -> Node:
+        """ClusterDownError when there is none; or what went wrong when no node answers."""
+        try:
+            views = await self._views(self._known)
+        except (RedisError, OSError):
+            views = await self._views(self._named)
+        [(holder, _)] = Counter(view.holder for view in views).most_common(1)
+        if holder is None:
+            raise ClusterDownError(f"no node has slot {SLOT}, the one of {keys.PREFIX[:-1]}")
+        self._known = next(view.nodes for view in views if view.holder == holder)
+        return holder
+
+    async def _views(self, nodes: Collection[Node]) -> list[View]:
+        """At least one, and no more than it takes until most of the nodes say the same."""
+        views: list[View] = []
+        error: Exception = SlowReply(f"none of its nodes answered within {self._ask_s:g} s")
+        asking = [asyncio.create_task(self._view(node)) for node in nodes]
+        try:
+            async with asyncio.timeout(self._ask_s):
+                for answer in asyncio.as_completed(asking):
+                    try:
+                        views.append(await answer)
+                    except (RedisError, OSError) as failed:
+                        error = failed
+                    if _most(views) > len(nodes) / 2:
+                        break
+        except TimeoutError:
+            pass
+        finally:
+            await _ended(asking)
+        if not views:
+            raise error
+        return views
+
+    async def _view(self, node: Node) -> View:
+        redis = self._pool.client(self.server(node), retries=0)
+        try:
+            return View.of(await redis.execute_command("CLUSTER SLOTS"), node)
+        finally:
+            await redis.aclose()
+
+
+def _most(views: Sequence[View]) -> int:
+    return max(Counter(view.holder for view in views).values(), default=0)
+
+
+async def _ended(tasks: Sequence[asyncio.Task[View]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _node(entry: Sequence[Any], asked: Node) -> Node:
+    """A node that does not know its own name, or is told to keep it, is where it was asked."""
+    host = entry[0].decode() if entry[0] else ""
+    return (asked[0] if host in ("", "?") else host), int(entry[1])

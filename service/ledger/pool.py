@@ -1,0 +1,38 @@
+"""How connections are kept: bounded in number and in time, RESP3, raw bytes.
+
+Replies have redis-py's new shapes and are bytes, because rows are bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from service.ledger.address import Server
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Who wants a connection waits for a free one no longer than to connect."""
+
+    max_connections: int
+    reply_s: float
+    connect_s: float
+
+    def client(self, server: Server, retries: int) -> Any:
+        """A Redis, which redis-py types in part only. Settings in the address win; ValueError for nonsense."""
+        settings: dict[str, Any] = {
+            "max_connections": self.max_connections,
+            "timeout": self.connect_s,
+            "socket_timeout": self.reply_s,
+            "socket_connect_timeout": self.connect_s,
+            "retry": Retry(NoBackoff(), retries),
+            "protocol": 3,
+            "legacy_responses": False,
+            "decode_responses": False,
+        }
+        return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
