@@ -1,0 +1,74 @@
+"""Bytes as they come, unpacked when they are gzipped, in pieces of bounded size.
+
+Gzip is known by its first two bytes (RFC 1952, section 2.3.1), never by a file's name. Members may follow one
+another, and zeros may pad the end, as `gzip` and `bgzip` write them.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from service.graph.formats.row import GraphFileError
+
+MAGIC = b"\x1f\x8b"
+BLOCK_BYTES = 1 << 17  # of what is handed out, whatever a file claims to unpack to
+_TAKEN_BYTES = (
+    1 << 14
+)  # at once: what follows a member is copied, so a small step keeps many small members cheap
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+
+
+class Gunzip:
+    """Read what `feed` gives to its end before feeding more."""
+
+    def __init__(self) -> None:
+        self._head: bytes | None = b""  # the first bytes, until they tell what the file is
+        self._packed = False
+        self._member: zlib._Decompress | None = None
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        if self._head is not None:
+            self._head += data
+            if len(self._head) < len(MAGIC) and MAGIC.startswith(self._head):
+                return
+            data, self._head = self._head, None
+            self._packed = data.startswith(MAGIC)
+        step = _TAKEN_BYTES if self._packed else BLOCK_BYTES
+        for start in range(0, len(data), step):
+            piece = data[start : start + step]
+            if self._packed:
+                yield from self._unpacked(piece)
+            else:
+                yield piece
+
+    def finish(self) -> Iterator[bytes]:
+        if self._member is not None:
+            raise GraphFileError("the gzip file is cut short: its end is missing; send it again")
+        if self._head:
+            yield self._head
+
+    def _unpacked(self, data: bytes) -> Iterator[bytes]:
+        while data:
+            if self._member is None:
+                data = data.lstrip(b"\0")
+                if not data:
+                    return
+                self._member = zlib.decompressobj(_GZIP_WINDOW)
+            yield from self._of_member(self._member, data)
+            if not self._member.eof:
+                return
+            data, self._member = self._member.unused_data, None
+
+    @staticmethod
+    def _of_member(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
+        """A full block may leave more behind inside the decompressor, even when it has eaten all of its input."""
+        full = True
+        while (data or full) and not member.eof:
+            try:
+                block = member.decompress(data, BLOCK_BYTES)
+            except zlib.error as cause:
+                raise GraphFileError(f"the gzip file is damaged ({cause}); send it again") from cause
+            data, full = member.unconsumed_tail, len(block) == BLOCK_BYTES
+            if block:
+                yield block

@@ -1,0 +1,90 @@
+"""What a reader hands out: rows, rejected lines, and the one error that ends a file."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple, Protocol, TypeAlias
+
+Kind = Literal["fact", "label", "alias", "description", "relation_label"]
+Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", "too_long"]
+
+
+class Row(NamedTuple):
+    """One statement of a file.
+
+    subject: an id where `by_id`, else the name as written, which the graph has to resolve. relation: "" for what is
+    no fact. object: its text; "" for an entity of which only the id is known. object_id: "" for a literal or an
+    object that is written by name.
+    """
+
+    kind: Kind
+    subject: str
+    relation: str
+    object: str
+    object_id: str
+    line: int
+    by_id: bool
+
+
+class Rejected(NamedTuple):
+    """A line, or one value on a Wikidata line, that was not taken. code: what a program branches on."""
+
+    line: int
+    reason: str
+    code: Code
+
+
+Read: TypeAlias = Row | Rejected
+
+
+class GraphFileError(ValueError):
+    """The whole file cannot be read; what was read of it before should not be kept."""
+
+
+class Refused(Exception):
+    """Within this package: why a text or a line is no good. Reading goes on behind it."""
+
+    def __init__(self, reason: str, code: Code) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code: Code = code
+
+    def at(self, line: int) -> Rejected:
+        return Rejected(line, self.reason, self.code)
+
+
+class LeftOut(Exception):
+    """Within this package: something is fine but not taken. why: what it is counted as."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class Long(NamedTuple):
+    """In place of a line that was too long to keep. quotes: how many `"` it had, for readers that pair them."""
+
+    quotes: int
+
+
+Line: TypeAlias = tuple[int, bytes | Long]
+"""Its number, counted from 1, and what stands before its line feed."""
+
+
+LINE_BYTES = 64  # that holding a line costs beside its content, about
+
+
+class Reader(Protocol):
+    """One format. It is given each line once, in order, empty ones included, and then told that none follow."""
+
+    most_bytes: int
+    """In a line: longer ones are never held whole."""
+
+    left_out: Counter[str]
+
+    def __init__(self, language: str) -> None: ...
+
+    def read(self, lines: Iterable[Line]) -> Iterator[Read]: ...
+
+    def end(self) -> Iterator[Read]: ...

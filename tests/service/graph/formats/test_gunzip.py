@@ -1,0 +1,71 @@
+"""Gzip by its bytes: members behind one another, files that are cut short, and what only looks like gzip."""
+
+from __future__ import annotations
+
+import gzip
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.graph.formats import GraphFileError
+from service.graph.formats.gunzip import BLOCK_BYTES, Gunzip
+from tests.service.graph.formats.drive import cut, read
+
+LINES = b"".join(b"a%d\tr\to\n" % number for number in range(500))
+
+
+def unpacked(pieces: list[bytes]) -> bytes:
+    gunzip = Gunzip()
+    blocks = [block for piece in pieces for block in gunzip.feed(piece)]
+    blocks += gunzip.finish()
+    assert all(len(block) <= BLOCK_BYTES for block in blocks)
+    return b"".join(blocks)
+
+
+@given(st.lists(st.binary(max_size=50), max_size=5), st.lists(st.integers(0, 9999)), st.integers(0, 3))
+def test_members_behind_one_another_are_one_file(parts: list[bytes], places: list[int], padding: int) -> None:
+    packed = b"".join(map(gzip.compress, [b"first", *parts])) + bytes(padding)
+    assert unpacked(cut(packed, places)) == b"".join([b"first", *parts])
+
+
+@given(
+    st.binary(max_size=50).filter(lambda data: not data.startswith(b"\x1f\x8b")), st.lists(st.integers(0, 99))
+)
+def test_what_is_not_packed_passes_as_it_is(data: bytes, places: list[int]) -> None:
+    assert unpacked(cut(data, places)) == data
+
+
+def test_a_block_that_is_exactly_full_loses_nothing() -> None:
+    for size in (BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES):
+        data = b"x" * size
+        assert unpacked([gzip.compress(data) + gzip.compress(b"end")]) == data + b"end"
+
+
+def test_ten_thousand_members_are_read() -> None:
+    assert len(read(gzip.compress(b"a\tr\to\n") * 10_000).rows) == 10_000
+
+
+@pytest.mark.parametrize("kept", [2, 5, 10, 20, 100, -9, -8, -1])
+def test_a_file_that_is_cut_short_says_so(kept: int) -> None:
+    with pytest.raises(GraphFileError, match="cut short"):
+        read(gzip.compress(LINES)[:kept], "tsv")
+
+
+def test_a_second_member_that_is_cut_short_says_so() -> None:
+    with pytest.raises(GraphFileError, match="cut short"):
+        read(gzip.compress(LINES) + gzip.compress(LINES)[:-4], "tsv")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        gzip.compress(LINES)[:-8] + bytes(8),
+        gzip.compress(LINES) + b"garbage",
+        b"\x1f\x8bnot gzip at all",
+    ],
+    ids=["checksum", "garbage behind it", "only the magic"],
+)
+def test_a_damaged_file_says_so(data: bytes) -> None:
+    with pytest.raises(GraphFileError, match="damaged"):
+        read(data, "tsv")
