@@ -1,0 +1,1 @@
+"""Which names of the graph stand in a text."""

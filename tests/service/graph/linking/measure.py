@@ -1,0 +1,88 @@
+"""What the linker does with a million names: `python -m tests.service.graph.linking.measure [names]`."""
+
+from __future__ import annotations
+
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from models.packs.pack import Pack
+from service.graph.linking.linker import Linker
+
+
+def measure(n_names: int = 1_000_000) -> dict[str, float]:
+    """Figures by their names, units in them. The names are words of the pack's names, put together by chance."""
+    chance, words = random.Random(1), _words()
+    names = _names(n_names, words, chance)
+    before, linker, started = _resident_bytes(), Linker(), time.perf_counter()
+    held = _longest_hold_s(lambda: linker.add_many((name, f"Q{i}") for i, name in enumerate(names)))
+    build_s = time.perf_counter() - started
+    bytes_per_name = (_resident_bytes() - before) / n_names
+    questions = [_question(words, chance) for _ in range(5000)]
+    text = " ".join(questions)[:20_000]
+    known = chance.sample(names, min(n_names, 50_000))
+    return {
+        "build_s": build_s,
+        "longest_hold_ms": held * 1000,
+        "bytes_per_name": bytes_per_name,
+        "questions_chars_per_s": sum(map(len, questions)) / _seconds(lambda: [*map(linker.find, questions)]),
+        "long_text_chars_per_s": 10 * len(text) / _seconds(lambda: [linker.find(text) for _ in range(10)]),
+        "resolve_per_s": len(known) / _seconds(lambda: [*map(linker.resolve, known)]),
+        "complete_ms": 10 * _seconds(lambda: [linker.complete(name[:5], 20) for name in known[:100]]),
+        "complete_one_letter_ms": 1000 * _seconds(lambda: linker.complete("s", 20)),
+        "add_one_ms": 10 * _seconds(lambda: [linker.add([(f"new {i}", "x")]) for i in range(100)]),
+        "replace_hold_ms": 1000 * _longest_hold_s(lambda: linker.replace([(names[0], "Q0")])),
+    }
+
+
+def _words() -> list[str]:
+    return sorted(
+        {w for e in Pack.load().entities.values() for n in (e.label, *e.aliases) for w in n.split()}
+    )
+
+
+def _names(n: int, words: list[str], chance: random.Random) -> list[str]:
+    found: set[str] = set()
+    while len(found) < n:
+        found.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 3, 3, 4)))))
+    return sorted(found)
+
+
+def _question(words: list[str], chance: random.Random) -> str:
+    return f"What is the capital of {' '.join(chance.choices(words, k=4))} and when?"
+
+
+def _resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    """Of this process, not of the clock: what one core would do that does nothing else."""
+    started = time.process_time()
+    work()
+    return time.process_time() - started
+
+
+def _longest_hold_s(work: Callable[[], object]) -> float:
+    """How long the work's own thread computed, at worst, while another one waited for the interpreter.
+
+    In that thread's processor time: what other processes take away is not counted.
+    """
+    thread = threading.Thread(target=work)
+    thread.start()
+    return max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0)))
+
+
+def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
+    while thread.is_alive():
+        started = time.clock_gettime(clock)
+        time.sleep(0.001)
+        yield (time.clock_gettime(clock) if thread.is_alive() else started) - started
+
+
+if __name__ == "__main__":
+    for figure, value in measure(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000).items():
+        print(f"{figure:>24} {value:,.2f}")

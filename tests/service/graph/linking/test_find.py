@@ -1,0 +1,159 @@
+"""Which names are found in a text, in many scripts, and which of them win."""
+
+from unicodedata import normalize
+
+import pytest
+
+from service.graph.linking.linker import Found, Linker, Span
+from service.graph.linking.words import unlinkable
+
+
+def linker(*names: str) -> Linker:
+    made = Linker()
+    made.add([(name, f"id of {name}") for name in names])
+    return made
+
+
+def found(text: str, *names: str) -> list[str]:
+    """The stretches of the text that are linked."""
+    return [text[span.start : span.end] for span in linker(*names).find(text).spans]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "expected"),
+    [
+        ("Where is Peru?", "Peru", ["Peru"]),
+        ("Peru's capital", "Peru", ["Peru"]),
+        ("Peruvian coffee", "Peru", []),
+        ("xPeru", "Peru", []),
+        ("Peru2", "Peru", []),
+        ("peru PERU", "Peru", ["peru", "PERU"]),
+        ("in New \n York.", "New York", ["New \n York"]),
+        ("in New\u00a0York.", "new york", ["New\u00a0York"]),
+        ("Côte d’Ivoire", "Côte d'Ivoire", ["Côte d’Ivoire"]),
+        ("Jose\u0301", "Jose", []),
+        ("José", "Jose", []),
+        ("Jose\u0301!", "José", ["Jose\u0301"]),
+        ("GROSSE STRASSE", "Große Straße", ["GROSSE STRASSE"]),
+        ("İzmir'de, İZMİR", "İzmir", ["İzmir", "İZMİR"]),
+        ("İİİ ßß Peru", "Peru", ["Peru"]),
+        ("ΟΔΥΣΣΕΥΣ και Οδυσσεύς", "Οδυσσευς", ["ΟΔΥΣΣΕΥΣ"]),
+        ("столица ПЕРУ?", "Перу", ["ПЕРУ"]),
+        ("перуанский", "Перу", []),
+        ("ما عاصمة بيرو؟", "بيرو", ["بيرو"]),
+        ("מהי בירת פרו?", "פרו", ["פרו"]),
+        ("पेरू की राजधानी", "पेरू", ["पेरू"]),
+        ("पेरू की राजधानी", "पेर", []),
+        ("เมืองหลวงของประเทศไทยคือ", "ประเทศไทย", ["ประเทศไทย"]),
+        ("中国的首都是哪里", "中国", ["中国"]),
+        ("在Peru的首都", "Peru", ["Peru"]),
+        ("日本の首都は東京です", "東京", ["東京"]),
+        ("ペルーの首都", "ペルー", ["ペルー"]),
+        ("서울에서 만나요", "서울", ["서울"]),
+        ("Peru에서", "Peru", ["Peru"]),
+        ("대한민국", "민국", []),
+        ("각하", "가", []),
+        ("🇵🇪🎉 Peru 🎉", "Peru", ["Peru"]),
+        ("a 🎉!", "🎉", ["🎉"]),
+        ("Is C++ old? C++11", "C++", ["C++", "C++"]),
+        ("www.gob.pe is", ".pe", [".pe"]),
+        ("www.gob.peru", ".pe", []),
+        ("call +51 now", "+51", ["+51"]),
+        ("call +512", "+51", []),
+        ("(500) Days of Summer", "(500) Days", ["(500) Days"]),
+        ("the year ๑๒", "๑", []),
+        ("Peru_Lima", "Peru", ["Peru"]),
+    ],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("name_form", ["NFC", "NFD"])
+def test_a_name_is_found_where_words_begin_and_end(
+    text: str, name: str, expected: list[str], form: str, name_form: str
+) -> None:
+    written = normalize(form, text)  # type: ignore[arg-type]
+    assert found(written, normalize(name_form, name)) == [normalize(form, one) for one in expected]  # type: ignore[arg-type]
+
+
+def test_the_longest_name_wins_and_the_others_are_told() -> None:
+    known = linker("New York", "York", "New York City", "City Hall")
+    assert known.find("in New York City Hall") == Found(
+        (Span(3, 16, ("id of New York City",)),),
+        (
+            Span(3, 11, ("id of New York",)),
+            Span(7, 11, ("id of York",)),
+            Span(12, 21, ("id of City Hall",)),
+        ),
+    )
+
+
+def test_the_leftmost_wins_among_names_of_one_length() -> None:
+    assert found("aa bb cc", "aa bb", "bb cc") == ["aa bb"]
+
+
+def test_a_longer_name_further_right_wins() -> None:
+    assert found("new york city hall", "new york", "york city hall") == ["york city hall"]
+
+
+def test_length_does_not_depend_on_how_the_text_is_spelt() -> None:
+    known = linker("éé bb", "bb cccc")
+    spans = known.find(normalize("NFD", "éé bb cccc")).spans
+    assert [span.ids for span in spans] == [("id of bb cccc",)]
+
+
+def test_all_entities_of_an_ambiguous_name_are_given() -> None:
+    known = Linker()
+    known.add([("Georgia", "Q1"), ("GEORGIA", "Q2"), ("Georgia", "Q1"), ("Georgia", "Q3")])
+    assert known.find("Georgia?").spans == (Span(0, 7, ("Q1", "Q2", "Q3")),)
+    assert len(known) == 3
+
+
+@pytest.mark.parametrize("name", ["C", "é", "e\u0301", "中", "김", "x\u030c", "İ", "ǰ"])
+def test_a_single_letter_is_linked_only_where_it_is_the_whole_text(name: str) -> None:
+    known = linker(name, name + "++")
+    assert known.find(f"is {name} old").spans == ()
+    assert known.find(f" {name} ").spans == (Span(1, 1 + len(name), (f"id of {name}",)),)
+    assert known.resolve(name) == (f"id of {name}",)
+    assert unlinkable(name)
+
+
+def test_what_can_be_linked_has_no_reason_against_it() -> None:
+    assert [name for name in ("Peru", "7", "C++", "ab", "🎉", ".pe", "北京") if unlinkable(name)] == []
+
+
+@pytest.mark.parametrize("name", ["", "  ", "\u00a0\t", "\u00ad", "\0"])
+def test_an_empty_name_is_refused_with_all_that_came_with_it(name: str) -> None:
+    known = Linker()
+    with pytest.raises(ValueError, match="empty"):
+        known.add([("Peru", "Q1"), (name, "Q2")])
+    assert len(known) == 0
+    assert unlinkable(name)
+
+
+def test_a_name_that_begins_with_a_mark_or_never_ends_is_only_looked_up() -> None:
+    for name in ("\u0301abc", "very " * 200):
+        assert unlinkable(name)
+        assert linker(name).find(f"a {name} b").spans == ()
+        assert linker(name).resolve(name)
+
+
+def test_an_expanded_character_is_never_cut() -> None:
+    assert found("ŉato", "nato") == []
+    assert found("ŉ ato", "ato") == ["ato"]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\0", "\u0301", "?", "\ud800", "\u00ad\u0301"])
+def test_texts_without_words_hold_no_names(text: str) -> None:
+    assert linker("Peru").find(text) == Found((), ())
+
+
+def test_invisible_characters_are_read_over() -> None:
+    assert found("\u200fPeru\u200f, so\u00adft\u00adware", "Peru", "software") == [
+        "Peru",
+        "so\u00adft\u00adware",
+    ]
+
+
+def test_names_are_resolved_whole() -> None:
+    known = linker("New York")
+    assert known.resolve(" NEW \u00a0york") == ("id of New York",)
+    assert known.resolve("York") == known.resolve("") == ()

@@ -1,0 +1,155 @@
+"""Names that arrive while others read: seen at once, seen together, and never at the price of a standstill."""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from service.graph.linking.linker import Linker
+
+
+def test_a_name_is_found_as_soon_as_it_is_added() -> None:
+    linker = Linker()
+    for i in range(3000):
+        linker.add([(f"name{i}", f"Q{i}")])
+        assert linker.find(f"is name{i} here").spans[0].ids == (f"Q{i}",)
+    assert len(linker) == 3000
+    assert linker.complete("name2999", 1) == [("name2999", "Q2999")]
+    assert linker.resolve("NAME0") == ("Q0",)
+
+
+def test_known_pairs_are_ignored() -> None:
+    linker = Linker()
+    for _ in range(3):
+        linker.add([("Peru", "Q1"), ("peru", "Q1")])
+    assert len(linker) == 1
+    assert linker.complete("p", 5) == [("Peru", "Q1")]
+
+
+def test_names_added_together_are_seen_together_or_not_at_all() -> None:
+    linker = Linker()
+    torn: list[str] = []
+
+    def read(stop: threading.Event) -> None:
+        while not stop.is_set():
+            last = len(linker) // 2 - 1
+            texts = [f"left{i} and right{i}" for i in range(last, last + 3)]
+            torn.extend(text for text in texts if len(linker.find(text).spans) == 1)
+
+    with _beside(read):
+        for i in range(4000):
+            linker.add([(f"left{i}", f"L{i}"), (f"right{i}", f"R{i}")])
+    assert torn == []
+
+
+def test_writers_in_several_threads_lose_nothing() -> None:
+    linker = Linker()
+
+    def write(offset: int) -> None:
+        for i in range(500):
+            linker.add([(f"name {offset + i}", "Q")])
+
+    _all_at_once([lambda k=k: write(500 * k) for k in range(4)])  # type: ignore[misc]
+    assert len(linker) == 2000
+    assert all(linker.resolve(f"name {i}") for i in range(2000))
+
+
+def test_a_large_import_does_not_stop_the_others() -> None:
+    linker = Linker()
+    linker.add([("Peru", "Q1")])
+    names = ((f"some name {i}", f"Q{i}") for i in range(60_000))
+    thread = threading.Thread(target=linker.add_many, args=(names,))
+    thread.start()
+    assert max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 0.3  # a third of it is usual
+    assert linker.find("Where is Peru?").spans
+    assert len(linker) == 60_001
+
+
+def test_replacing_forgets_all_but_the_new_and_what_came_meanwhile() -> None:
+    linker = Linker()
+    linker.add([("old", "Q1"), ("kept", "Q2")])
+
+    def fresh():  # type: ignore[no-untyped-def]
+        yield "kept", "Q2"
+        linker.add([("meanwhile", "Q3")])
+        assert linker.resolve("old") == ("Q1",)
+        yield "new", "Q4"
+
+    linker.replace(fresh())
+    assert [linker.resolve(name) for name in ("old", "kept", "meanwhile", "new")] == [
+        (),
+        ("Q2",),
+        ("Q3",),
+        ("Q4",),
+    ]
+    assert len(linker) == 3
+
+
+def test_a_replacement_that_fails_leaves_everything_as_it_was() -> None:
+    linker = Linker()
+    linker.add([("old", "Q1")])
+    with pytest.raises(ValueError, match="empty"):
+        linker.replace([("new", "Q2"), ("", "Q3")])
+    linker.add([("later", "Q4")])
+    assert len(linker) == 2
+    assert linker.resolve("old") == ("Q1",)
+
+
+def test_one_name_of_very_many_entities_is_no_trap() -> None:
+    linker = Linker()
+    linker.add_many((("John Smith", f"Q{i}") for i in range(20_000)), pause_s=0)
+    assert len(linker.find("John Smith?").spans[0].ids) == len(linker) == 20_000
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        (["啊" * n + "x" for n in range(1, 299, 2)], "啊" * 20_000),
+        ([" ".join(["the"] * n) for n in range(50, 76)], "the " * 5000),
+        (["啊" * n for n in (2, 100, 300)], "啊" * 20_000),
+        (["the " + "x" * 500], "the " * 5000),
+        (["a" * 100_000], "a " * 10_000),
+    ],
+)
+def test_hostile_names_do_not_make_a_text_take_for_ever(names: list[str], text: str) -> None:
+    linker = Linker()
+    linker.add((name, "Q") for name in names)
+    started = time.thread_time()
+    linker.find(text)
+    assert time.thread_time() - started < 3
+
+
+class _beside:
+    """Runs a reader in a thread of its own, switching often, for as long as the block lasts."""
+
+    def __init__(self, work: Callable[[threading.Event], None]) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=work, args=(self._stop,))
+
+    def __enter__(self) -> None:
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(1e-5)
+        self._thread.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        sys.setswitchinterval(self._interval)
+
+
+def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
+    """How long the thread computed, each time, before this one had its turn; other processes are not counted."""
+    while thread.is_alive():
+        started = time.clock_gettime(clock)
+        time.sleep(0.001)
+        yield (time.clock_gettime(clock) if thread.is_alive() else started) - started
+
+
+def _all_at_once(work: list[Callable[[], None]]) -> None:
+    threads = [threading.Thread(target=one) for one in work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
