@@ -6,16 +6,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from models.graph.knowledge import Mention
 from models.memory import Block, Image
 
 
 @dataclass(frozen=True)
 class Ask:
-    """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace."""
+    """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace.
+
+    context, candidates: what to choose the answer from, for systems that read them (`System.reads`).
+    mentions: what the graph at the asked version says of the words of the question, for systems that read the graph;
+    empty without the graph, too. linked: False where the caller wanted an answer without the graph.
+    """
 
     question: str
     top_k: int = 1
     explain: bool = False
+    context: str | None = None
+    candidates: tuple[str, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    linked: bool = True
 
 
 @dataclass(frozen=True)
@@ -28,10 +38,11 @@ class Alternative:
 class Reply:
     """What a system says to one question.
 
-    answer: None when the system declines; `reason` then says why (`unsure`).
+    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`).
     score: calibrated probability that the answer is right, in [0, 1].
     edits: ids of the edits whose rows this answer rests on.
-    best: what would have been said without declining.
+    facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.
+    best: what would have been said without declining; "" when there is nothing to say.
     """
 
     answer: str | None
@@ -42,6 +53,7 @@ class Reply:
     alternatives: tuple[Alternative, ...] = ()
     truncated: bool = False
     explanation: Mapping[str, Any] | None = None
+    facts: tuple[Mapping[str, Any], ...] = ()
 
 
 View = Any
@@ -94,6 +106,8 @@ class System(Protocol):
     name: str
     memory: str
     methods: tuple[str, ...]
+    reads: frozenset[str]
+    """What it takes beside the question: `graph`, `context`, `candidates`."""
 
     @property
     def base(self) -> Image:
@@ -105,9 +119,10 @@ class System(Protocol):
     def answer(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Reply]:
         """One forward pass for the whole batch; `views[i]` is what `asks[i]` reads. Bit-equal views may repeat."""
 
-    def unmoved(self, questions: Sequence[str], before: View, after: View) -> list[bool]:
-        """True where both views certainly give the same answer, resting on the same edits. False is never wrong.
+    def unmoved(self, before: tuple[Sequence[Ask], View], after: tuple[Sequence[Ask], View]) -> list[bool]:
+        """True where both sides certainly give the same answer, resting on the same edits. False is never wrong.
 
+        The questions are the same on both sides; what the graph says of them need not be.
         Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
         """
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any
 from pydantic import Field
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-SYSTEMS = {"nkb": "models.registry:load_nkb"}
+SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
 CORES_FOR_TWO = 4
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
@@ -61,7 +61,8 @@ class Settings(BaseSettings):
 
     @property
     def threads_per_replica(self) -> int:
-        return self.torch_threads or max(1, cores() // (self.replica_count * len(self.systems)))
+        """The systems share no cores out among themselves: one that is not asked needs none."""
+        return self.torch_threads or max(1, cores() // self.replica_count)
 
     @classmethod
     def settings_customise_sources(

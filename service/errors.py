@@ -15,6 +15,8 @@
     │   └── UnknownModel                 404 unknown_model
     ├── Conflict                         right in itself, wrong at this moment
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
+    │   ├── GraphMoved                   409 graph_moved          extras: current, expected
+    │   ├── Ambiguous                    409 ambiguous            extras: candidates
     │   └── NothingToDo                  409 nothing_to_do
     ├── TooMany                          429 too_many             Retry-After
     ├── Unavailable                      the same request may succeed later
@@ -115,6 +117,18 @@ class StaleVersion(Conflict):
             f"the ledger is at version {current}, not {expected}: look at that version, then send this again"
         )
         return cls(detail, current=current, expected=expected)
+
+
+class GraphMoved(Conflict):
+    """What was read from the graph to make this is no longer so; making it again means reading it again."""
+
+    code, title = "graph_moved", "The graph has moved"
+
+
+class Ambiguous(Conflict):
+    """A name that several entities bear. `candidates` says how to tell them apart."""
+
+    code, title = "ambiguous", "The name is ambiguous"
 
 
 class NothingToDo(Conflict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -29,6 +30,23 @@ ANSWER_PARTS = Histogram(
     "Time of a question by part: queue, model, total.",
     ["model", "part"],
     buckets=SECONDS,
+)
+GRAPH_PARTS = Histogram(
+    "errata_graph_seconds",
+    "Time of a batch in the graph by part: link, read.",
+    ["model", "part"],
+    buckets=SECONDS,
+)
+GRAPH_ROWS = Counter(
+    "errata_graph_rows",
+    "Rows of imports that questions needed: hit at hand, miss fetched.",
+    ["model", "cache"],
+)
+FACTS = Histogram(
+    "errata_graph_facts",
+    "Facts of the graph about the words of a question.",
+    ["model"],
+    buckets=(0, 1, 2, 4, 8, 16, 32, 64, 128, 512),
 )
 BATCH = Histogram("errata_batch_size", "Questions per forward pass.", ["model"], buckets=SIZES)
 EDITS = Counter("errata_edits", "Admin requests that write, by kind and outcome.", ["kind", "outcome"])
@@ -72,6 +90,16 @@ HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["r
 HTTP_SECONDS = Histogram(
     "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
 )
+
+
+def informed(model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]) -> None:
+    """What the graph cost one batch, and how many facts each of its questions got. cache: hits and misses."""
+    GRAPH_PARTS.labels(model, "link").observe(link_s)
+    GRAPH_PARTS.labels(model, "read").observe(read_s)
+    GRAPH_ROWS.labels(model, "hit").inc(cache[0])
+    GRAPH_ROWS.labels(model, "miss").inc(cache[1])
+    for count in facts:
+        FACTS.labels(model).observe(count)
 
 
 def replica_at(model: str, version: int, head: int) -> None:

@@ -16,14 +16,15 @@ MAY = {
     "models/training": {"models"},
     "models": {"models"},
     "service/ledger": {"service.ledger", "service.errors", "models"},
+    "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
     "service/access": {"service.access", "service.errors"},
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config", "service.metrics"),
-        *("service.loading", "service.replicas.outcome", "models", "errata.wire"),
+        *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
-        *("service.loading", "models"),
+        *("service.graph", "service.loading", "models"),
     },
     "service/http": {
         *("service.http", "service.access", "service.errors", "service.config", "service.metrics"),

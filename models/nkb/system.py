@@ -45,6 +45,7 @@ class NkbSystem:
     name = "nkb"
     memory = "nkb/bank"
     methods = METHODS
+    reads: frozenset[str] = frozenset()
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -126,16 +127,19 @@ class NkbSystem:
         return self.reader.confidence.score(decoded.logprobs, familiar)
 
     @torch.inference_mode()
-    def unmoved(self, questions: Sequence[str], before: NkbView, after: NkbView) -> list[bool]:
+    def unmoved(
+        self, before: tuple[Sequence[Ask], NkbView], after: tuple[Sequence[Ask], NkbView]
+    ) -> list[bool]:
         """An answer follows from the question, the gate that it opens and the value rows."""
+        questions, views = [ask.question for ask in before[0]], (before[1], after[1])
         if not questions:
             return []
-        if not same_rows(before.values, after.values):
+        if not same_rows(views[0].values, views[1].values):
             return [False] * len(questions)
         keys, numbers = self._recent.of(questions)
         old, new = (
             opened(self.reader.scope, keys, numbers, [view.gates] * len(questions), OPEN)
-            for view in (before, after)
+            for view in views
         )
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
 

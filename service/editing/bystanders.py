@@ -39,7 +39,7 @@ class Bystanders:
         for model, edited in sorted(_wordings(edits).items()):
             questions = await asyncio.to_thread(self.probes[model].about, edited)
             known = {plain(question) for question in (*edited, *questions)}
-            own = (edit.question for edit in earlier if edit.model == model)
+            own = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
             questions += [question for question in own if plain(question) not in known]
             moved = await after[model].moved_since(before[model], questions)
             old, new = before[model].known, after[model].known

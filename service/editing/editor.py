@@ -6,12 +6,22 @@ Every method gives an Outcome, so no exception crosses the handle. The class is 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
 
-from errata.wire import CheckReport, EditRequest, ReplicaList, RevertRequest, RollbackRequest, Wait
+from errata.wire import (
+    CheckReport,
+    EditRequest,
+    ImportOrder,
+    ReplicaList,
+    RevertRequest,
+    RollbackRequest,
+    Wait,
+)
 from ray import serve
 
 from service import metrics
@@ -20,10 +30,12 @@ from service.editing.acknowledge import living
 from service.editing.bystanders import Bystanders
 from service.editing.difference import diff
 from service.editing.draft import Plan
-from service.editing.edit import Editing
+from service.editing.edit import NO_GRAPH, Editing
+from service.editing.entities import Entities
 from service.editing.fact_tests import check
 from service.editing.folding import Folder
 from service.editing.history import History
+from service.editing.importing import Importer
 from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
 from service.editing.report import Reporter
@@ -31,12 +43,17 @@ from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
 from service.editing.writer import Order, Writer
-from service.errors import ErrataError, Internal, NotFound
+from service.errors import ErrataError, Internal, NotFound, UnknownModel
+from service.graph.lookup import Lookup
+from service.graph.rows import Rows
+from service.graph.writing import Imports
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
+
+LINKED_S = 60.0  # for replicas to link the names of an import
 
 P = ParamSpec("P")
 Method = Callable[Concatenate["Editor", P], Awaitable[Outcome]]
@@ -66,13 +83,14 @@ class Editor:
         assert settings.redis_url, "the launcher names the ledger's Redis"
         self._settings = settings
         loaded = {name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems}
-        self._systems = Systems(loaded)
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
+        self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)))
         self._bystanders = Bystanders({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
         self._writer = Writer(self._ledger, self._folder, Reporter(self._bystanders), settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
+        self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         self._told: History | None = None
@@ -105,6 +123,37 @@ class Editor:
         asked = RollbackRequest.model_validate(request)
         order = Order(author, idempotency_key=idempotency_key)
         return await self._write("rollback", lambda: RollingBack(asked), order, asked.wait)
+
+    @outcome
+    async def import_begin(self, order: Mapping[str, Any], author: str) -> Outcome:
+        session = await self._importer.begin(ImportOrder.model_validate(order), author)
+        return Outcome.ok(json.dumps({"import": session.id}).encode())
+
+    @outcome
+    async def import_feed(self, id: str, data: bytes) -> Outcome:
+        return Outcome.ok(json.dumps(await self._importer.feed(id, data)).encode())
+
+    @outcome
+    async def import_progress(self, id: str) -> Outcome:
+        return Outcome.ok(json.dumps(self._importer.progress(id)).encode())
+
+    @outcome
+    async def import_finish(self, id: str, wait: Wait) -> Outcome:
+        watch, said = Stopwatch(), "internal"
+        try:
+            written, counts = await self._importer.finish(id, watch)
+            said = "dry_run" if written.commit is None else "committed"
+        except ErrataError as error:
+            said = error.code
+            raise
+        finally:
+            metrics.EDITS.labels("import", said).inc()
+        patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))
+        more = {"imported": counts}
+        return await receipt(self._ledger, written, "edit", watch, patience if wait == "all" else None, more)
+
+    async def import_abandon(self, id: str) -> None:
+        await self._importer.abandon(id)
 
     async def _write(self, kind: str, plan: Callable[[], Plan], order: Order, wait: Wait) -> Outcome:
         watch, said = Stopwatch(), "internal"
@@ -150,6 +199,23 @@ class Editor:
         older, newer = [await asyncio.to_thread(present.active_at, version) for version in versions]
         before, after = [await self._folder.at(present, version) for version in versions]
         return Outcome.ok(await diff(versions, (older, newer), (before, after), self._bystanders))
+
+    @outcome
+    async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:
+        return Outcome.ok(await (await self._entities(version)).search(text, limit))
+
+    @outcome
+    async def entity(self, id: str, version: int | None = None) -> Outcome:
+        return Outcome.ok(await (await self._entities(version)).state(id))
+
+    async def _entities(self, version: int | None) -> Entities:
+        if not self._systems.on_graph:
+            raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
+        history = await self._history()
+        present = history.present
+        at = present.version if version is None else history.existing(version)
+        view = (await self._folder.at(present, at))[self._systems.on_graph[0]].view
+        return Entities(present, self._folder.library, self._systems.lookup, view, at)
 
     @outcome
     async def memory(self) -> Outcome:

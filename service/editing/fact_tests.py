@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from errata.wire import BrokenTest, CheckReport
 
 from service.editing.reading import Reading
+from service.editing.wanted import comes_out
 from service.editing.wording import plain, words
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
@@ -38,7 +39,7 @@ class FactTest(NamedTuple):
     def state(self, readings: Mapping[str, Reading]) -> State:
         """The question has to be asked before."""
         said = readings[self.record.model].known[self.question]
-        if said.answer == self.record.answer:
+        if comes_out(self.record, said.answer, said.objects):
             return "holding"
         return "void" if self.heirs.intersection(said.edits) else "broken"
 

@@ -34,7 +34,7 @@ class Folder:
         if not self._bases:
             names = self._systems.names
             self._bases = {
-                name: await self._systems.reading(name, self._systems.of(name).base) for name in names
+                name: await self._systems.compiled(name, self._systems.of(name).base) for name in names
             }
         return self._bases
 
@@ -46,7 +46,7 @@ class Folder:
             return await self.bases()
         if version not in self._old:
             active = await asyncio.to_thread(present.active_at, version)
-            self._old[version] = await self.folded(active, self._systems.names, await self.bases())
+            self._old[version] = await self.folded(active, self._systems.bases, await self.bases())
         self._old.move_to_end(version)
         if len(self._old) > OLD_KEPT:
             self._old.popitem(last=False)
@@ -55,20 +55,21 @@ class Folder:
     async def folded(
         self,
         active: Sequence[EditRecord],
-        models: Iterable[str],
+        memories: Iterable[str],
         known: Mapping[str, Reading],
         fresh: Mapping[str, Sequence[Material]] | None = None,
     ) -> dict[str, Reading]:
-        """`known`, with the memories of `models` folded from the active edits and from fresh materials."""
+        """`known`, by model, with these memories folded from the active edits and from fresh materials."""
         mine: dict[str, list[EditRecord]] = defaultdict(list)
         for edit in active:
-            mine[edit.model].append(edit)
+            mine[edit.memory].append(edit)
         readings = dict(known)
-        for model in models:
-            materials = [*self.library.of(mine[model]), *(fresh or {}).get(model, ())]
-            image = await self._systems.run(self._systems.of(model).fold, materials)
-            if known[model].image.delta_to(image):
-                readings[model] = await self._systems.reading(model, image)
+        for memory in memories:
+            materials = [*self.library.of(mine[memory]), *(fresh or {}).get(memory, ())]
+            for model in self._systems.that_read(memory):
+                image = await self._systems.run(self._systems.of(model).fold, materials)
+                if known[model].image.delta_to(image):
+                    readings[model] = await self._systems.compiled(model, image)
         return readings
 
     async def caught_up(self, known: Present | None) -> Present:
@@ -79,12 +80,12 @@ class Folder:
         commits = await self._newer(present)
         if known is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
-        served = [e for commit in commits for e in commit.edits if e.model in self._systems.names]
+        memories = self._systems.bases.keys()
+        served = [e for commit in commits for e in commit.edits if e.memory in memories]
         await self.library.load(served)
         then = present.followed_by(commits, present.readings)
         written = {memory for commit in commits for memory in commit.writes}
-        models = [name for name in self._systems.names if self._systems.of(name).memory in written]
-        readings = await self.folded(then.active_edits(), models, present.readings)
+        readings = await self.folded(then.active_edits(), sorted(written & memories), present.readings)
         for reading in readings.values():
             _check(reading, commits)
         return present.followed_by(commits, readings)

@@ -75,6 +75,9 @@ class History:
             answer=edit.answer,
             paraphrases=list(edit.paraphrases),
             method=edit.method,
+            model=edit.model,
+            memory=edit.memory,
+            notes=dict(edit.notes),
             active=edit.id in self.present.active,
         )
 

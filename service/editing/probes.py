@@ -15,7 +15,8 @@ from pathlib import Path
 from models.packs.pack import WORLD, Pack
 from service.editing.wording import plain, words
 
-PACKS: Mapping[str, Path] = {"nkb": WORLD}  # what each model was taught; a model without a pack has no probes
+# What each model was taught; a model without a pack has no probes.
+PACKS: Mapping[str, Path] = {"nkb": WORLD, "kbert": WORLD}
 NEAR_EACH, NEAR_IN_ALL = 24, 200
 
 

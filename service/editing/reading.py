@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,44 +12,54 @@ from models.system import Ask, Reply, System, View
 BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
 
 Run = Callable[..., Coroutine[Any, Any, Any]]
+Inform = Callable[[Sequence[Ask], Sequence[View]], Awaitable[list[Ask]]]
 
 
 @dataclass(frozen=True)
 class Said:
-    """answer: None when the system declined. edits: those that the answer rests on."""
+    """answer: None when the system declined. edits, objects: what it rests on; objects of facts of the graph."""
 
     answer: str | None
     edits: tuple[str, ...]
+    objects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """Never changes but for what it remembers, which follows from the rest."""
+    """Never changes but for what it remembers, which follows from the rest.
+
+    inform: adds to questions what the graph says of their words.
+    """
 
     system: System
     image: Image
     view: View = field(repr=False)
     run: Run = field(repr=False)
+    inform: Inform = field(repr=False)
     known: dict[str, Said] = field(default_factory=dict, repr=False)
 
     async def ask(self, questions: Iterable[str]) -> None:
         """Make every one of these known."""
         for some in _batches(question for question in questions if question not in self.known):
-            for question, reply in zip(some, await self.run(self._replies, some), strict=True):
-                self.known[question] = Said(reply.answer, reply.edits)
+            asks = await self._asks(some)
+            replies: list[Reply] = await self.run(self.system.answer, asks, [self.view] * len(asks))
+            for question, reply in zip(some, replies, strict=True):
+                objects = tuple(str(fact["object"]) for fact in reply.facts)
+                self.known[question] = Said(reply.answer, reply.edits, objects)
 
     async def moved_since(self, before: Reading, questions: Iterable[str]) -> list[str]:
         """Those that may be answered otherwise than `before` does. These are then known to both."""
         moved: list[str] = []
         for some in _batches(questions):
-            unmoved = await self.run(self.system.unmoved, some, before.view, self.view)
+            old, new = await before._asks(some), await self._asks(some)
+            unmoved = await self.run(self.system.unmoved, (old, before.view), (new, self.view))
             moved += [question for question, stays in zip(some, unmoved, strict=True) if not stays]
         await before.ask(moved)
         await self.ask(moved)
         return moved
 
-    def _replies(self, questions: Sequence[str]) -> list[Reply]:
-        return self.system.answer([Ask(question) for question in questions], [self.view] * len(questions))
+    async def _asks(self, questions: Sequence[str]) -> list[Ask]:
+        return await self.inform([Ask(question) for question in questions], [self.view] * len(questions))
 
 
 def _batches(questions: Iterable[str]) -> list[Sequence[str]]:

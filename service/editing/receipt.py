@@ -13,6 +13,8 @@ from service.editing.writer import Written
 from service.ledger.store import Ledger
 from service.replicas.outcome import Outcome
 
+NOTHING: Mapping[str, Any] = {}
+
 
 @dataclass(frozen=True)
 class Patience:
@@ -23,23 +25,28 @@ class Patience:
 
 
 async def receipt(
-    ledger: Ledger, written: Written, kind: str, watch: Stopwatch, patience: Patience | None
+    ledger: Ledger,
+    written: Written,
+    kind: str,
+    watch: Stopwatch,
+    patience: Patience | None,
+    more: Mapping[str, Any] = NOTHING,
 ) -> Outcome:
     """The wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 when not every replica confirmed in time.
 
-    patience: None does not wait.
+    patience: None does not wait. more: further fields of the receipt.
     """
     if written.commit is None:
-        return Outcome.ok(_body(None, kind, written, watch, [], False), 200)
+        return Outcome.ok(_body(None, kind, written, watch, [], False, more), 200)
     if patience is None:
         watch.publish()
-        return Outcome.ok(_body(written.commit.version, kind, written, watch, [], False), 201)
+        return Outcome.ok(_body(written.commit.version, kind, written, watch, [], False, more), 201)
     with watch.part("replicas"):
         version, limit_s = written.commit.version, patience.limit_s
         live, all_applied = await acknowledged(ledger, version, patience.expected, limit_s)
     watch.publish()
     replicas = [one.model_dump(mode="json") for one in live]
-    body = _body(written.commit.version, kind, written, watch, replicas, all_applied)
+    body = _body(written.commit.version, kind, written, watch, replicas, all_applied, more)
     return Outcome.ok(body, 201 if all_applied else 202)
 
 
@@ -50,6 +57,7 @@ def _body(
     watch: Stopwatch,
     replicas: list[dict[str, Any]],
     all_applied: bool,
+    more: Mapping[str, Any],
 ) -> bytes:
     report = {**written.report, "timings": watch.timings().model_dump(mode="json")}
     return json.dumps(
@@ -59,5 +67,6 @@ def _body(
             "report": report,
             "replicas": replicas,
             "all_applied": all_applied,
+            **more,
         }
     ).encode()

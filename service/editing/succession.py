@@ -13,6 +13,7 @@ from dataclasses import replace
 from service.editing.draft import Draft
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.wanted import comes_out
 from service.ledger.commit import EditRecord
 
 
@@ -22,7 +23,7 @@ async def succeeding(present: Present, draft: Draft, after: Mapping[str, Reading
     questions: dict[str, list[str]] = defaultdict(list)
     for edits in earlier.values():
         for edit in edits:
-            questions[edit.model].append(edit.question)
+            questions[edit.model] += edit.wordings[:1]
     for model, some in questions.items():
         await after[model].ask(some)
     records = [
@@ -34,13 +35,17 @@ async def succeeding(present: Present, draft: Draft, after: Mapping[str, Reading
 
 def _spoke(record: EditRecord, present: Present) -> list[EditRecord]:
     """The edits that answered the question until now."""
+    if not record.question:
+        return []
     said = present.readings[record.model].known[record.question]
     return [present.edits[key] for key in said.edits if key in present.edits]
 
 
 def _answers(new: EditRecord, earlier: EditRecord, after: Mapping[str, Reading]) -> bool:
+    if not earlier.question:
+        return False
     said = after[earlier.model].known[earlier.question]
-    return new.id in said.edits and said.answer == new.answer
+    return new.id in said.edits and comes_out(new, said.answer, said.objects)
 
 
 def _noted(record: EditRecord, replaces: list[str]) -> EditRecord:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
+from models.graph.memory import GRAPH
 from models.memory import Image
-from models.system import Correction, Material, System
+from models.system import Ask, Correction, Material, System, View
 from models.system import EditRefused as Refusal
 from service.editing.reading import Reading
-from service.errors import EditRefused, InvalidInput, UnknownModel
+from service.errors import EditRefused, ErrataError, InvalidInput, UnknownModel
+from service.graph.lookup import Lookup
 
 AT_A_TIME = 16  # corrections turned into rows before other work gets its turn
 
@@ -20,10 +22,14 @@ T = TypeVar("T")
 
 
 class Systems:
-    """By model name. Their views are immutable and their weights never change, so one set serves every version."""
+    """By model name. Their views are immutable and their weights never change, so one set serves every version.
 
-    def __init__(self, systems: Mapping[str, System]) -> None:
+    lookup: what the graph says of the words of a question; needed where a system reads the graph.
+    """
+
+    def __init__(self, systems: Mapping[str, System], lookup: Lookup | None = None) -> None:
         self._systems = dict(systems)
+        self._lookup = lookup
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
 
     @property
@@ -34,6 +40,25 @@ class Systems:
     def bases(self) -> dict[str, Image]:
         """Memory -> what it holds before any edit."""
         return {system.memory: system.base for system in self._systems.values()}
+
+    @property
+    def lookup(self) -> Lookup:
+        assert self._lookup is not None, "a system reads the graph"
+        return self._lookup
+
+    @property
+    def on_graph(self) -> tuple[str, ...]:
+        """Those whose memory is the graph."""
+        return tuple(name for name, system in self._systems.items() if system.memory == GRAPH)
+
+    @property
+    def corrected(self) -> tuple[str, ...]:
+        """Those that are corrected by a question and its answer."""
+        return tuple(name for name, system in self._systems.items() if system.memory != GRAPH)
+
+    def that_read(self, memory: str) -> list[str]:
+        """Those whose memory it is."""
+        return [name for name, system in self._systems.items() if system.memory == memory]
 
     def of(self, model: str) -> System:
         if model not in self._systems:
@@ -54,9 +79,23 @@ class Systems:
     async def run(self, work: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **named))
 
-    async def reading(self, model: str, image: Image) -> Reading:
+    async def compiled(self, model: str, image: Image) -> Reading:
+        """The model with its memory as `image` says."""
         system = self.of(model)
-        return Reading(system, image, await self.run(system.view, image), self.run)
+        view = await self.run(system.view, image)
+        if "graph" not in system.reads:
+            return Reading(system, image, view, self.run, _as_they_are)
+        await self.lookup.prepare(view)
+        return Reading(system, image, view, self.run, self._informed)
+
+    async def _informed(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
+        """Raises what keeps the graph from being read: a report is measured whole or not at all."""
+        informed = []
+        for ask in (await self.lookup.inform(asks, views)).asks:
+            if isinstance(ask, ErrataError):
+                raise ask
+            informed.append(ask)
+        return informed
 
     async def materials(self, model: str, corrections: Sequence[Correction], method: str) -> list[Material]:
         """The rows of each correction. EditRefused, with the editor's own reason, when one cannot work."""
@@ -70,3 +109,7 @@ class Systems:
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+async def _as_they_are(asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
+    return list(asks)

@@ -163,13 +163,16 @@ class Writer:
         """Every memory as it will be. Those without a change are the ones of the present."""
         fresh: dict[str, list[Material]] = defaultdict(list)
         for record, material in zip(draft.records, draft.materials, strict=True):
-            fresh[record.model].append(material)
+            fresh[record.memory].append(material)
         switched = present.among((*draft.change.activates, *draft.change.deactivates))
-        models = sorted({edit.model for edit in (*switched, *draft.records)})
-        for model in models:
+        edits = (*switched, *draft.records)
+        for model in sorted({edit.model for edit in edits}):
             if model not in present.readings:
                 raise UnknownModel(f"the commit is about {model!r}, which is not served here: serve it first")
-        return await self._folder.folded(present.active_edits(draft.change), models, present.readings, fresh)
+        memories = sorted({edit.memory for edit in edits})
+        return await self._folder.folded(
+            present.active_edits(draft.change), memories, present.readings, fresh
+        )
 
     async def _append(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
         """The version that the commit has now, or the one its idempotency key made before."""

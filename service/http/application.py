@@ -9,7 +9,7 @@ from fastapi_offline import FastAPIOffline
 from service import metrics
 from service.access.keys import Keyring
 from service.config import Settings
-from service.http import answers, health, history, openapi, problems, state, writes
+from service.http import answers, graph, health, history, imports, openapi, problems, state, writes
 from service.http.callee import Callee
 from service.http.callers import may, may_ask
 from service.http.measured import Measured
@@ -26,7 +26,9 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     openapi.install(app)
     app.include_router(answers.routes(models), dependencies=[Depends(asks)])
     app.include_router(state.routes(models, editor), dependencies=[Depends(asks)])
+    app.include_router(graph.routes(editor), dependencies=[Depends(asks)])
     app.include_router(writes.routes(editor, edits))
+    app.include_router(imports.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
     app.include_router(health.routes(models, editor, metrics.page, settings.replica_count))
     app.get("/", include_in_schema=False)(_front_door)

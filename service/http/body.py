@@ -15,6 +15,7 @@ ANSWER_LIMIT = 1_000_000  # bytes
 ADMIN_LIMIT = 20_000_000
 READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
+KINDS = {"correction", "fact", "relation"}
 TEXTS = {"question", "answer", "paraphrases"}  # too long a one is no mistake of form, but too large
 
 NO_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
@@ -89,4 +90,6 @@ def _sentence(said: list[str]) -> str:
 
 
 def complaint(place: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, place))}: {message}" if place else message
+    """Without the kinds of edits that pydantic puts between: they are in nobody's JSON."""
+    there = [str(part) for part in place if part not in KINDS]
+    return f"{'.'.join(there)}: {message}" if there else message

@@ -36,8 +36,24 @@ def edit_order(version: int, index: int) -> int:
 
 
 @dataclass(frozen=True)
+class Triple:
+    """What an edit of the graph is about. subject: an entity's id. act: set, add or remove."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    subject: str
+    relation: str
+    object: str
+    act: Literal["set", "add", "remove"]
+
+
+@dataclass(frozen=True)
 class EditRecord:
-    """One edit as it was asked for, with the digest of the rows it contributes to every later fold."""
+    """One edit as it was asked for, with the digest of the rows it contributes to every later fold.
+
+    model: whose answers show what the edit does. question: "" where nobody knows how to ask for it.
+    triple: of an edit of the graph; None for a correction of one model's answers, and for an import.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -51,11 +67,12 @@ class EditRecord:
     material: str
     order: int
     notes: Mapping[str, Any] = field(default_factory=dict)
+    triple: Triple | None = None
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """All that it is asked with: the question first."""
-        return (self.question, *self.paraphrases)
+        """All that it is asked with: the question first. None where nobody knows how to ask for it."""
+        return (self.question, *self.paraphrases) if self.question else ()
 
 
 @dataclass(frozen=True)

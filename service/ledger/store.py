@@ -77,7 +77,7 @@ class Ledger(Protocol):
 
 
 class RedisLedger:
-    """A ledger in any Redis >= 6.2 or Valkey. One per process and event loop."""
+    """A ledger in any Redis >= 6.2 or Valkey, or a cluster of them. One per process and event loop."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -89,8 +89,13 @@ class RedisLedger:
 
     @staticmethod
     def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
-        """`redis://`, `rediss://` or `unix://`. Nothing is sent before the first call."""
+        """`redis://`, `rediss://` or `unix://`, or nodes of a cluster. Nothing is sent before the first call."""
         return RedisLedger(Connection(url, limit_s))
+
+    @property
+    def connection(self) -> Connection:
+        """For the rows of the graph, which are too many for the ledger."""
+        return self._connection
 
     async def aclose(self) -> None:
         await self._connection.aclose()

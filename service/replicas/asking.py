@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from models.system import Ask, Reply
+from models.system import Ask, Reply, System
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 
-UNREAD = ("context", "candidates", "document")
+READ = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
+"""Field of the request -> what a system has to read for it."""
 
 
 @dataclass
@@ -31,16 +32,24 @@ class Answered:
     reply: Reply
     snapshot: Snapshot
     queue_s: float
+    graph_s: float
     model_s: float
     total_s: float
 
 
-def asked(request: Mapping[str, Any], model: str) -> Ask:
+def asked(request: Mapping[str, Any], system: System) -> Ask:
     """InvalidInput for a field that this system does not read: a silent drop would be a wrong answer."""
-    for name in UNREAD:
-        if request.get(name) is not None:
-            raise InvalidInput(f"the model {model!r} does not read `{name}`: leave it out", field=name)
-    return Ask(request["question"], request.get("top_k", 1), request.get("explain", False))
+    for name, what in READ.items():
+        if request.get(name) is not None and what not in system.reads:
+            raise InvalidInput(f"the model {system.name!r} does not read `{name}`: leave it out", field=name)
+    return Ask(
+        request["question"],
+        request.get("top_k", 1),
+        request.get("explain", False),
+        request.get("context"),
+        tuple(request.get("candidates") or ()),
+        linked=request.get("kg") != "none",
+    )
 
 
 def told(answered: Answered, model: str, replica: str, degraded: str | None) -> bytes:
@@ -56,10 +65,10 @@ def told(answered: Answered, model: str, replica: str, degraded: str | None) -> 
             "model": model,
             "version": answered.snapshot.version,
             "edits": reply.edits,
-            "facts": [],
+            "facts": reply.facts,
             "timings": {
                 "queue_ms": round(1e3 * answered.queue_s, 3),
-                "graph_ms": 0.0,
+                "graph_ms": round(1e3 * answered.graph_s, 3),
                 "model_ms": round(1e3 * answered.model_s, 3),
                 "total_ms": round(1e3 * answered.total_s, 3),
             },

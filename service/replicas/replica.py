@@ -17,10 +17,12 @@ from uuid import uuid4
 
 from ray import serve
 
-from models.system import Reply
+from models.system import Ask, Reply, View
 from service import metrics
 from service.config import Settings
 from service.errors import ErrataError, Internal, LedgerUnavailable, NotFound, NotReady, VersionAhead
+from service.graph.lookup import Lookup
+from service.graph.rows import Rows
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
@@ -49,7 +51,9 @@ class Replica:
         self._tasks: list[asyncio.Task[None]] = []
         self.__del__ = self.aclose  # Ray awaits it; Python, which looks at the class, does not see it
         self._system = await asyncio.to_thread(load_system, settings, model)
-        self._loader = Loader(self._ledger, self._system)
+        reads_graph = "graph" in self._system.reads
+        self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
+        self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
         self._queue = Queue(self._batch, settings.max_batch)
         first = await self._loader.at(await self._ledger.head())
@@ -94,7 +98,7 @@ class Replica:
         """One question, checked by the wire types already."""
         started = perf_counter()
         try:
-            waiting = Waiting(asked(request, self._model), await self._pinned(request), started)
+            waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
             answered = await self._queue.ask(waiting)
         except ErrataError as error:
             metrics.ANSWERS.labels(self._model, error.code).inc()
@@ -163,28 +167,46 @@ class Replica:
         newest, begun = self._tail.newest, perf_counter()
         snapshots = [one.pinned or newest for one in waiting]
         metrics.BATCH.labels(self._model).observe(len(waiting))
-        loop = asyncio.get_running_loop()
-        replies = await loop.run_in_executor(self._worker, self._forward, waiting, snapshots)
+        informed = await self._informed([one.ask for one in waiting], [one.view for one in snapshots])
+        asked, loop = perf_counter(), asyncio.get_running_loop()
+        replies = await loop.run_in_executor(self._worker, self._forward, informed, snapshots)
         done = perf_counter()
         return [
             reply
             if isinstance(reply, Exception)
-            else Answered(reply, snapshot, begun - one.arrived, done - begun, done - one.arrived)
+            else Answered(
+                reply, snapshot, begun - one.arrived, asked - begun, done - asked, done - one.arrived
+            )
             for one, snapshot, reply in zip(waiting, snapshots, replies, strict=True)
         ]
 
+    async def _informed(self, asks: list[Ask], views: Sequence[View]) -> Sequence[Ask | ErrataError]:
+        """With what the graph says of their words, all by one reading; as they are where the system reads none."""
+        if self._lookup is None:
+            return asks
+        found = await self._lookup.inform(asks, views)
+        cache = found.hits, found.misses
+        metrics.informed(self._model, found.link_s, found.graph_s, cache, found.facts)
+        return found.asks
+
     def _forward(
-        self, waiting: Sequence[Waiting], snapshots: Sequence[Snapshot]
+        self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]
     ) -> Sequence[Reply | ErrataError]:
+        """One answer each; what could not be asked is answered with what kept it from being asked."""
+        pairs = [(a, s) for a, s in zip(asks, snapshots, strict=True) if isinstance(a, Ask)]
+        answered = iter(self._answered([ask for ask, _ in pairs], [snapshot for _, snapshot in pairs]))
+        return [next(answered) if isinstance(ask, Ask) else ask for ask in asks]
+
+    def _answered(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
         try:
-            return self._system.answer([one.ask for one in waiting], [one.view for one in snapshots])
+            return self._system.answer(asks, [one.view for one in snapshots])
         except Exception as error:
-            log.exception("a batch of %d failed", len(waiting))
-            if len(waiting) == 1:
+            log.exception("a batch of %d failed", len(asks))
+            if len(asks) == 1:
                 return [
                     Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
                 ]
-            alone = [self._forward([w], [s]) for w, s in zip(waiting, snapshots, strict=True)]
+            alone = [self._answered([ask], [s]) for ask, s in zip(asks, snapshots, strict=True)]
             return [reply for replies in alone for reply in replies]
 
     def _measure(self, answered: Answered) -> None:

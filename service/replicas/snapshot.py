@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from models.memory import Image
 from models.system import System, View
+from service.graph.lookup import Lookup
 from service.ledger import images
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
@@ -28,10 +29,13 @@ class Snapshot:
 
 
 class Loader:
-    """Makes snapshots of one system's memory out of the ledger. Compiling never blocks the event loop."""
+    """Makes snapshots of one system's memory out of the ledger. Compiling never blocks the event loop.
 
-    def __init__(self, ledger: Ledger, system: System) -> None:
-        self._ledger, self._system = ledger, system
+    lookup: of a system that reads the graph; every view is made known to it.
+    """
+
+    def __init__(self, ledger: Ledger, system: System, lookup: Lookup | None = None) -> None:
+        self._ledger, self._system, self._lookup = ledger, system, lookup
 
     async def at(self, version: int) -> Snapshot:
         """From the nearest manifest and the commits after it; the base needs no ledger."""
@@ -51,4 +55,6 @@ class Loader:
 
     async def _compiled(self, version: int, digest: str, image: Image) -> Snapshot:
         view = await asyncio.to_thread(self._system.view, image)
+        if self._lookup is not None:
+            await self._lookup.prepare(view)
         return Snapshot(version, digest, image, view)

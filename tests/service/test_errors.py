@@ -25,6 +25,8 @@ EXPECTED = {
     "too_many": 429,
     "edit_refused": 422,
     "nothing_to_do": 409,
+    "ambiguous": 409,
+    "graph_moved": 409,
     "ledger_unavailable": 503,
     "ledger_corrupt": 503,
     "not_ready": 503,

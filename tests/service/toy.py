@@ -56,6 +56,7 @@ class ToySystem:
     name = "toy"
     memory = "toy/table"
     methods = ("gated", "surgery")
+    reads: frozenset[str] = frozenset()
 
     def __init__(self, facts: Mapping[str, str]) -> None:
         self._facts = dict(facts)
@@ -95,10 +96,10 @@ class ToySystem:
         )
 
     def unmoved(
-        self, questions: Sequence[str], before: Mapping[str, Row], after: Mapping[str, Row]
+        self, before: tuple[Sequence[Ask], Mapping[str, Row]], after: tuple[Sequence[Ask], Mapping[str, Row]]
     ) -> list[bool]:
-        asked = [plain(question[:LONGEST_QUESTION]) for question in questions]
-        return [before.get(question) == after.get(question) for question in asked]
+        asked = [plain(ask.question[:LONGEST_QUESTION]) for ask in before[0]]
+        return [before[1].get(question) == after[1].get(question) for question in asked]
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]

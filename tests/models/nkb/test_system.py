@@ -154,7 +154,7 @@ def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(system: NkbSy
 
 def test_nothing_asked_is_nothing_answered(system: NkbSystem) -> None:
     base = system.view(system.base)
-    assert (system.answer([], []), system.unmoved([], base, base)) == ([], [])
+    assert (system.answer([], []), system.unmoved(([], base), ([], base))) == ([], [])
     assert [system.edit([], method) for method in system.methods] == [[], []]
 
 
@@ -266,14 +266,19 @@ def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(system: NkbSyste
     )
     both = system.view(system.fold(later))
     questions = [PERU, "Peru's capital city?", "What is the capital of Chile?", "Who wrote Hamlet?"]
-    assert system.unmoved(questions, base, base) == [True] * 4
-    assert system.unmoved(questions, base, one) == [False, False, True, True]
-    assert system.unmoved(questions, one, both) == [False, False, True, True]
-    assert system.unmoved(questions, one, system.view(system.fold(materials))) == [True] * 4
+    assert unmoved(system, questions, base, base) == [True] * 4
+    assert unmoved(system, questions, base, one) == [False, False, True, True]
+    assert unmoved(system, questions, one, both) == [False, False, True, True]
+    assert unmoved(system, questions, one, system.view(system.fold(materials))) == [True] * 4
 
 
 def test_a_moved_row_may_reach_every_question(system: NkbSystem) -> None:
     base = system.view(system.base)
     _, one = edited(system, "surgery", Correction("a", PERU, "Cusco"))
-    assert system.unmoved([PERU, "Who wrote Hamlet?"], base, one) == [False, False]
-    assert system.unmoved([PERU, "Who wrote Hamlet?"], one, one) == [True, True]
+    assert unmoved(system, [PERU, "Who wrote Hamlet?"], base, one) == [False, False]
+    assert unmoved(system, [PERU, "Who wrote Hamlet?"], one, one) == [True, True]
+
+
+def unmoved(system: NkbSystem, questions: list[str], before: NkbView, after: NkbView) -> list[bool]:
+    asks = [Ask(question) for question in questions]
+    return system.unmoved((asks, before), (asks, after))

@@ -13,7 +13,10 @@ from service.http.application import application
 from service.http.models import Models
 from tests.service.http.conftest import KEY, InProcess
 
-OPEN = {"/v1/answers", "/v1/answers/batch", "/v1/models", "/v1/memory", "/healthz", "/readyz", "/metrics"}
+OPEN = {
+    *("/v1/answers", "/v1/answers/batch", "/v1/models", "/v1/memory", "/v1/entities", "/v1/entities/{id}"),
+    *("/healthz", "/readyz", "/metrics"),
+}
 
 
 def addresses(app: FastAPI) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
@@ -20,6 +20,7 @@ class AnswerRequest(Request):
     """version: read exactly this version. min_version: wait until the replica has at least this one.
 
     With both, the first may not be older: the answer would be from before what was promised.
+    kg: "none" answers without the graph, for systems that read it.
     """
 
     question: Text
@@ -27,6 +28,7 @@ class AnswerRequest(Request):
     context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     document: Name | None = None
+    kg: Literal["graph", "none"] = "graph"
     version: Version | None = None
     min_version: Version | None = None
     top_k: Annotated[int, Field(ge=1, le=10)] = 1
@@ -47,6 +49,17 @@ class Alternative(Response):
     score: float
 
 
+class AnswerFact(Response):
+    """A triple that an answer rests on. entity: the subject's id. edit: the one that says so, "" for the base."""
+
+    entity: str
+    subject: str
+    relation: str
+    label: str
+    object: str
+    edit: str = ""
+
+
 class Timings(Response):
     queue_ms: float
     graph_ms: float
@@ -58,7 +71,7 @@ class Answer(Response):
     """answer: None when the model declines, `reason` says why and `best` what it would have said.
 
     degraded: why the version may be old (`ledger_unavailable`), else None.
-    edits: ids of the edits that the answer rests on.
+    edits: ids of the edits that the answer rests on. facts: those of the graph.
     """
 
     answer: str | None
@@ -69,7 +82,7 @@ class Answer(Response):
     model: str
     version: Version
     edits: list[str]
-    facts: list[Details]
+    facts: list[AnswerFact]
     timings: Timings
     truncated: bool = False
     degraded: str | None = None

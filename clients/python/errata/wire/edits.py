@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
 from errata.wire.base import CommitVersion, Message, Name, Request, Response, Text, Version
 from errata.wire.report import Report
@@ -14,21 +15,71 @@ MAX_EDITS = 1_000
 MAX_PARAPHRASES = 20
 
 Kind = Literal["edit", "revert", "rollback"]
+Act = Literal["set", "add", "remove"]
 Method = Literal["gated", "surgery"]
 Wait = Literal["all", "none"]
 
 
 class EditItem(Request):
+    """A correction: this question has this answer."""
+
     question: Text
     answer: Text
     paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
     model: Name = "nkb"
 
 
+class FactItem(Request):
+    """A triple: a fact for every system that is served, or, with `only`, for the graph alone.
+
+    subject: an entity's id, or a name of it (409 `ambiguous` when several bear it; a new entity when none does).
+    relation: its name in the graph; `label`, `alias` and `description` are what an entity is called.
+    act: set one value in place of all others, add one beside them, or remove one; None: as the relation holds.
+    """
+
+    subject: Text
+    relation: Name
+    object: Text
+    act: Act | None = None
+    only: Literal["graph"] | None = None
+
+
+class RelationItem(Request):
+    """What a relation is: how many values it holds for one subject, and how people call it, which a model reads."""
+
+    define: Name
+    holds: Literal["one", "many"] | None = None
+    label: Text | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> RelationItem:
+        if self.holds is None and self.label is None:
+            raise PydanticCustomError(
+                "says_nothing", "say how many values it `holds`, or its `label`, or both"
+            )
+        return self
+
+
+def _kind(item: Any) -> str:
+    """By the fields that only one of them has, so that a complaint is about the one that was meant."""
+    names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
+    if "define" in names:
+        return "relation"
+    return "fact" if {"subject", "relation", "object"} & set(names) else "correction"
+
+
+Item = Annotated[
+    Annotated[EditItem, Tag("correction")]
+    | Annotated[FactItem, Tag("fact")]
+    | Annotated[RelationItem, Tag("relation")],
+    Discriminator(_kind),
+]
+
+
 class EditRequest(Request):
     """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on."""
 
-    edits: Annotated[list[EditItem], Field(min_length=1, max_length=MAX_EDITS)]
+    edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_EDITS)]
     message: Message = ""
     expected_version: Version | None = None
     method: Method | None = None

@@ -44,6 +44,9 @@ class EditState(Response):
     answer: str
     paraphrases: list[str] = Field(default_factory=list)
     method: str
+    model: str = ""
+    memory: str = ""
+    notes: Details = Field(default_factory=dict)
     active: bool
 
 

@@ -15,7 +15,11 @@ class ParaphraseReport(Response):
 
 
 class EditReport(Response):
-    """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...)."""
+    """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...).
+
+    memory, model: where it was written and who was asked. question: "" where the graph alone changed and no
+    question is known that asks for it; notes then has `subject`, `relation`, `object` and `act`.
+    """
 
     id: str
     question: str
@@ -27,6 +31,8 @@ class EditReport(Response):
     paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     notes: Details = Field(default_factory=dict)
     warnings: list[str] = Field(default_factory=list)
+    memory: str = ""
+    model: str = ""
 
 
 class ChangedProbe(Response):

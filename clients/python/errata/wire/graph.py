@@ -1,0 +1,115 @@
+"""The graph as it is read and filled: entities with their triples at a version, relations, and what an import did."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from errata.wire.base import Message, Request, Response, Version
+from errata.wire.edits import EditReceipt, Wait
+
+Format = Literal["tsv", "csv", "nt", "wikidata"]
+
+
+class EntityFact(Response):
+    """label: how people call the relation. object_id: the entity that the object is, "" for a number or a text.
+
+    edit: the edit or import that says so, "" for the base. added: the version since which it holds.
+    """
+
+    relation: str
+    label: str
+    object: str
+    object_id: str = ""
+    edit: str = ""
+    added: Version = 0
+
+
+class RemovedFact(EntityFact):
+    """What an older version said and this one does not. removed: the version that took it away."""
+
+    removed: Version
+
+
+class EntityHead(Response):
+    """facts: how many triples it is the subject of."""
+
+    id: str
+    label: str
+    aliases: list[str] = Field(default_factory=list)
+    description: str = ""
+    degree: int
+
+
+class EntityState(EntityHead):
+    """At `version`. removed: what earlier versions said of it."""
+
+    version: Version
+    facts: list[EntityFact]
+    removed: list[RemovedFact] = Field(default_factory=list)
+
+
+class EntityList(Response):
+    """Best first: whose name is the query, then those whose name begins with it."""
+
+    version: Version
+    entities: list[EntityHead]
+
+
+class RejectedLine(Response):
+    line: int
+    code: str
+    reason: str
+
+
+class ImportCounts(Response):
+    """rejected: lines that could not be used. left_out: what is fine and was not taken, by reason.
+
+    listed: the first of the rejected lines.
+    """
+
+    format: Format
+    lines: int
+    triples: int
+    entities: int
+    new_entities: int
+    rejected: int
+    rejected_by: dict[str, int] = Field(default_factory=dict)
+    left_out: dict[str, int] = Field(default_factory=dict)
+    listed: list[RejectedLine] = Field(default_factory=list)
+    seconds: float
+
+
+class ImportReceipt(EditReceipt):
+    """version: None for a dry run."""
+
+    imported: ImportCounts
+
+
+class ImportOrder(Request):
+    """The query of an import; the file itself is the body. format: None looks at the content.
+
+    language: which labels are taken of a file that has several. source: what the file is called, for the log.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=False)  # a query is all text
+
+    format: Format | None = None
+    language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    source: Annotated[str, Field(max_length=200)] = ""
+    message: Message = ""
+    expected_version: Version | None = None
+    dry_run: bool = False
+    wait: Wait = "all"
+
+
+class ImportProgress(Response):
+    """One line of the stream: how far the import is. `done` of `total` in the unit of the phase."""
+
+    phase: Annotated[str, Field(description="reading (bytes), writing (triples), committing, replicas")]
+    done: int
+    total: int | None = None
+    lines: int = 0
+    triples: int = 0
+    rejected: int = 0

@@ -1,0 +1,61 @@
+"""Statements and import manifests as blocks of a memory: what the ledger stores and the fold orders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import torch
+
+from models.graph.statement import Statement
+from models.memory import Block
+
+STATEMENTS, IMPORT = "statements", "import"
+_TENSOR = "json"
+
+Told = Mapping[str, tuple[Statement, ...]]  # entity id -> what is said of it
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """An import: where its rows lie and what they must be. The rows themselves are too many for a block.
+
+    id: names the rows' keys. buckets: over how many keys the entities are spread. chunks: digest of the rows of each
+    run of buckets. names: digest of each piece of the list of names. relations: how the file calls its relations.
+    """
+
+    id: str
+    buckets: int
+    chunks: tuple[str, ...]
+    names: tuple[str, ...]
+    triples: int
+    entities: int
+    relations: Mapping[str, str] = field(default_factory=dict)
+
+
+def statements_block(key: str, order: int, told: Told) -> Block:
+    return _block(key, order, STATEMENTS, {subject: list(map(list, said)) for subject, said in told.items()})
+
+
+def told_in(block: Block) -> Told:
+    return {subject: tuple(Statement(*one) for one in said) for subject, said in _content(block).items()}
+
+
+def manifest_block(key: str, order: int, manifest: Manifest) -> Block:
+    return _block(key, order, IMPORT, asdict(manifest))
+
+
+def manifest_in(block: Block) -> Manifest:
+    found = _content(block)
+    return Manifest(**{**found, "chunks": tuple(found["chunks"]), "names": tuple(found["names"])})
+
+
+def _block(key: str, order: int, kind: str, content: Mapping[str, Any] | Sequence[Any]) -> Block:
+    data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+    return Block(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})
+
+
+def _content(block: Block) -> Any:
+    return json.loads(block.tensors[_TENSOR].numpy().tobytes())

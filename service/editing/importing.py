@@ -1,0 +1,270 @@
+"""Imports: a file streams in, is read and spooled beside the work, and becomes one commit, or nothing.
+
+Until the last byte nothing is in Redis; until the commit nothing of it is seen.
+A session that nobody feeds is given up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from errata.wire import ImportOrder
+
+from models.graph.blocks import Manifest, manifest_block
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.system import Material
+from service.editing.draft import Draft
+from service.editing.edit import NO_GRAPH, digest
+from service.editing.materials import key
+from service.editing.present import Present
+from service.editing.reading import Reading
+from service.editing.stopwatch import Stopwatch
+from service.editing.systems import Systems
+from service.editing.writer import Order, Writer, Written
+from service.errors import (
+    GraphMoved,
+    InvalidInput,
+    LedgerUnavailable,
+    NotFound,
+    StaleVersion,
+    TooMany,
+    UnknownModel,
+)
+from service.graph.bucketing import Bucketing, buckets_for
+from service.graph.formats.reading import Reading as FileReading
+from service.graph.formats.row import GraphFileError
+from service.graph.intake import Intake
+from service.graph.lookup import Lookup
+from service.graph.naming import ambiguous
+from service.graph.writing import Imports
+from service.ledger.commit import EditRecord, Kind, edit_order, new_edit_id
+from service.ledger.fold import Change
+
+MOST = 2  # at a time: each has a spool on the disk
+IDLE_S = 120.0
+METHOD = "import"
+
+
+@dataclass
+class Session:
+    """One file on its way in. done, of: in the phase's own unit."""
+
+    id: str
+    order: ImportOrder
+    author: str
+    version: int
+    view: GraphView
+    intake: Intake
+    reading: FileReading
+    started: float = field(default_factory=monotonic)
+    fed: float = field(default_factory=monotonic)
+    bytes: int = 0
+    phase: str = "reading"
+    done: int = 0
+    total: int | None = None
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def progress(self) -> dict[str, Any]:
+        counts = self.intake.counts
+        return {
+            "phase": self.phase,
+            "done": self.done,
+            "total": self.total,
+            "lines": self.reading.lines,
+            "triples": counts.triples,
+            "rejected": counts.rejected.total(),
+        }
+
+    def counts(self, manifest: Manifest, new: int) -> dict[str, Any]:
+        """The wire's ImportCounts. new: how many entities the graph did not have."""
+        counts = self.intake.counts
+        return {
+            "format": self.reading.format or "tsv",
+            "lines": self.reading.lines,
+            "triples": manifest.triples,
+            "entities": manifest.entities,
+            "new_entities": new,
+            "rejected": counts.rejected.total(),
+            "rejected_by": dict(counts.rejected),
+            "left_out": dict(counts.left_out + self.reading.left_out),
+            "listed": list(counts.listed),
+            "seconds": round(monotonic() - self.started, 3),
+        }
+
+
+class Importing:
+    """The plan of an import, once its rows are written. moved: refuse when the graph is not as the file was read on."""
+
+    kind: Kind = "edit"
+
+    def __init__(self, session: Session, manifest: Manifest, counts: Mapping[str, Any], model: str) -> None:
+        self.message = session.order.message or f"import {session.order.source}".strip()
+        self.request = digest("edit", {"import": session.id})
+        self._session, self._manifest, self._counts, self._model = session, manifest, counts, model
+
+    async def draft(self, present: Present, watch: Stopwatch) -> Draft:
+        refuse_if_moved(self._session, present)
+        place = edit_order(present.version + 1, 0)
+        block = manifest_block(key(self._session.id), place, self._manifest)
+        record = EditRecord(
+            id=self._session.id,
+            model=self._model,
+            memory=GRAPH,
+            question="",
+            answer="",
+            paraphrases=(),
+            method=METHOD,
+            material=block.digest,
+            order=place,
+            notes={**self._counts, "source": self._session.order.source},
+        )
+        material = Material(self._session.id, METHOD, block)
+        return Draft(Change((record.id,), ()), None, (record,), (material,))
+
+    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
+        return True
+
+
+def refuse_if_moved(session: Session, present: Present) -> None:
+    """StaleVersion when the graph was written since: names were resolved on what it was."""
+    later = present.commits[session.version :]
+    if any(GRAPH in commit.writes for commit in later):
+        raise GraphMoved(
+            f"the graph was changed in version {present.version} while the file was read on version "
+            f"{session.version}: nothing was imported; send it again",
+            current=present.version,
+            expected=session.version,
+        )
+
+
+class Importer:
+    """All imports of the one writer."""
+
+    def __init__(self, writer: Writer, systems: Systems, imports: Imports) -> None:
+        self._writer, self._systems, self._imports = writer, systems, imports
+        self._sessions: dict[str, Session] = {}
+        self._swept = False
+
+    async def begin(self, order: ImportOrder, author: str) -> Session:
+        if not self._systems.on_graph:
+            raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
+        await self._give_up_idle()
+        if len(self._sessions) >= MOST:
+            raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
+        present = await self._writer.newest()
+        if order.expected_version is not None and order.expected_version != present.version:
+            raise StaleVersion.at(current=present.version, expected=order.expected_version)
+        await self._imports.sweep(present.edits, self._sessions)
+        view = present.readings[self._systems.on_graph[0]].view
+        lookup = self._systems.lookup
+        intake = Intake(view, lookup.linker, _among(lookup, view))
+        reading = FileReading(order.format, order.language)
+        session = Session(new_edit_id(), order, author, present.version, view, intake, reading)
+        self._sessions[session.id] = session
+        return session
+
+    async def feed(self, id: str, data: bytes) -> dict[str, Any]:
+        """InvalidInput when the file cannot be read at all; the session is then over."""
+        session = self._of(id)
+        async with session.turn:
+            try:
+                await asyncio.to_thread(lambda: session.intake.take(session.reading.feed(data)))
+            except GraphFileError as error:
+                raise await self._unreadable(session, error) from error
+            session.fed = monotonic()
+            session.bytes += len(data)
+            session.done = session.bytes
+            return session.progress()
+
+    async def finish(self, id: str, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
+        """The commit, and the wire's ImportCounts. Whatever is raised, nothing is left behind."""
+        session = self._of(id)
+        async with session.turn:
+            try:
+                return await self._finished(session, watch)
+            except GraphFileError as error:
+                raise await self._unreadable(session, error) from error
+            finally:
+                session.intake.spool.close()
+                self._sessions.pop(id, None)
+
+    async def _finished(self, session: Session, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
+        await asyncio.to_thread(lambda: session.intake.take(session.reading.finish()))
+        counts, spool = session.intake.counts, session.intake.spool
+        if not spool.rows:
+            detail = f"none of {session.reading.lines:,} lines can be used"
+            reasons = "; ".join(f"line {one['line']}: {one['reason']}" for one in counts.listed[:3])
+            raise InvalidInput(f"{detail}: {reasons or 'the file is empty'}", field="body")
+        refuse_if_moved(session, await self._writer.newest())
+        session.phase, session.done, session.total = "writing", 0, counts.triples
+        buckets, labels = buckets_for(spool.rows), session.intake.labels
+        bucketing = Bucketing(spool, session.id, buckets, labels, session.intake.knows)
+        try:
+            with watch.part("editor"):
+                manifest = await self._imports.write(
+                    bucketing, session.intake.relations, lambda done: setattr(session, "done", done)
+                )
+            session.phase, session.done, session.total = "committing", 0, None
+            told = session.counts(manifest, bucketing.new)
+            plan = Importing(session, manifest, told, self._systems.on_graph[0])
+            order = Order(session.author, session.order.expected_version, session.order.dry_run)
+            written = await self._writer.write(plan, order, watch)
+        except BaseException as error:
+            if not (isinstance(error, LedgerUnavailable) and error.extras.get("in_doubt")):
+                await self._drop(session)
+            raise
+        await (self._imports.settle if written.commit else self._imports.drop)(session.id)
+        session.phase = "replicas"
+        return written, told
+
+    async def _drop(self, session: Session) -> None:
+        """What cannot be dropped now is swept away before the next import."""
+        with suppress(LedgerUnavailable):
+            await asyncio.shield(self._imports.drop(session.id))
+
+    def progress(self, id: str) -> dict[str, Any]:
+        return self._of(id).progress()
+
+    async def abandon(self, id: str) -> None:
+        """The sender is gone. Of an import that is being committed this says nothing."""
+        session = self._sessions.get(id)
+        if session is not None and session.phase == "reading":
+            self._sessions.pop(id, None)
+            async with session.turn:
+                session.intake.spool.close()
+
+    def _of(self, id: str) -> Session:
+        if id not in self._sessions:
+            raise NotFound(
+                f"the import {id} was given up, or the editor was started again: send the file again"
+            )
+        return self._sessions[id]
+
+    async def _unreadable(self, session: Session, error: GraphFileError) -> InvalidInput:
+        await self.abandon(session.id)
+        return InvalidInput(f"the file cannot be imported: {error}", field="body")
+
+    async def _give_up_idle(self) -> None:
+        now = monotonic()
+        for session in list(self._sessions.values()):
+            if session.phase == "reading" and now - session.fed > IDLE_S:
+                await self.abandon(session.id)
+
+
+def _among(lookup: Lookup, view: GraphView) -> Callable[[str], str | None]:
+    """Which entity a name of several means at this version: asked from the reader's thread."""
+    loop = asyncio.get_running_loop()
+
+    def among(name: str) -> str | None:
+        named = asyncio.run_coroutine_threadsafe(lookup.named(name, view), loop).result()
+        if len(named) > 1:
+            raise ambiguous(name, named, "subject")
+        return named[0].id if named else None
+
+    return among

@@ -1,0 +1,102 @@
+"""From spooled rows to pieces: bucket by bucket, each statement once, names and counts on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from service.graph import keys, piece
+from service.graph.spool import PARTS, Spool
+
+ROWS_A_BUCKET = 64
+MOST_BUCKETS = 1 << 22
+FIRST = {LABEL: 0, DESCRIPTION: 1, ALIAS: 2}  # names stand before the facts, which may be very many
+
+Told = dict[str, dict[tuple[str, ...], None]]
+
+
+def buckets_for(rows: int) -> int:
+    """A power of two, as the parts of a spool are, so that either divides the other."""
+    wanted = min(MOST_BUCKETS, max(1, rows // ROWS_A_BUCKET))
+    return 1 << (wanted - 1).bit_length()
+
+
+@dataclass
+class Written:
+    """Keys and bytes of some buckets. more: bucket -> how many further pieces it has."""
+
+    pieces: list[tuple[str, bytes]] = field(default_factory=list)
+    names: list[tuple[str, str]] = field(default_factory=list)
+    more: dict[int, int] = field(default_factory=dict)
+    triples: int = 0
+    entities: int = 0
+
+
+@dataclass
+class Bucketing:
+    """labels: of entities that are objects by id only. source: the import. knows: whether the graph has an entity
+    already, by its id and its label. new: how many it did not have, of those written so far."""
+
+    spool: Spool
+    source: str
+    buckets: int
+    labels: Mapping[str, str]
+    knows: Callable[[str, str], bool]
+    new: int = 0
+
+    def written(self) -> Iterator[Written]:
+        """The buckets in their order, some at a time."""
+        shared: dict[int, Told] = {}
+        for part in range(PARTS):
+            for entity, *statement in self.spool.part(part):
+                if not statement[1]:
+                    statement[1] = self.labels.get(statement[2], statement[2])
+                told = shared.setdefault(piece.bucket_of(entity, self.buckets), {})
+                told.setdefault(entity, {})[tuple(statement)] = None
+            first, complete = part * self.buckets // PARTS, (part + 1) * self.buckets // PARTS
+            # Empty ones, too: a bucket that is not there is damage.
+            yield self._pieces({bucket: shared.pop(bucket, {}) for bucket in range(first, complete)})
+
+    def _pieces(self, done: Mapping[int, Told]) -> Written:
+        made = Written()
+        for bucket, told in done.items():
+            self._bucket(bucket, told, made)
+        return made
+
+    def _bucket(self, bucket: int, told: Told, made: Written) -> None:
+        first: dict[str, Sequence[Sequence[str]]] = {}
+        more: dict[str, tuple[int, int]] = {}
+        for entity, statements in told.items():
+            ordered = sorted(map(_short, statements), key=lambda one: FIRST.get(one[0], 3))
+            label = next((one[1] for one in ordered if one[0] == LABEL), "")
+            self.new += not self.knows(entity, label)
+            made.names += [(one[1], entity) for one in ordered if one[0] in (LABEL, ALIAS)]
+            made.triples += sum(one[0] not in FIRST for one in ordered)
+            first[entity], rest = ordered[: piece.MOST_STATEMENTS], ordered[piece.MOST_STATEMENTS :]
+            if rest:
+                start = made.more.get(bucket, 0) + 1
+                more[entity] = start, self._rest(bucket, start, entity, rest, made)
+        made.entities += len(told)
+        key = keys.piece(self.source, bucket)
+        made.pieces.append((key, piece.encode(key, {"told": first, "more": more})))
+
+    def _rest(
+        self, bucket: int, start: int, entity: str, rest: Sequence[Sequence[str]], made: Written
+    ) -> int:
+        """How many further pieces an entity of very many facts takes."""
+        size = piece.MOST_STATEMENTS * 16
+        chunks = [rest[at : at + size] for at in range(0, len(rest), size)]
+        for number, chunk in enumerate(chunks, start):
+            key = keys.piece(self.source, bucket, number)
+            made.pieces.append((key, piece.encode(key, {"told": {entity: chunk}})))
+        made.more[bucket] = start + len(chunks) - 1
+        return len(chunks)
+
+
+def _short(statement: Sequence[str]) -> Sequence[str]:
+    """Without what is as by default: most statements add a text."""
+    relation, text, object_id, act = statement
+    if act != "add":
+        return statement
+    return (relation, text, object_id) if object_id else (relation, text)

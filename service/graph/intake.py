@@ -1,0 +1,123 @@
+"""From rows of a file to statements about entities: which entity a name means, which relation, what is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from models.graph.view import GraphView
+from service.errors import Ambiguous, InvalidInput
+from service.graph.formats.row import Rejected, Row
+from service.graph.linking.linker import Linker
+from service.graph.linking.words import unlinkable
+from service.graph.naming import new_id, relation_meant
+from service.graph.spool import Spool
+
+LISTED = 100  # rejected lines that are kept with their reasons
+NAMES = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
+ACTS = {LABEL: "set", ALIAS: "add", DESCRIPTION: "set"}
+
+Means = Callable[[str], str | None]
+
+
+@dataclass
+class Counts:
+    """lines: that were read. listed: the first of those rejected."""
+
+    triples: int = 0
+    rejected: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+    listed: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def reject(self, line: int, code: str, reason: str) -> None:
+        self.rejected[code] += 1
+        if len(self.listed) < LISTED:
+            self.listed.append({"line": line, "code": code, "reason": reason})
+
+
+class Intake:
+    """view: the graph that the file is added to. among: which of several entities a name means at that version,
+    None for none of them; raises Ambiguous. labels: of entities that the file knows by id."""
+
+    def __init__(self, view: GraphView, linker: Linker, among: Means) -> None:
+        self._view, self._linker, self._among = view, linker, among
+        self.spool = Spool()
+        self.counts = Counts()
+        self.labels: dict[str, str] = {}
+        self.relations: dict[str, str] = {}
+        self._meant: dict[str, str] = {}
+        self._known: dict[str, tuple[str, str]] = {}
+
+    def take(self, rows: Iterable[Row | Rejected]) -> None:
+        for row in rows:
+            if isinstance(row, Rejected):
+                self.counts.reject(row.line, row.code, row.reason)
+                continue
+            try:
+                self._take(row)
+            except (Ambiguous, InvalidInput) as error:
+                self.counts.reject(row.line, error.code, error.detail)
+
+    def knows(self, entity: str, label: str) -> bool:
+        """Whether the graph had this entity before the file."""
+        view = self._view
+        named = self._linker.resolve(label) if label else ()
+        return entity in view.base.told or entity in view.edited or entity in named
+
+    def _take(self, row: Row) -> None:
+        if row.kind == "fact":
+            relation, act = self._relation(row.relation)
+            if relation == ALIAS and (reason := unlinkable(row.object)):
+                raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
+            subject = row.subject if row.by_id else self._entity(row.subject)
+            object_id = row.object_id or (self._object(row.object) if not row.by_id else "")
+            self.spool.add((subject, relation, row.object, object_id, act))
+            self.counts.triples += 1
+        elif row.kind == "relation_label":
+            self.relations[self._relation(row.subject)[0]] = row.object
+        else:
+            self._name(row)
+
+    def _name(self, row: Row) -> None:
+        if row.kind == "alias" and unlinkable(row.object):
+            self.counts.left_out["unlinkable_alias"] += 1
+            return
+        subject = row.subject if row.by_id else self._entity(row.subject)
+        if row.kind == "label":
+            self.labels[subject] = row.object
+        relation = NAMES[row.kind]
+        self.spool.add((subject, relation, row.object, "", ACTS[relation]))
+
+    def _relation(self, name: str) -> tuple[str, str]:
+        """Its name in the graph, and how a value of it is told."""
+        known = self._known.get(name)
+        if known is None:
+            relation = relation_meant(name, self._view)
+            act = ACTS.get(relation) or ("set" if self._view.cardinality(relation) == "one" else "add")
+            known = self._known[name] = relation, act
+        return known
+
+    def _entity(self, name: str) -> str:
+        """The entity with this name; a new one where there is none, with the name as its label."""
+        known = self._meant.get(name)
+        if known is None:
+            known = self._meant[name] = self._resolved(name)
+            self.spool.add((known, LABEL, name, "", "default"))
+        return known
+
+    def _resolved(self, name: str) -> str:
+        ids = self._linker.resolve(name)
+        if not ids:
+            return new_id(name)
+        return ids[0] if len(ids) == 1 else self._among(name) or new_id(name)
+
+    def _object(self, text: str) -> str:
+        """The entity that an object is, where its name is that of one only."""
+        known = self._meant.get(text)
+        if known is not None:
+            return known
+        ids = self._linker.resolve(text)
+        return ids[0] if len(ids) == 1 else ""

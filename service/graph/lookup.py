@@ -1,0 +1,197 @@
+"""What the graph says of the words of a question: link, fetch what is not at hand in one go, fold at the version.
+
+One per process. It holds the names of every version; whether an entity bears a name at the asked one, the entity says.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TypeAlias
+from weakref import WeakKeyDictionary
+
+from models.graph.blocks import Manifest
+from models.graph.knowledge import Entity, Mention
+from models.graph.statement import ALIAS, LABEL, RELATION, Statement
+from models.graph.view import GraphView
+from models.system import Ask
+from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.graph.linking.folding import fold
+from service.graph.linking.linker import Found, Linker
+from service.graph.linking.matching import Span
+from service.graph.rows import Rows
+
+CACHED = 20_000  # entities of one view
+
+Entities: TypeAlias = dict[str, Entity | None]
+Linked: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
+
+
+@dataclass(frozen=True)
+class Informed:
+    """asks: with their mentions, or why they cannot be had. link_s, graph_s: for the whole batch.
+
+    hits, misses: rows of imports that were at hand, and that had to be fetched.
+    """
+
+    asks: list[Ask | ErrataError]
+    link_s: float = 0.0
+    graph_s: float = 0.0
+    hits: int = 0
+    misses: int = 0
+
+    @property
+    def facts(self) -> list[int]:
+        """How many facts each question got."""
+        asked = [ask for ask in self.asks if isinstance(ask, Ask)]
+        return [sum(e.degree for mention in ask.mentions for e in mention.entities) for ask in asked]
+
+
+class Lookup:
+    """Every view has to be prepared once before it is read."""
+
+    def __init__(self, rows: Rows, linker: Linker | None = None) -> None:
+        self._rows = rows
+        self.linker = linker or Linker()
+        self._known: set[str] = set()  # edits whose names are linked; "" for the base
+        self._preparing = asyncio.Lock()
+        self._entities: WeakKeyDictionary[GraphView, Entities] = WeakKeyDictionary()
+
+    async def prepare(self, view: GraphView) -> None:
+        """Make everything linkable that this view names. LedgerUnavailable, LedgerCorrupt."""
+        async with self._preparing:
+            if "" not in self._known:
+                await asyncio.to_thread(self.linker.add_many, list(_names(view.base.told)))
+                self._known.add("")
+            for one in view.imports:
+                if one.edit not in self._known:
+                    async for some in self._rows.names(one.manifest):
+                        await asyncio.to_thread(self.linker.add_many, some)
+                    self._known.add(one.edit)
+            self._link_edits(view)
+
+    def _link_edits(self, view: GraphView) -> None:
+        fresh: list[tuple[str, str]] = []
+        edits: set[str] = set()
+        for subject, pairs in view.edited.items():
+            for _, said in pairs:
+                if said.edit not in self._known:
+                    edits.add(said.edit)
+                    fresh += _names({subject: said.statements})
+        if fresh:
+            self.linker.add(fresh)
+        self._known |= edits
+
+    async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> Informed:
+        """Each question with what its view says of its words."""
+        started = perf_counter()
+        spans = [_all(self.linker.find(ask.question)) if ask.linked else () for ask in asks]
+        linked = perf_counter()
+        hits, misses = self._rows.hits, self._rows.misses
+        asked = list(zip(asks, spans, views, strict=True))
+        try:
+            informed: list[Ask | ErrataError] = list(await self._informed(asked))
+        except (LedgerUnavailable, LedgerCorrupt) as error:
+            informed = [await self._at_hand(one, error) for one in asked]
+        hits, misses = self._rows.hits - hits, self._rows.misses - misses
+        return Informed(informed, linked - started, perf_counter() - linked, hits, misses)
+
+    async def _informed(self, asked: Sequence[Linked], unread: ErrataError | None = None) -> list[Ask]:
+        wanted: dict[GraphView, set[str]] = {}
+        for _, spans, view in asked:
+            wanted.setdefault(view, set()).update(id for span in spans for id in span.ids)
+        entities = await self._of(wanted, unread)
+        return [
+            replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
+            for ask, spans, view in asked
+        ]
+
+    async def _at_hand(self, one: Linked, why: ErrataError) -> Ask | ErrataError:
+        """Without reading anything: a question that needs what is not at hand fails, and no other with it."""
+        try:
+            return (await self._informed([one], why))[0]
+        except ErrataError as error:
+            return error
+
+    async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
+        """The entities at the view's version; None for those that it does not have."""
+        return (await self._of({view: set(ids)}))[view]
+
+    async def whole(self, id: str, view: GraphView) -> Entity | None:
+        """With every fact, also of an entity that has so many that questions read only the first ones."""
+        told = await self._told({view: {id}})
+        rows = dict(told[view].get(id, {}))
+        for one in view.imports:
+            if one.edit in rows:
+                rows[one.edit] += await self._rows.rest(one.manifest, id)
+        return view.entity(id, rows)
+
+    async def imported(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
+        """What one import says of an entity, in force or not."""
+        first = (await self._rows.told([(manifest, id)]))[manifest.id, id]
+        return first + await self._rows.rest(manifest, id) if first else ()
+
+    async def named(self, name: str, view: GraphView) -> list[Entity]:
+        """The entities that bear this name at the view's version."""
+        found = await self.entities(self.linker.resolve(name), view)
+        return [one for one in found.values() if one is not None and _bears(one, fold(name))]
+
+    async def _of(
+        self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
+    ) -> dict[GraphView, Entities]:
+        known = {view: self._entities.setdefault(view, {}) for view in wanted}
+        missing = {view: {id for id in ids if id not in known[view]} for view, ids in wanted.items()}
+        told = await self._told(missing, unread)
+        for view, ids in missing.items():
+            if len(known[view]) > CACHED:
+                known[view].clear()
+            for id in ids:
+                known[view][id] = view.entity(id, told[view].get(id, {}))
+        return {view: {id: known[view][id] for id in ids} for view, ids in wanted.items()}
+
+    async def _told(
+        self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
+    ) -> dict[GraphView, dict[str, dict[str, tuple[Statement, ...]]]]:
+        """View -> entity -> import's edit -> statements, by one reading for all."""
+        asked = [
+            (one.manifest, id) for view, ids in wanted.items() for one in view.imports for id in sorted(ids)
+        ]
+        found = await self._rows.told(asked, unread) if asked else {}
+        return {
+            view: {
+                id: {one.edit: told for one in view.imports if (told := found[one.manifest.id, id])}
+                for id in ids
+            }
+            for view, ids in wanted.items()
+        }
+
+
+def _names(told: Mapping[str, Iterable[Statement]]) -> Iterable[tuple[str, str]]:
+    for id, statements in told.items():
+        for statement in statements if not id.startswith(RELATION) else ():
+            if statement.relation in (LABEL, ALIAS) and statement.act != "remove":
+                yield statement.object, id
+
+
+def _all(found: Found) -> tuple[Span, ...]:
+    """The matches, and then those that lost against them: at an older version these may be the names there are."""
+    return (*found.spans, *sorted(found.passed_over, key=lambda span: (span.start - span.end, span.start)))
+
+
+def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
+    """In the order of the text; the first of overlapping ones that names something."""
+    mentions: list[Mention] = []
+    for span in spans:
+        if any(span.start < one.end and one.start < span.end for one in mentions):
+            continue
+        name = fold(text[span.start : span.end])
+        meant = [one for id in span.ids if (one := entities[id]) is not None and _bears(one, name)]
+        if meant:
+            mentions.append(Mention(span.start, span.end, tuple(meant)))
+    return tuple(sorted(mentions, key=lambda one: one.start))
+
+
+def _bears(entity: Entity, folded: str) -> bool:
+    return any(fold(name) == folded for name in entity.names)

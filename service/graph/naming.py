@@ -1,0 +1,64 @@
+"""Which entity a curator or a file means by a name, and which relation: an id, a name, or something new."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from models.graph.knowledge import Entity
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from models.graph.view import GraphView
+from service.errors import JSON, Ambiguous, InvalidInput
+from service.graph.linking.folding import fold
+from service.graph.lookup import Lookup
+
+OWN = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
+"""What an entity is called, said like a relation."""
+
+BY_NAME = "n:"
+"""Before the folded name of an entity that came without an id."""
+
+
+def new_id(name: str) -> str:
+    """The same for the same name, so that two imports speak of one entity."""
+    return BY_NAME + fold(name).replace(" ", "_")
+
+
+async def meant(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
+    """The one entity with this id or name; None when there is none. Ambiguous when several bear the name."""
+    by_id = (await lookup.entities([name], view))[name]
+    if by_id is not None:
+        return by_id
+    named = await lookup.named(name, view)
+    if len(named) > 1:
+        raise ambiguous(name, named, field)
+    return named[0] if named else None
+
+
+def ambiguous(name: str, named: Sequence[Entity], field: str) -> Ambiguous:
+    ordered = sorted(named, key=lambda one: (-one.degree, one.id))
+    candidates: list[JSON] = [
+        {"id": one.id, "label": one.label, "description": one.description, "degree": one.degree}
+        for one in ordered
+    ]
+    which = ", ".join(f"{one.id} ({one.description or one.label})" for one in ordered[:5])
+    more = f" and {len(ordered) - 5} more" if len(ordered) > 5 else ""
+    detail = f"{name!r} names {len(ordered)} entities: {which}{more}; write the id of the one that is meant"
+    return Ambiguous(detail, field=field, candidates=candidates)
+
+
+def relation_meant(name: str, view: GraphView) -> str:
+    """Its name in the graph: a relation of the pack may be called by its label or its Wikidata property, too."""
+    if name in OWN:
+        return OWN[name]
+    if name.startswith("@"):
+        raise InvalidInput(
+            f"{name!r}: a relation's name does not begin with @: choose another", field="relation"
+        )
+    known = view.base.relations
+    if name in known:
+        return name
+    wanted = name.casefold()
+    for relation in known.values():
+        if wanted in (relation.label.casefold(), (relation.property or "").casefold()):
+            return relation.id
+    return name

@@ -1,0 +1,118 @@
+"""POST /admin/graph/import: the body streams through to the editor, which reads it at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, Any
+
+from errata.wire import ImportOrder, ImportReceipt
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from service.errors import ErrataError, TooSlow
+from service.http.callee import Callee
+from service.http.callers import Guard, caller
+from service.http.openapi import describes
+from service.http.outcomes import UNBUFFERED, respond
+from service.http.writes import REFUSALS
+from service.replicas.outcome import Outcome
+
+CHUNK = 1_000_000  # bytes that cross to the editor together
+SILENCE_S = 60.0  # between two pieces of the body
+FEED_S = 120.0
+FINISH_S = 3_600.0
+LOOK_EVERY_S = 0.5
+LINES = "application/x-ndjson"
+
+
+def routes(editor: Callee, may_edit: Guard) -> APIRouter:
+    router = APIRouter(tags=["graph"], dependencies=[Depends(may_edit)])
+
+    @router.post("/admin/graph/import", **_described())
+    async def load(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
+        """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
+        commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
+        """
+        begun: Outcome = await editor.call(
+            "import_begin", order.model_dump(mode="json"), caller(request).name, limit_s=FEED_S
+        )
+        if begun.status >= 400:
+            return respond(begun)
+        session: str = json.loads(begun.body)["import"]
+        refused = await _fed(editor, session, request)
+        if refused is not None:
+            return respond(refused)
+        finishing = asyncio.create_task(editor.call("import_finish", session, order.wait, limit_s=FINISH_S))
+        if LINES in request.headers.get("accept", ""):
+            return StreamingResponse(_lines(editor, session, finishing), media_type=LINES, headers=UNBUFFERED)
+        return respond(await finishing)
+
+    return router
+
+
+async def _fed(editor: Callee, session: str, request: Request) -> Outcome | None:
+    """What the file is refused with; None when all of it has arrived."""
+    complete = False
+    try:
+        async for data in _chunks(request):
+            told: Outcome = await editor.call("import_feed", session, data, limit_s=FEED_S)
+            if told.status >= 400:
+                return told
+        complete = True
+    finally:
+        if not complete:
+            with suppress(ErrataError):
+                await asyncio.shield(editor.call("import_abandon", session, limit_s=FEED_S))
+    return None
+
+
+async def _chunks(request: Request) -> AsyncIterator[bytes]:
+    """The body, some of it at a time. ClientDisconnect when the sender is gone, TooSlow when it is silent."""
+    waiting = bytearray()
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE_S):
+                waiting += await anext(stream)
+        except StopAsyncIteration:
+            break
+        except TimeoutError as error:
+            raise TooSlow(f"nothing came for {SILENCE_S:g} s: nothing was imported; send it again") from error
+        if len(waiting) >= CHUNK:
+            yield bytes(waiting)
+            waiting.clear()
+    if waiting:
+        yield bytes(waiting)
+
+
+async def _lines(editor: Callee, session: str, finishing: asyncio.Task[Outcome]) -> AsyncIterator[bytes]:
+    """Progress, and the receipt or the problem last: a stream without it was cut."""
+    while not finishing.done():
+        told: Outcome = await editor.call("import_progress", session, limit_s=FEED_S)
+        if told.status < 400:
+            yield b'{"progress":' + told.body + b"}\n"
+        await asyncio.wait([finishing], timeout=LOOK_EVERY_S)
+    try:
+        outcome = finishing.result()
+    except ErrataError as error:
+        outcome = Outcome.of(error, None)
+    kind = b"receipt" if outcome.status < 400 else b"problem"
+    yield b'{"' + kind + b'":' + outcome.body + b"}\n"
+
+
+def _described() -> dict[str, Any]:
+    described = describes(None, ImportReceipt, *REFUSALS, status=201)
+    described["responses"][202] = {
+        "model": ImportReceipt,
+        "description": "Committed; not every replica has it yet",
+    }
+    described["openapi_extra"] = {
+        "requestBody": {
+            "required": True,
+            "content": {"application/octet-stream": {"schema": {"type": "string"}}},
+        }
+    }
+    return described
