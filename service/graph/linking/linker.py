@@ -18,6 +18,8 @@ from service.graph.linking.known import Known
 from service.graph.linking.matching import Span, matches, settle
 from service.graph.linking.words import unlinkable
 
+__all__ = ["Found", "Linker", "Name", "Span", "unlinkable"]
+
 BATCH = 8192  # names that an import adds in one step
 
 Name = tuple[str, str]  # a name as written, and the id of an entity that it may mean
@@ -70,7 +72,8 @@ class Linker:
                     pieces = self._known.pieces()
                     self._known = fresh._known.extended(self._meanwhile)
             finally:
-                self._meanwhile = None
+                with self._writing:
+                    self._meanwhile = None
         while pieces:  # to free a million names at once would hold everybody up
             pieces.pop()
 

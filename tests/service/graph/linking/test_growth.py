@@ -71,7 +71,7 @@ def test_replacing_forgets_all_but_the_new_and_what_came_meanwhile() -> None:
     linker = Linker()
     linker.add([("old", "Q1"), ("kept", "Q2")])
 
-    def fresh():  # type: ignore[no-untyped-def]
+    def fresh() -> Iterator[tuple[str, str]]:
         yield "kept", "Q2"
         linker.add([("meanwhile", "Q3")])
         assert linker.resolve("old") == ("Q1",)
