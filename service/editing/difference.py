@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from errata.wire import Change, Diff
+from errata.wire import Change, Diff, FactChange
 
+from models.graph.memory import GRAPH
 from service.editing.bystanders import Bystanders, Readings
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
@@ -62,7 +63,33 @@ async def diff(
         changes=[change for change in changes if change.before != change.after],
         probes=probes,
         others=others,
+        facts=_facts(*active),
         checksums_differ={memory: before[memory] != after[memory] for memory in sorted(before)},
+    )
+
+
+def _facts(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[FactChange]:
+    """What only one side was told about the graph."""
+    before, after = ({edit.id: edit for edit in side if edit.memory == GRAPH} for side in (old, new))
+    apart = [edit for id, edit in (before | after).items() if (id in before) != (id in after)]
+    return [_fact(edit, edit.id in after) for edit in sorted(apart, key=lambda edit: edit.order)]
+
+
+def _fact(edit: EditRecord, added: bool) -> FactChange:
+    notes = edit.notes
+    if edit.triple is None and "triples" in notes:
+        subject, relation, text, act = notes.get("source", ""), "", f"{notes['triples']:,} triples", "import"
+    elif edit.triple is None:
+        subject, relation, text, act = notes["define"], "holds", str(notes.get("holds", "")), "set"
+    else:
+        subject, relation, text, act = notes["subject"], notes["relation"], notes["object"], edit.triple.act
+    return FactChange(
+        edit=edit.id,
+        subject=subject,
+        relation=relation,
+        object=text,
+        act=act,
+        change="added" if added else "removed",
     )
 
 

@@ -7,7 +7,7 @@ A session that nobody feeds is given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -38,7 +38,7 @@ from service.errors import (
 )
 from service.graph.bucketing import Bucketing, buckets_for
 from service.graph.formats.reading import Reading as FileReading
-from service.graph.formats.row import GraphFileError
+from service.graph.formats.row import GraphFileError, Rejected, Row
 from service.graph.intake import Intake
 from service.graph.lookup import Lookup
 from service.graph.naming import ambiguous
@@ -69,6 +69,11 @@ class Session:
     done: int = 0
     total: int | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def take(self, rows: Iterable[Row | Rejected]) -> None:
+        for row in rows:
+            self.intake.objects_by_name = self.reading.format in ("tsv", "csv")
+            self.intake.take(row)
 
     def progress(self) -> dict[str, Any]:
         counts = self.intake.counts
@@ -174,7 +179,7 @@ class Importer:
         session = self._of(id)
         async with session.turn:
             try:
-                await asyncio.to_thread(lambda: session.intake.take(session.reading.feed(data)))
+                await asyncio.to_thread(session.take, session.reading.feed(data))
             except GraphFileError as error:
                 raise await self._unreadable(session, error) from error
             session.fed = monotonic()
@@ -195,7 +200,7 @@ class Importer:
                 self._sessions.pop(id, None)
 
     async def _finished(self, session: Session, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
-        await asyncio.to_thread(lambda: session.intake.take(session.reading.finish()))
+        await asyncio.to_thread(session.take, session.reading.finish())
         counts, spool = session.intake.counts, session.intake.spool
         if not spool.rows:
             detail = f"none of {session.reading.lines:,} lines can be used"

@@ -9,6 +9,7 @@ from typing import Any
 
 from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, Report, TestsRun
 
+from models.graph.memory import GRAPH
 from service.editing.bystanders import Bystanders, Readings
 from service.editing.draft import Draft
 from service.editing.fact_tests import fact_tests_of, nearest, questions_of
@@ -61,7 +62,8 @@ def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
         first, more = failing[0], len(failing) - 1
         said = f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
         others = f" (and {more:,} more would fail)" if more else ""
-        advice = "nothing was changed; see the report of a dry run, or use another method"
+        otherwise = "keep it in the graph with `only`" if first["memory"] == GRAPH else "use another method"
+        advice = f"nothing was changed; see the report of a dry run, or {otherwise}"
         named: list[JSON] = [edit["question"] for edit in failing[:MOST_NAMED]]
         raise EditRefused(f"{said}{others}: {advice}", reason="does_not_hold", failing=named)
 

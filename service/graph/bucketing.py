@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from service.graph import keys, piece
+from service.graph.formats.iri import words_of
 from service.graph.spool import PARTS, Spool
 
 ROWS_A_BUCKET = 64
@@ -14,6 +15,7 @@ MOST_BUCKETS = 1 << 22
 FIRST = {LABEL: 0, DESCRIPTION: 1, ALIAS: 2}  # names stand before the facts, which may be very many
 
 Told = dict[str, dict[tuple[str, ...], None]]
+ACT = 3  # where in a statement it stands
 
 
 def buckets_for(rows: int) -> int:
@@ -51,12 +53,16 @@ class Bucketing:
         for part in range(PARTS):
             for entity, *statement in self.spool.part(part):
                 if not statement[1]:
-                    statement[1] = self.labels.get(statement[2], statement[2])
+                    statement[1] = self._called(statement[2])
                 told = shared.setdefault(piece.bucket_of(entity, self.buckets), {})
-                told.setdefault(entity, {})[tuple(statement)] = None
+                _tell(told.setdefault(entity, {}), tuple(statement))
             first, complete = part * self.buckets // PARTS, (part + 1) * self.buckets // PARTS
             # Empty ones, too: a bucket that is not there is damage.
             yield self._pieces({bucket: shared.pop(bucket, {}) for bucket in range(first, complete)})
+
+    def _called(self, entity: str) -> str:
+        """An object of which only the id is known, as people call it."""
+        return self.labels.get(entity) or words_of(entity) or entity
 
     def _pieces(self, done: Mapping[int, Told]) -> Written:
         made = Written()
@@ -70,7 +76,10 @@ class Bucketing:
         for entity, statements in told.items():
             ordered = sorted(map(_short, statements), key=lambda one: FIRST.get(one[0], 3))
             label = next((one[1] for one in ordered if one[0] == LABEL), "")
-            self.new += not self.knows(entity, label)
+            known = self.knows(entity, label)
+            self.new += not known
+            if not label and not known and (words := words_of(entity)):
+                ordered.insert(0, (LABEL, words, "", "default"))
             made.names += [(one[1], entity) for one in ordered if one[0] in (LABEL, ALIAS)]
             made.triples += sum(one[0] not in FIRST for one in ordered)
             first[entity], rest = ordered[: piece.MOST_STATEMENTS], ordered[piece.MOST_STATEMENTS :]
@@ -92,6 +101,13 @@ class Bucketing:
             made.pieces.append((key, piece.encode(key, {"told": {entity: chunk}})))
         made.more[bucket] = start + len(chunks) - 1
         return len(chunks)
+
+
+def _tell(told: dict[tuple[str, ...], None], statement: tuple[str, ...]) -> None:
+    """Each statement once; of one that is set the last time counts, of one that is added the first."""
+    if statement[ACT] == "set":
+        told.pop(statement, None)
+    told[statement] = None
 
 
 def _short(statement: Sequence[str]) -> Sequence[str]:

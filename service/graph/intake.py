@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,21 +45,21 @@ class Intake:
     def __init__(self, view: GraphView, linker: Linker, among: Means) -> None:
         self._view, self._linker, self._among = view, linker, among
         self.spool = Spool()
+        self.objects_by_name = True  # a file that knows ids does not call objects by names
         self.counts = Counts()
         self.labels: dict[str, str] = {}
         self.relations: dict[str, str] = {}
         self._meant: dict[str, str] = {}
         self._known: dict[str, tuple[str, str]] = {}
 
-    def take(self, rows: Iterable[Row | Rejected]) -> None:
-        for row in rows:
-            if isinstance(row, Rejected):
-                self.counts.reject(row.line, row.code, row.reason)
-                continue
-            try:
-                self._take(row)
-            except (Ambiguous, InvalidInput) as error:
-                self.counts.reject(row.line, error.code, error.detail)
+    def take(self, row: Row | Rejected) -> None:
+        if isinstance(row, Rejected):
+            self.counts.reject(row.line, row.code, row.reason)
+            return
+        try:
+            self._take(row)
+        except (Ambiguous, InvalidInput) as error:
+            self.counts.reject(row.line, error.code, error.detail)
 
     def knows(self, entity: str, label: str) -> bool:
         """Whether the graph had this entity before the file."""
@@ -73,7 +73,7 @@ class Intake:
             if relation == ALIAS and (reason := unlinkable(row.object)):
                 raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
             subject = row.subject if row.by_id else self._entity(row.subject)
-            object_id = row.object_id or (self._object(row.object) if not row.by_id else "")
+            object_id = row.object_id or (self._object(row.object) if self.objects_by_name else "")
             self.spool.add((subject, relation, row.object, object_id, act))
             self.counts.triples += 1
         elif row.kind == "relation_label":

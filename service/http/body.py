@@ -16,7 +16,15 @@ ADMIN_LIMIT = 20_000_000
 READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
 KINDS = {"correction", "fact", "relation"}
-TEXTS = {"question", "answer", "paraphrases"}  # too long a one is no mistake of form, but too large
+TEXTS = {
+    "question",
+    "answer",
+    "paraphrases",
+    "subject",
+    "object",
+    "context",
+    "candidates",
+}  # too long a one is no mistake of form, but too large
 
 NO_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
 

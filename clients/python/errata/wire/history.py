@@ -82,9 +82,25 @@ class Change(Response):
     change: Literal["added", "removed", "replaced"]
 
 
+class FactChange(Response):
+    """A triple, or a whole import, that only one of two versions has been told.
+
+    change: added where it is the later version. act: set, add or remove; "import" of an import, whose `object` says
+    how many triples it brought.
+    """
+
+    edit: str
+    subject: str
+    relation: str
+    object: str
+    act: str
+    change: Literal["added", "removed"]
+
+
 class Diff(Response):
     """What edits changed, and of `probes` further questions those that changed though nobody edited them.
 
+    facts: what only one of the two was told about the graph, in the ledger's order.
     checksums_differ: memory name -> whether any of its rows differs between the two versions.
     """
 
@@ -93,6 +109,7 @@ class Diff(Response):
     changes: list[Change]
     probes: int = 0
     others: list[ChangedProbe] = Field(default_factory=list)
+    facts: list[FactChange] = Field(default_factory=list)
     checksums_differ: dict[str, bool]
 
 
