@@ -1,0 +1,172 @@
+"""The graph: importing it, what it takes in Redis, linking a million names, and reading it when it is large."""
+
+import asyncio
+import json
+import os
+import random
+import statistics
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import redis
+
+from models.graph.view import GraphView
+from models.kbert.system import KbertSystem
+from models.memory import Block, Delta, Image
+from models.system import Ask
+from service.config import Settings
+from service.editing.editor import Editor
+from service.graph.lookup import Lookup
+from service.graph.rows import Rows
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from tests.bench.table import Row
+from tests.service.graph.linking.measure import measure
+
+SMALL, LARGE = 10_000, 1_000_000
+FACTS_EACH = 4
+BATCH, ROUNDS = 32, 41
+NAMES = 1_000_000
+CHUNK = 1_000_000
+WORDS = "stone river north south east west green blue old new great little fort saint upper lower mount lake bay hill"
+RELATIONS = ("country", "population", "elevation", "founded in")
+
+
+def rows() -> Iterator[Row]:
+    yield from asyncio.run(_graphs())
+    found = measure(NAMES)
+    for what, figure in found.items():
+        yield Row(f"linking a million names: {what}", figure, ">= 300000" if "chars" in what else "")
+
+
+async def _graphs() -> list[Row]:
+    with (
+        tempfile.TemporaryDirectory(prefix="errata-bench-") as folder,
+        EmbeddedValkey(Path(folder) / "small") as small,
+        EmbeddedValkey(Path(folder) / "large") as large,
+    ):
+        await _filled(small.url, Path(folder), SMALL)
+        before = _used(large.url)
+        seconds, counts = await _filled(large.url, Path(folder), LARGE)
+        bytes_each = (_used(large.url) - before) / counts["triples"]
+        rate = counts["triples"] / seconds
+        note = (
+            f"triples a second from the first byte to the commit on one core; {counts['entities']:,} entities"
+        )
+        made = [
+            Row("import of a million triples", rate, ">= 40000", note),
+            Row("Redis memory of a triple", bytes_each, "<= 250", "bytes, names and keys included"),
+        ]
+        return [*made, *await _reading(small.url, large.url)]
+
+
+async def _filled(url: str, folder: Path, triples: int) -> tuple[float, dict[str, Any]]:
+    """Seconds of the import, and its counts."""
+    file = folder / f"{triples}.spo"
+    file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in facts(triples)), encoding="utf-8")
+    settings = Settings(
+        var=folder, redis_url=url, systems={"kbert": "models.registry:load_kbert"}, admin_key_sha256="0" * 64
+    )
+    cores = os.sched_getaffinity(0)
+    async with _editor(settings) as editor:
+        os.sched_setaffinity(0, {min(cores)})
+        try:
+            started = time.perf_counter()
+            begun = json.loads((await editor.import_begin({"format": "tsv"}, "bench")).body)
+            with file.open("rb") as data:
+                while chunk := data.read(CHUNK):
+                    await editor.import_feed(begun["import"], chunk)
+            outcome = await editor.import_finish(begun["import"], "none")
+            seconds = time.perf_counter() - started
+        finally:
+            os.sched_setaffinity(0, cores)
+    receipt = json.loads(outcome.body)
+    assert outcome.status == 201, receipt
+    return seconds, receipt["imported"]
+
+
+@asynccontextmanager
+async def _editor(settings: Settings) -> AsyncIterator[Editor]:
+    editor = Editor.__new__(Editor)
+    await editor.__init__(settings)  # type: ignore[misc]
+    try:
+        yield editor
+    finally:
+        await editor.aclose()
+
+
+def facts(triples: int) -> Iterator[tuple[str, str, str]]:
+    rng, words = random.Random(11), WORDS.split()
+    for number in range(triples // FACTS_EACH):
+        subject = subject_of(number, rng, words)
+        for relation in RELATIONS:
+            yield subject, relation, f"{rng.choice(words)} {rng.randrange(10_000)}"
+
+
+def subject_of(number: int, rng: random.Random, words: list[str]) -> str:
+    return f"{rng.choice(words).title()} {rng.choice(words).title()} {number}"
+
+
+async def _reading(small: str, large: str) -> list[Row]:
+    """A batch of questions about entities that were not asked for before, in turns on the two graphs."""
+    taken: dict[int, list[float]] = {SMALL: [], LARGE: []}
+    again: list[float] = []
+    lookups = {SMALL: await _lookup(small), LARGE: await _lookup(large)}
+    names = {
+        size: [s for place, (s, _, _) in enumerate(facts(size)) if not place % FACTS_EACH] for size in taken
+    }
+    rng = random.Random(3)
+    try:
+        for count in range(ROUNDS + 1):
+            for size, (lookup, view, _) in lookups.items():
+                asks = [Ask(f"What is the population of {name}?") for name in rng.sample(names[size], BATCH)]
+                seconds = await _asked(lookup, view, asks)
+                if count:
+                    taken[size].append(seconds)
+                    again.append(await _asked(lookup, view, asks))
+    finally:
+        for _, _, ledger in lookups.values():
+            await ledger.aclose()
+    medians = {size: statistics.median(seconds) for size, seconds in taken.items()}
+    note = f"link, read and fold: {1e3 * medians[LARGE]:.1f} ms against {1e3 * medians[SMALL]:.1f} ms"
+    warm = f"ms, both graphs; the same batch asked again ({ROUNDS} rounds)"
+    return [
+        Row(
+            f"graph time of {BATCH} questions, a million triples against 10,000",
+            medians[LARGE] / medians[SMALL],
+            "<= 1.3",
+            note,
+        ),
+        Row(f"graph time of {BATCH} questions, rows at hand", 1e3 * statistics.median(again), "", warm),
+    ]
+
+
+async def _lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
+    ledger, system = RedisLedger.connect(url), KbertSystem.load()
+    head = await ledger.head()
+    commit = await ledger.get(head)
+    blocks = await ledger.blocks(list(commit.writes[system.memory].puts))
+    lookup, view = Lookup(Rows(ledger.connection)), system.view(_with(system, blocks))
+    await lookup.prepare(view)
+    return lookup, view, ledger
+
+
+def _with(system: KbertSystem, blocks: list[Block]) -> Image:
+    return system.base.apply(Delta(tuple(blocks)))
+
+
+async def _asked(lookup: Lookup, view: GraphView, asks: list[Ask]) -> float:
+    started = time.perf_counter()
+    found = await lookup.inform(asks, [view] * len(asks))
+    seconds = time.perf_counter() - started
+    assert all(isinstance(ask, Ask) and ask.mentions for ask in found.asks), "every question has its entity"
+    return seconds
+
+
+def _used(url: str) -> int:
+    with redis.Redis.from_url(url) as client:
+        return int(client.info("memory")["used_memory"])
