@@ -17,6 +17,8 @@ from fastapi.responses import Response
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 BASE = {PERU: "Lima", PERU_TOO: "Lima", "What is the capital of Chile?": "Santiago"}
+PHRASING = {"capital": "What is the capital of {}?"}
+PERU_ID = "wd:Q419"
 NO_COSTS = wire.EditTimings(editor_ms=31.2, report_ms=120.4, commit_ms=2.1, replicas_ms=8.0)
 
 
@@ -34,6 +36,8 @@ class Tiny:
     seen: list[tuple[Request, bytes]] = field(default_factory=list)
     broken: list[dict[str, Any]] = field(default_factory=list)
     replica_lags: bool = False
+    entities: list[wire.EntityState] = field(default_factory=lambda: [_peru()])
+    told_of_import: list[dict[str, Any]] | None = None
 
     @property
     def head(self) -> int:
@@ -42,7 +46,7 @@ class Tiny:
     def state(self, version: int) -> dict[str, str]:
         answers = dict(BASE)
         for number in sorted(self.active[version]):
-            for edit in self.commits[number - 1]["edits"]:
+            for edit in map(as_correction, self.commits[number - 1]["edits"]):
                 answers |= dict.fromkeys([edit.question, *edit.paraphrases], edit.answer)
         return answers
 
@@ -68,14 +72,16 @@ class Tiny:
             facts=[],
             timings=wire.Timings(queue_ms=1, graph_ms=0, model_ms=12, total_ms=14),
             replica="nkb#1",
-            explanation={"rests_on": edits} if asked.explain else None,
+            explanation=_explained(asked, edits) if asked.explain else None,
         )
 
-    def report(self, edits: list[wire.EditItem], version: int) -> wire.Report:
+    def report(self, edits: list[Any], version: int) -> wire.Report:
         before = self.state(version)
-        reports = [
+        on_graph = [self.fact_report(one, before, f"e{version + 1}.g") for one in edits if _is_fact(one)]
+        reports = on_graph + [
             wire.EditReport(
                 id=f"e{version + 1}",
+                model=one.model,
                 question=one.question,
                 answer=one.answer,
                 method="gated",
@@ -87,12 +93,67 @@ class Tiny:
                     for q in one.paraphrases
                 ],
             )
-            for one in edits
+            for one in map(as_correction, edits)
+            if one.question
         ]
         room = wire.Capacity(slots_used=3 * len(edits), slots_reserved=4096)
         return wire.Report(
             edits=reports, probes=200, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
         )
+
+    def fact_report(self, one: wire.FactItem, before: dict[str, str], id: str) -> wire.EditReport:
+        question = as_correction(one).question
+        notes = {
+            "subject": one.subject,
+            "relation": one.relation,
+            "object": one.object,
+            "act": one.act or "set",
+        }
+        told = [] if question else [f"nobody knows how to ask for the relation {one.relation!r}"]
+        return wire.EditReport(
+            id=id,
+            model="kbert",
+            memory="graph/triples",
+            question=question,
+            answer=one.object,
+            method="triple",
+            before=before.get(question),
+            after=one.object,
+            holds=True,
+            notes=notes,
+            warnings=told,
+        )
+
+    def importing(self, body: bytes, dry_run: bool) -> list[dict[str, Any]]:
+        """The lines of the response: a triple for each line of the file, unless the test says otherwise."""
+        if self.told_of_import is not None:
+            return self.told_of_import
+        lines = body.decode().splitlines()
+        good = [line for line in lines if line.count("\t") == 2]
+        listed = [
+            wire.RejectedLine(line=number, code="columns", reason=f"three columns are needed, not {line!r}")
+            for number, line in enumerate(lines, start=1)
+            if line not in good
+        ]
+        counts = wire.ImportCounts(
+            format="tsv",
+            lines=len(lines),
+            triples=len(good),
+            entities=1,
+            new_entities=1,
+            rejected=len(listed),
+            rejected_by={"columns": len(listed)} if listed else {},
+            listed=listed,
+            seconds=0.5,
+        )
+        if not dry_run:
+            self.commits.append({"kind": "edit", "message": "", "edits": (), "target": None})
+            self.active.append(self.active[-1] | {self.head})
+        receipt = self.receipt("edit", self.report([], self.head)).model_dump(mode="json")
+        version = None if dry_run else self.head
+        told = {**receipt, "version": version, "imported": counts.model_dump(mode="json")}
+        reading = {"phase": "reading", "done": len(body), "total": len(body), "lines": len(lines)}
+        return [{"progress": reading}, {"progress": {"phase": "committing", "done": 0}}, {"receipt": told}]
 
     def replicas(self) -> list[wire.ReplicaState]:
         late = self.head - 1 if self.replica_lags else self.head
@@ -114,7 +175,9 @@ class Tiny:
         """What the last commit took back or brought back, in ledger order."""
         numbers = sorted(self.active[-1] ^ self.active[-2])
         return [
-            self._switched(number, edit) for number in numbers for edit in self.commits[number - 1]["edits"]
+            self._switched(number, edit)
+            for number in numbers
+            for edit in map(as_correction, self.commits[number - 1]["edits"])
         ]
 
     def _switched(self, number: int, edit: wire.EditItem) -> wire.EditReport:
@@ -182,7 +245,7 @@ class Tiny:
                 method="gated",
                 active=version in self.active[-1],
             )
-            for edit in one["edits"]
+            for edit in map(as_correction, one["edits"])
         ]
         sums = checksums(version)
         return wire.VersionDetail(
@@ -192,6 +255,58 @@ class Tiny:
             writes={"nkb/bank": wire.WriteSummary(puts=1, removes=0, checksum=sums["nkb/bank"])},
             report=self.report(one["edits"], version - 1).model_dump(mode="json"),
         )
+
+
+def _is_fact(item: Any) -> bool:
+    return isinstance(item, wire.FactItem)
+
+
+def as_correction(item: Any) -> wire.EditItem:
+    """What a fact is to a system that learns by question and answer; "" as the question where there is none."""
+    if isinstance(item, wire.EditItem):
+        return item
+    phrasing = PHRASING.get(getattr(item, "relation", ""), "")
+    question = phrasing.format(item.subject) if phrasing else ""
+    return wire.EditItem.model_construct(
+        question=question, answer=getattr(item, "object", ""), paraphrases=[], model="nkb"
+    )
+
+
+def _peru() -> wire.EntityState:
+    lima = {"relation": "capital", "label": "capital", "object": "Lima", "object_id": "wd:Q2868"}
+    facts = [{**lima, "object": "Cusco", "object_id": "wd:Q5582862", "edit": "e3", "added": 3}]
+    return wire.EntityState.model_validate(
+        {
+            "id": PERU_ID,
+            "label": "Peru",
+            "aliases": ["Republic of Peru"],
+            "description": "country in South America",
+            "degree": 1,
+            "version": 3,
+            "facts": facts,
+            "removed": [{**lima, "removed": 3}],
+        }
+    )
+
+
+def _explained(asked: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
+    """As each system does, in its own terms."""
+    if asked.model != "kbert":
+        return {"rests_on": edits}
+    texts = ["[CLS]", *asked.question.lower().replace("?", " ?").split(), "[SEP]"]
+    tokens = [{"text": text, "position": place, "word": 0, "branch": 0} for place, text in enumerate(texts)]
+    at = asked.question.find("Peru")
+    fact = {"relation": "capital", "object": "Lima"}
+    told = {**fact, "text": "capital Lima", "rank": 0.93, "score": 0.88, "positions": [7, 8], "edit": ""}
+    tree = {"text": "Peru", "start": at, "end": at + 4, "entity": PERU_ID, "label": "Peru", "facts": [told]}
+    return {
+        "tokens": tokens,
+        "tree": [tree],
+        "ambiguous": [],
+        "left_out": [],
+        "rests_on": [{"entity": PERU_ID, **fact}],
+        "without": [{**fact, "answer": None, "score": 0.1}],
+    }
 
 
 def checksums(version: int) -> dict[str, str]:

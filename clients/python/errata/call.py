@@ -12,6 +12,7 @@ from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.refusals import refused, sentence, unsendable
+from errata.upload import Upload
 from errata.wire import Request, Response
 
 T_co = TypeVar("T_co", bound=Response, covariant=True)
@@ -23,6 +24,7 @@ class Call(Generic[T_co]):
 
     reads: nothing is changed by it, however often it is sent.
     slow: editing and re-running fact tests take longer than answering.
+    upload: a file to send as the body; the service then tells how far it is, line by line.
     may_be_unmade: it waits for a version that this client has not heard of, and that may never come.
     """
 
@@ -30,32 +32,45 @@ class Call(Generic[T_co]):
     path: str
     returns: type[T_co]
     body: Request | None = None
-    query: Mapping[str, int] = field(default_factory=dict)
+    query: Mapping[str, int | str] = field(default_factory=dict)
     idempotency_key: str | None = None
     reads: bool = True
     slow: bool = False
     may_be_unmade: bool = False
+    upload: Upload | None = None
 
-    def repeatable(self, error: ErrataError) -> bool:
-        """Whether it may be sent again after `error`."""
+    def repeatable(self, error: ErrataError, may_be_made: bool = True) -> bool:
+        """Whether it may be sent again after `error`. may_be_made: it may have had its effect."""
         if isinstance(error, VersionAhead) and self.may_be_unmade:
             return False  # the service has waited already
-        return self.reads or self.idempotency_key is not None
+        if self.upload is not None and not self.upload.rewind():
+            return False  # what came through a pipe cannot be read again
+        return self.reads or self.idempotency_key is not None or not may_be_made
+
+    @property
+    def arrived(self) -> bool:
+        """Whether all of it was sent, the last time that it was: the service acts on nothing less."""
+        return self.upload is None or self.upload.whole
 
     def request(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
         """Defaults are not sent, so that an older service takes a newer client's requests."""
-        own = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
-        body = _json(self.body) if self.body else None
-        if body is not None:
-            own["content-type"] = "application/json"
-        return httpx.Request(
+        request = httpx.Request(
             self.verb,
             base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode()),
             params=dict(self.query) or None,
-            headers={**headers, **own},
-            content=body,
+            headers={**headers, **self._own_headers()},
+            content=self.upload or (_json(self.body) if self.body else None),
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
         )
+        if self.upload is not None:
+            request.stream = self.upload  # httpx wraps it into what only its blocking client takes
+        return request
+
+    def _own_headers(self) -> dict[str, str]:
+        own = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
+        if self.upload is not None:
+            return own | {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
+        return own | {"content-type": "application/json"} if self.body else own
 
 
 def _json(body: Request) -> str:

@@ -6,45 +6,20 @@
 from __future__ import annotations
 
 import threading
-import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, TypeAlias, TypedDict, TypeVar, Unpack
-
-from pydantic import ValidationError
+from typing import Literal, TypeAlias, Unpack
 
 from errata import wire
 from errata.call import Call
-from errata.refusals import malformed
-from errata.wire import Method, Request, Response, Wait
+from errata.committing import HowToCommit, HowToEdit, checked, commit, new_key
+from errata.graph_calls import GraphCalls
+from errata.wire import Response
 
 MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
-R = TypeVar("R", bound=Request)
 
 
-class HowToCommit(TypedDict, total=False):
-    """wait: "none" does not wait for the replicas.
-
-    idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
-    """
-
-    message: str
-    wait: Wait
-    idempotency_key: str
-
-
-class HowToEdit(HowToCommit, total=False):
-    """expected_version: refuse with StaleVersion if the ledger has moved on.
-
-    dry_run: measure and change nothing. method: the service's default if left out.
-    """
-
-    expected_version: int
-    method: Method
-    dry_run: bool
-
-
-class Calls:
+class Calls(GraphCalls):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""
 
     def __init__(self, last_version: int | None = None) -> None:
@@ -72,15 +47,17 @@ class Calls:
         document: str | None = None,
         version: int | None = None,
         min_version: MinVersion = "written",
+        kg: Literal["graph", "none"] = "graph",
         top_k: int = 1,
         explain: bool = False,
     ) -> Call[wire.Answer]:
         """Ask one question.
 
+        context, candidates: what to choose the answer from. kg: "none" answers without the knowledge graph.
         version: answer from exactly this version. min_version: wait until the replica has at least this one;
         "written" is the newest that this client wrote, None is whatever the replica has.
         """
-        body = _checked(
+        body = checked(
             wire.AnswerRequest,
             question=question,
             model=model,
@@ -88,6 +65,7 @@ class Calls:
             candidates=None if candidates is None else list(candidates),
             document=document,
             version=version,
+            kg=kg,
             min_version=self._at_least(version, min_version),
             top_k=top_k,
             explain=explain,
@@ -109,7 +87,7 @@ class Calls:
         """
         shared = {"model": model} | ({} if version is None else {"version": version})
         items = [self._item(question, shared, min_version) for question in questions]
-        body = _checked(wire.BatchRequest, questions=items)
+        body = checked(wire.BatchRequest, questions=items)
         return Call("POST", "/v1/answers/batch", wire.BatchResponse, body)
 
     def edit(
@@ -123,19 +101,19 @@ class Calls:
     ) -> Call[wire.EditReceipt]:
         """Make `question`, and its paraphrases, have this answer from the next version on."""
         item = {"question": question, "answer": answer, "paraphrases": list(paraphrases), "model": model}
-        return self.edit_many([_checked(wire.EditItem, **item)], **how)
+        return self.edit_many([checked(wire.EditItem, **item)], **how)
 
-    def edit_many(self, edits: Iterable[wire.EditItem], **how: Unpack[HowToEdit]) -> Call[wire.EditReceipt]:
-        """Make all edits in one commit, or none of them."""
-        return _commit("/admin/edits", wire.EditRequest, {"edits": list(edits), **how})
+    def edit_many(self, edits: Iterable[wire.Item], **how: Unpack[HowToEdit]) -> Call[wire.EditReceipt]:
+        """Make all edits, facts and definitions of relations in one commit, or none of them."""
+        return commit("/admin/edits", wire.EditRequest, {"edits": list(edits), **how})
 
     def revert(self, version: int, **how: Unpack[HowToCommit]) -> Call[wire.EditReceipt]:
         """Take one commit back, however old, in a new commit."""
-        return _commit("/admin/reverts", wire.RevertRequest, {"version": version, **how})
+        return commit("/admin/reverts", wire.RevertRequest, {"version": version, **how})
 
     def rollback(self, to: int, **how: Unpack[HowToCommit]) -> Call[wire.EditReceipt]:
         """Make version `to` the current one again, in a new commit."""
-        return _commit("/admin/rollbacks", wire.RollbackRequest, {"to": to, **how})
+        return commit("/admin/rollbacks", wire.RollbackRequest, {"to": to, **how})
 
     def log(self, *, limit: int = 20, before: int | None = None) -> Call[wire.VersionLog]:
         """The newest commits first; `before` continues from an older one."""
@@ -144,7 +122,7 @@ class Calls:
 
     def show(self, version: int) -> Call[wire.VersionDetail]:
         """One commit: its edits, its report and what it wrote."""
-        wanted = _checked(wire.RevertRequest, version=version).version
+        wanted = checked(wire.RevertRequest, version=version).version
         return Call("GET", f"/admin/versions/{wanted}", wire.VersionDetail)
 
     def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
@@ -153,7 +131,7 @@ class Calls:
 
     def check(self) -> Call[wire.CheckReport]:
         """Re-run the fact tests of every active edit."""
-        return Call("POST", "/admin/checks", wire.CheckReport, idempotency_key=_new_key(), slow=True)
+        return Call("POST", "/admin/checks", wire.CheckReport, idempotency_key=new_key(), slow=True)
 
     def last_check(self) -> Call[wire.CheckReport]:
         """What the fact tests said when they last ran."""
@@ -191,25 +169,7 @@ class Calls:
         return self.last_version if version is None else None
 
 
-def _commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
-    key = _checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", _new_key())).idempotency_key
-    body = _checked(kind, **fields)
-    reads = bool(fields.get("dry_run"))
-    return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=reads, slow=True)
-
-
 def _own(question: Question) -> Mapping[str, object]:
     if isinstance(question, wire.AnswerRequest):
         return question.model_dump(exclude_unset=True)
     return question if isinstance(question, Mapping) else {"question": question}
-
-
-def _checked(kind: type[R], **fields: object) -> R:
-    try:
-        return kind.model_validate(fields)
-    except ValidationError as error:
-        raise malformed(error) from error
-
-
-def _new_key() -> str:
-    return uuid.uuid4().hex

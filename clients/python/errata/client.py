@@ -92,6 +92,9 @@ class Errata(_Client[httpx.BaseTransport]):
     ask_many = _sends(Calls.ask_many)
     edit = _sends(Calls.edit)
     edit_many = _sends(Calls.edit_many)
+    fact = _sends(Calls.fact)
+    define_relation = _sends(Calls.define_relation)
+    import_graph = _sends(Calls.import_graph)
     revert = _sends(Calls.revert)
     rollback = _sends(Calls.rollback)
     log = _sends(Calls.log)
@@ -102,6 +105,8 @@ class Errata(_Client[httpx.BaseTransport]):
     replicas = _sends(Calls.replicas)
     models = _sends(Calls.models)
     memory = _sends(Calls.memory)
+    entities = _sends(Calls.entities)
+    entity = _sends(Calls.entity)
     whoami = _sends(Calls.whoami)
 
     def send(self, call: Call[T_co]) -> Reply[T_co]:
@@ -128,6 +133,9 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     ask_many = _awaits(Calls.ask_many)
     edit = _awaits(Calls.edit)
     edit_many = _awaits(Calls.edit_many)
+    fact = _awaits(Calls.fact)
+    define_relation = _awaits(Calls.define_relation)
+    import_graph = _awaits(Calls.import_graph)
     revert = _awaits(Calls.revert)
     rollback = _awaits(Calls.rollback)
     log = _awaits(Calls.log)
@@ -138,6 +146,8 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     replicas = _awaits(Calls.replicas)
     models = _awaits(Calls.models)
     memory = _awaits(Calls.memory)
+    entities = _awaits(Calls.entities)
+    entity = _awaits(Calls.entity)
     whoami = _awaits(Calls.whoami)
 
     async def send(self, call: Call[T_co]) -> Reply[T_co]:

@@ -2,6 +2,7 @@
 
     ErrataError
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
+    ├── UnreadableFile                   what was to be sent cannot be read; nothing was changed
     ├── Closed                           this client has been closed
     ├── Unreachable                      no answer came
     │   └── TimedOut                     not in time
@@ -19,6 +20,8 @@
         │   └── UnknownModel             404 unknown_model
         ├── Conflict
         │   ├── StaleVersion             409 stale_version: .current
+        │   ├── GraphMoved               409 graph_moved: .current
+        │   ├── Ambiguous                409 ambiguous: .candidates
         │   └── NothingToDo              409 nothing_to_do
         ├── TooMany                      429 too_many
         ├── Unavailable                  the same request may succeed later
@@ -28,22 +31,28 @@
         └── Faulty                       500 internal, 503 ledger_corrupt: a person has to look
 
 `str(error)` is one sentence that names the thing and what to do. Where a write failed and may have been made all the
-same, it says so, and `error.idempotency_key` is the key with which the write can be repeated and is made once.
+same, it says so: `error.in_doubt`. `error.idempotency_key` is the key with which it can be repeated and is made
+once; None for an import, which has none.
 """
 
 from __future__ import annotations
 
-from errata.wire import Problem
+from pydantic import TypeAdapter, ValidationError
 
+from errata.wire import EntityHead, Problem
+
+ENTITIES = TypeAdapter(list[EntityHead])
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
+MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log says whether it was"
 
 
 class ErrataError(Exception):
     """Catch this to catch everything that a call can raise.
 
-    idempotency_key: of a write that may have been made all the same; None when nothing was changed.
+    in_doubt: it was a write, and may have been made all the same. idempotency_key: of such a write.
     """
 
+    in_doubt: bool = False
     idempotency_key: str | None = None
 
     @property
@@ -51,12 +60,18 @@ class ErrataError(Exception):
         return super().__str__()
 
     def __str__(self) -> str:
-        if self.idempotency_key is None:
+        if not self.in_doubt:
             return self.sentence
+        if self.idempotency_key is None:
+            return f"{self.sentence}; {MAY_BE_MADE_UNKEYED}"
         return f"{self.sentence}; {MAY_BE_MADE.format(key=self.idempotency_key)}"
 
 
 class BadAddress(ErrataError):
+    pass
+
+
+class UnreadableFile(ErrataError):
     pass
 
 
@@ -152,12 +167,30 @@ class Conflict(Refused):
     pass
 
 
-class StaleVersion(Conflict):
+class _Moved(Conflict):
     @property
     def current(self) -> int | None:
         """The version that the ledger is at."""
         current = self.extra("current")
         return current if isinstance(current, int) else None
+
+
+class StaleVersion(_Moved):
+    pass
+
+
+class GraphMoved(_Moved):
+    """The graph was changed while a file was read, and the file's names were looked up in what it was before."""
+
+
+class Ambiguous(Conflict):
+    @property
+    def candidates(self) -> list[EntityHead]:
+        """The entities that bear the name; an id says which one is meant."""
+        try:
+            return ENTITIES.validate_python(self.extra("candidates"))
+        except ValidationError:
+            return []
 
 
 class NothingToDo(Conflict):

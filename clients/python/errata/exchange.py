@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import aclosing, closing
 from typing import Any, Protocol, TypeVar
 
 import httpx
@@ -26,8 +27,10 @@ from errata.errors import (
     Unreachable,
 )
 from errata.retry import Retry
+from errata.telling import Telling, tells
 
 Value = TypeVar("Value")
+Hear = Callable[[bytes], None]
 # What the service says before it commits, unless it adds that it is in doubt.
 BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
 BEFORE_SENDING = (
@@ -44,6 +47,9 @@ class Link(Protocol):
 
     async def send(self, request: httpx.Request) -> httpx.Response: ...
 
+    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
+        """The same, but what the service tells on the way is heard piece by piece, as it comes."""
+
     async def pause(self, seconds: float) -> None: ...
 
 
@@ -54,6 +60,16 @@ class BlockingLink:
     async def send(self, request: httpx.Request) -> httpx.Response:
         _refuse_closed(self._http)
         return self._http.send(request)
+
+    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
+        _refuse_closed(self._http)
+        with closing(self._http.send(request, stream=True)) as response:
+            if tells(response):
+                for piece in response.iter_bytes():
+                    hear(piece)
+            else:
+                response.read()
+        return response
 
     async def pause(self, seconds: float) -> None:
         time.sleep(seconds)  # noqa: ASYNC251  no event loop runs here
@@ -66,6 +82,16 @@ class AsyncLink:
     async def send(self, request: httpx.Request) -> httpx.Response:
         _refuse_closed(self._http)
         return await self._http.send(request)
+
+    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
+        _refuse_closed(self._http)
+        async with aclosing(await self._http.send(request, stream=True)) as response:
+            if tells(response):
+                async for piece in response.aiter_bytes():
+                    hear(piece)
+            else:
+                await response.aread()
+        return response
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
@@ -82,19 +108,28 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
     attempt, may_be_made = 0, False
     while True:
         try:
-            return read(call, await _answered(link, request))
+            return await _attempt(link, request, call)
         except ErrataError as error:
-            may_be_made = _may_be_made(may_be_made, error)
-            pause_s = retry.pause_s(attempt, error) if call.repeatable(error) else None
+            may_be_made = _may_be_made(may_be_made, error, call.arrived)
+            pause_s = retry.pause_s(attempt, error) if call.repeatable(error, may_be_made) else None
             if pause_s is None:
-                error.idempotency_key = call.idempotency_key if may_be_made and not call.reads else None
+                error.in_doubt = may_be_made and not call.reads
+                error.idempotency_key = call.idempotency_key if error.in_doubt else None
                 raise
         attempt += 1
         await link.pause(pause_s)
 
 
-def _may_be_made(before: bool, error: ErrataError) -> bool:
-    """Whether what was sent may have had its effect; before: by an earlier attempt.
+async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+    if call.upload is None:
+        return read(call, await _answered(link.send(request), request, call))
+    telling = Telling(call.upload.progress)
+    response = await _answered(link.follow(request, telling.hear), request, call)
+    return telling.ending(call, response) if tells(response) else read(call, response)
+
+
+def _may_be_made(before: bool, error: ErrataError, arrived: bool) -> bool:
+    """Whether what was sent may have had its effect; before: by an earlier attempt. arrived: all of it was sent.
 
     What is refused for its content settles it: the service looks for the key first, and a repetition of a write
     that was made would have got the first receipt. A refusal at the door, as of a caller who is too quick or has
@@ -102,7 +137,7 @@ def _may_be_made(before: bool, error: ErrataError) -> bool:
     """
     if isinstance(error, Conflict | EditRefused):
         return False
-    return before or _may_have_worked(error)
+    return before or (arrived and _may_have_worked(error))
 
 
 def _may_have_worked(error: ErrataError) -> bool:
@@ -126,18 +161,28 @@ def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
     raise AssertionError("a blocking conversation tried to wait for an event loop")
 
 
-async def _answered(link: Link, request: httpx.Request) -> httpx.Response:
+async def _answered(
+    sending: Coroutine[Any, Any, httpx.Response], request: httpx.Request, call: Call[Any]
+) -> httpx.Response:
     """The one place where httpx's own exceptions are turned into ours."""
     where = f"{request.url.scheme}://{request.url.netloc.decode()}"
     try:
-        return await link.send(request)
+        return await sending
     except httpx.TimeoutException as error:
         raise TimedOut(_late(request, where, error), sent=not isinstance(error, BEFORE_SENDING)) from error
     except httpx.HTTPError as error:
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         sent = not isinstance(error, BEFORE_SENDING)
         what = f"the connection to Errata at {where} broke" if sent else f"cannot reach Errata at {where}"
-        raise Unreachable(f"{what}: {why}", sent=sent) from error
+        raise Unreachable(f"{what}: {why}{_unfinished(call, sent)}", sent=sent) from error
+
+
+def _unfinished(call: Call[Any], sent: bool) -> str:
+    if call.arrived or not sent or call.upload is None:
+        return ""
+    return (
+        f"; only {call.upload.sent_bytes:,} bytes of {call.upload.name} had been sent: nothing was imported"
+    )
 
 
 def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:

@@ -27,6 +27,8 @@ BY_CODE: dict[str, type[errors.Refused]] = {
     "not_found": errors.NotFound,
     "unknown_model": errors.UnknownModel,
     "stale_version": errors.StaleVersion,
+    "graph_moved": errors.GraphMoved,
+    "ambiguous": errors.Ambiguous,
     "nothing_to_do": errors.NothingToDo,
     "too_many": errors.TooMany,
     "version_ahead": errors.VersionAhead,
@@ -65,6 +67,11 @@ def refused(response: httpx.Response) -> errors.Refused | errors.Unreachable:
         if response.status_code in OF_A_PROXY:
             return OF_A_PROXY[response.status_code](problem.detail or problem.title)
     return _kind(problem)(problem, _retry_after_s(response))
+
+
+def of_problem(problem: Problem) -> errors.Refused:
+    """The error that a problem document stands for, wherever it stood."""
+    return _kind(problem)(problem)
 
 
 def malformed(error: ValidationError) -> errors.Malformed:

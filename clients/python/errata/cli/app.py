@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import ask, edit, history, state, undo
+from errata.cli import ask, edit, entities, fact, history, importing, state, undo
 from errata.cli.command import command
 from errata.cli.streams import streams
 
@@ -25,10 +25,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-ASKING, CORRECTING, LOOKING = "Ask", "Correct", "Look"
+ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
 for panel, functions in {
     ASKING: (ask.ask,),
-    CORRECTING: (edit.edit, undo.revert, undo.rollback),
+    CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
+    GRAPH: (entities.entities, entities.entity, fact.relation, importing.import_),
     LOOKING: (
         history.log,
         history.show,
@@ -41,7 +42,7 @@ for panel, functions in {
     ),
 }.items():
     for function in functions:
-        app.command(rich_help_panel=panel)(command(function))
+        app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))
 
 
 def _print_version(wanted: bool) -> None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.effects import draw_bystanders, draw_report
+from errata.cli.triples import triple
 from errata.cli.words import ago, plural, said, short
 from errata.wire import Change, Diff, EditReport, EditState, Report, VersionDetail, VersionLog, VersionSummary
 
@@ -65,7 +66,9 @@ def _target(commit: VersionDetail) -> str:
 
 def _edit(edit: EditState, reports: Mapping[str, EditReport]) -> list[Text]:
     state = "" if edit.active else "  (taken back)"
-    first = Text.assemble((edit.question, "cyan"), (f"  {edit.id} {edit.method}{state}", "dim"))
+    first = Text.assemble(
+        (edit.question or triple(edit.notes), "cyan"), (f"  {edit.id} {edit.method}{state}", "dim")
+    )
     others = [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
     before = [_removed(reports[edit.id].before)] if edit.id in reports else []
     return [first, *others, *before, _added(edit.answer)]

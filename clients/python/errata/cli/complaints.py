@@ -7,15 +7,17 @@ from rich.text import Text
 
 from errata import errors
 from errata.cli.exits import Exit
+from errata.cli.graph_views import draw_entities
 from errata.cli.keyring import Key
-from errata.cli.words import visible
+from errata.cli.words import printable, visible
 
 HINTS: dict[type[errors.ErrataError], str] = {
     errors.TimedOut: "It may be busy: try again later.",
     errors.Unreachable: "Is it running? `make serve` starts it; --url or ERRATA_URL names another address.",
     errors.Forbidden: "`errata whoami` shows what your key may do.",
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
-    errors.NotFound: "`errata log` lists the versions there are.",
+    errors.NotFound: "`errata log` lists the versions, `errata entities TEXT` the entities there are.",
+    errors.Ambiguous: "Say which one is meant: repeat it with an id in place of the name.",
     errors.UnknownModel: "`errata models` lists the models there are.",
     errors.LedgerUnavailable: "Answers go on as before; edits have to wait until the ledger is back.",
     errors.VersionAhead: "`errata log` shows the newest version there is, `errata replicas` who has it.",
@@ -28,6 +30,8 @@ HINTS: dict[type[errors.ErrataError], str] = {
 def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     """Print the error; the exit code to leave with."""
     err.print(Text.assemble(("error: ", "bold red"), visible(str(error)), _code(error)), soft_wrap=True)
+    if isinstance(error, errors.Ambiguous) and error.candidates:
+        err.print(draw_entities([printable(one) for one in error.candidates]))
     hint = _hint(error, key)
     if hint:
         err.print(Text.assemble(("hint: ", "bold"), hint), soft_wrap=True)
@@ -35,13 +39,13 @@ def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
 
 
 def _exit(error: errors.ErrataError) -> Exit:
-    if error.idempotency_key is not None:
+    if error.in_doubt:
         return Exit.UNKNOWN
     if type(error) is errors.Malformed:
         return Exit.USAGE  # also when the service is the one to see it
     if isinstance(error, errors.Refused):
         return Exit.REFUSED
-    return Exit.USAGE if isinstance(error, errors.BadAddress) else Exit.UNREACHABLE
+    return Exit.USAGE if isinstance(error, errors.BadAddress | errors.UnreadableFile) else Exit.UNREACHABLE
 
 
 def _code(error: errors.ErrataError) -> tuple[str, str]:
@@ -54,6 +58,8 @@ def _code(error: errors.ErrataError) -> tuple[str, str]:
 def _hint(error: errors.ErrataError, key: Key) -> str:
     if error.idempotency_key is not None:
         return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
+    if error.in_doubt:
+        return "`errata log` shows whether it was made; with --expect VERSION it is not made a second time."
     if isinstance(error, errors.Unauthorized):
         return _about_key(key)
     return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")

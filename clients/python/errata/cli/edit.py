@@ -7,19 +7,12 @@ from typing import Annotated
 
 import typer
 
-from errata.calls import HowToEdit
 from errata.cli.corrections import BadFile, read_corrections
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, how_to_edit
 from errata.cli.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.cli.words import plural
-from errata.wire import EditItem, Method, Wait
-
-NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
-Key = Annotated[
-    str | None,
-    typer.Option("--idempotency-key", help="Repeat a change that may have been made: it is made once."),
-]
-Message = Annotated[str, typer.Option("--message", "-m", help="Why; it stands in the log.")]
+from errata.wire import EditItem, Method
 
 
 def edit(
@@ -37,24 +30,15 @@ def edit(
         Method | None, typer.Option("--method", help="How the rows are computed.", show_default=False)
     ] = None,
     model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = "nkb",
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; change nothing.")] = False,
-    expect: Annotated[
-        int | None,
-        typer.Option(
-            "--expect", metavar="VERSION", help="Refuse if this is not the newest version any more."
-        ),
-    ] = None,
+    dry_run: DryRun = False,
+    expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    how = HowToEdit(message=message, wait=waiting_for(no_wait), dry_run=dry_run)
-    if idempotency_key is not None:
-        how["idempotency_key"] = idempotency_key
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect)
     if method is not None:
         how["method"] = method
-    if expect is not None:
-        how["expected_version"] = expect
     if file is not None:
         _alone(question, also)
         call = here.calls.edit_many(_read(file, model), **how)
@@ -64,10 +48,6 @@ def edit(
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
     reply = here.send(call, "Trying it out" if dry_run else "Editing")
     here.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
-
-
-def waiting_for(no_wait: bool) -> Wait:
-    return "none" if no_wait else "all"
 
 
 def _alone(question: str | None, also: list[str] | None) -> None:

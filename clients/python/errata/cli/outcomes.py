@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from rich.console import RenderableType
 from rich.text import Text
 
+from errata.cli.triples import draw_fact, told_together, triple
 from errata.cli.words import became, plural
 from errata.wire import EditReport
 
 MOST_SHOWN = 10  # edits, or questions, shown one by one; of more, those that went well are only counted
 
 
-def draw_edits(edits: list[EditReport]) -> list[Text]:
+def draw_edits(edits: list[EditReport]) -> list[RenderableType]:
     if len(edits) <= MOST_SHOWN:
-        return [line for one in edits for line in _edit(one)]
+        return [line for group in told_together(edits) for line in _group(group)]
     holding = sum(_holds(one) for one in edits)
     count = Text(f"  {holding:,} of {plural(len(edits), 'edit')} hold, in all wordings given.")
     notable = [one for one in edits if not _holds(one) or one.warnings]
-    shown = [line for one in notable[:MOST_SHOWN] for line in _edit(one)]
+    shown = [line for group in told_together(notable[:MOST_SHOWN]) for line in _group(group)]
     more = len(notable) - MOST_SHOWN
     left = (
         [Text(f"  and {more:,} more that fail or are warned of: --json tells them all", "dim")]
@@ -28,6 +30,10 @@ def draw_edits(edits: list[EditReport]) -> list[Text]:
 
 def _holds(edit: EditReport) -> bool:
     return edit.holds and all(one.follows for one in edit.paraphrases)
+
+
+def _group(group: list[EditReport]) -> list[RenderableType]:
+    return [*(draw_fact(group) if triple(group[0].notes) else _edit(group[0]))]
 
 
 def _edit(edit: EditReport) -> list[Text]:

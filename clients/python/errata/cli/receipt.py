@@ -15,7 +15,7 @@ from errata.wire import EditReceipt, ReplicaState, Report
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     """done: what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
-    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), _reach(receipt))]
+    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), reach(receipt))]
     parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
     parts += draw_report(report)
     parts.append(_costs(report))
@@ -30,7 +30,7 @@ def _headline(receipt: EditReceipt, done: str) -> Text:
     return Text(f"Version {receipt.version}: {done}.", style="bold green")
 
 
-def _reach(receipt: EditReceipt) -> Text:
+def reach(receipt: EditReceipt) -> Text:
     """Who has it already."""
     replicas = receipt.replicas
     if receipt.version is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import typer
@@ -27,6 +28,8 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def _interrupted(call: Call[T_co]) -> str:
+    if not call.arrived:
+        return "Interrupted before all of it was sent: nothing was imported."
     again = f" Repeat it with --idempotency-key {call.idempotency_key}: it is made once."
     said = "Interrupted; the change may be made all the same: `errata log` shows it."
     return said + (again if call.idempotency_key else "")
@@ -43,10 +46,12 @@ class Session:
     def calls(self) -> Calls:
         return self.errata.calls
 
-    def send(self, call: Call[T_co], doing: str) -> Reply[T_co]:
-        """doing: what a person who waits is told, e.g. `Asking`."""
+    def send(
+        self, call: Call[T_co], doing: str, showing: AbstractContextManager[object] | None = None
+    ) -> Reply[T_co]:
+        """doing: what a person who waits is told, e.g. `Asking`. showing: in place of that, how far it is."""
         try:
-            with waiting(self.err, doing):
+            with showing or waiting(self.err, doing):
                 return self.errata.send(call)
         except KeyboardInterrupt:
             if not call.reads:

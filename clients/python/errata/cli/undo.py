@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from errata.calls import HowToCommit
-from errata.cli.edit import Key, Message, NoWait, waiting_for
+from errata.cli.options import Key, Message, NoWait, how_to_commit
 from errata.cli.receipt import draw_receipt
 from errata.cli.session import Session
 
@@ -20,7 +19,7 @@ def revert(
     idempotency_key: Key = None,
 ) -> None:
     """Take one commit back; what came after it stays."""
-    call = here.calls.revert(version, **_how(message, no_wait, idempotency_key))
+    call = here.calls.revert(version, **how_to_commit(message, no_wait, idempotency_key))
     done = f"version {version} is taken back"
     here.show(here.send(call, f"Taking back version {version}"), lambda receipt: draw_receipt(receipt, done))
 
@@ -33,11 +32,6 @@ def rollback(
     idempotency_key: Key = None,
 ) -> None:
     """Make an old version the current one again; 0 is the base, before any edit."""
-    call = here.calls.rollback(to, **_how(message, no_wait, idempotency_key))
+    call = here.calls.rollback(to, **how_to_commit(message, no_wait, idempotency_key))
     done = f"everything is as at version {to}"
     here.show(here.send(call, f"Going back to version {to}"), lambda receipt: draw_receipt(receipt, done))
-
-
-def _how(message: str, no_wait: bool, idempotency_key: str | None) -> HowToCommit:
-    how = HowToCommit(message=message, wait=waiting_for(no_wait))
-    return how if idempotency_key is None else HowToCommit(**how, idempotency_key=idempotency_key)

@@ -84,3 +84,26 @@ def _shown(letter: str) -> str:
     if letter in "\n\t" or (unicodedata.category(letter) != "Cc" and letter not in TURNS_TEXT_ROUND):
         return letter
     return f"\\u{ord(letter):04x}"
+
+
+def one_line(text: str) -> str:
+    """For a place where a line break would tear a drawing apart."""
+    return " ".join(text.split())
+
+
+def megabytes(count: float) -> str:
+    """Bytes as disks are sold: 1 MB is a million of them."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def seconds(s: float) -> str:
+    """A length of time, as finely as it matters."""
+    if s < 10:
+        return f"{s:.1f} s"
+    if s < 2 * MINUTE_S:
+        return f"{s:.0f} s"
+    minutes = round(s / MINUTE_S)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"

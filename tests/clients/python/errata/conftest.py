@@ -6,6 +6,7 @@ asyncio client in process, through httpx's ASGITransport.
 
 from __future__ import annotations
 
+import json
 import socket
 import threading
 import time
@@ -18,7 +19,7 @@ import uvicorn
 from errata import AsyncErrata, Errata, Retry, wire
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import JSONResponse, Response, StreamingResponse
 from pydantic import ValidationError
 
 KEY = "right-key"
@@ -51,6 +52,7 @@ def build(tiny: Any) -> FastAPI:
     _public_routes(app, tiny)
     _reading_routes(app, tiny)
     _writing_routes(app, tiny)
+    _graph_routes(app, tiny)
     return app
 
 
@@ -143,6 +145,28 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
     @app.post("/admin/rollbacks")
     async def rollback(request: Request, body: wire.RollbackRequest) -> Response:
         return keep(request, tiny.undo("rollback", tiny.active[body.to], body, body.to))
+
+
+def _graph_routes(app: FastAPI, tiny: Any) -> None:
+    @app.get("/v1/entities")
+    async def entities(q: str, limit: int = 20, version: int = 3) -> Any:
+        found = [one for one in tiny.entities if one.label.casefold().startswith(q.casefold())]
+        heads = [wire.EntityHead.model_validate(one.model_dump()) for one in found[:limit]]
+        return wire.EntityList(version=version, entities=heads)
+
+    @app.get("/v1/entities/{id:path}")
+    async def entity(id: str) -> Any:
+        known = {one.id: one for one in tiny.entities}
+        return known.get(id) or problem(404, "not_found", f"the graph has no entity {id}")
+
+    @app.post("/admin/graph/import")
+    async def importing(request: Request, dry_run: bool = False) -> Response:
+        lines = tiny.importing(await request.body(), dry_run)
+        if "receipt" in lines[-1]:
+            receipt = wire.ImportReceipt.model_validate(lines[-1]["receipt"])
+            tiny.receipts[request.headers.get("idempotency-key", "none")] = receipt
+        told = (json.dumps(one) + "\n" for one in lines)
+        return StreamingResponse(told, media_type="application/x-ndjson")
 
 
 class Server:

@@ -54,6 +54,7 @@ def test_every_option_of_a_question_is_sent() -> None:
         "candidates": ["Lima"],
         "document": "d",
         "version": 4,
+        "kg": "none",
         "min_version": 3,
         "top_k": 5,
         "explain": True,
@@ -90,6 +91,14 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().replicas(), "GET /admin/replicas"),
         (Calls().models(), "GET /v1/models"),
         (Calls().memory(), "GET /v1/memory"),
+        (Calls().fact("Peru", "capital", "Lima"), "POST /admin/edits"),
+        (Calls().define_relation("capital", holds="one"), "POST /admin/edits"),
+        (
+            Calls().entities("São Paulo", limit=5, version=2),
+            "GET /v1/entities?q=S%C3%A3o+Paulo&limit=5&version=2",
+        ),
+        (Calls().entity("http://x.org/a b?c#d"), "GET /v1/entities/http%3A%2F%2Fx.org%2Fa%20b%3Fc%23d"),
+        (Calls().entity("wd:Q419", version=0), "GET /v1/entities/wd%3AQ419?version=0"),
         (Calls().whoami(), "GET /admin/keys/self"),
     ],
 )
@@ -233,6 +242,13 @@ def test_the_time_limit_travels_with_the_request() -> None:
         (lambda calls: calls.revert(0), "version: "),
         (lambda calls: calls.rollback(-1), "to: "),
         (lambda calls: calls.show("x"), "version: "),
+        (lambda calls: calls.fact("", "capital", "Lima"), "subject: "),
+        (lambda calls: calls.fact("Peru", "capital", "Lima", act="replace"), "act: "),
+        (lambda calls: calls.fact("Peru", "capital", "Lima", only="nkb"), "only: "),
+        (lambda calls: calls.define_relation("capital"), "say how many values it `holds`"),
+        (lambda calls: calls.entities(" "), "q: "),
+        (lambda calls: calls.entity(""), "id: "),
+        (lambda calls: calls.ask("q", kg="some"), "kg: "),
     ],
 )
 def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, named: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,6 +62,62 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
         "top_k": 2,
         "explain": True,
     }
+
+
+def test_what_to_choose_the_answer_from_reaches_the_service(run: Any, tiny: Any, folder: Path) -> None:
+    (folder / "text.txt").write_text("\ufeffIt was Lima.\n", encoding="utf-8")
+    run("ask", "q", "--kg", "none", "--context", "@text.txt", "--candidate", "Lima", "--candidate", "Cusco")
+    sent = json.loads(tiny.seen[-1][1])
+    assert sent == {
+        "question": "q",
+        "kg": "none",
+        "context": "It was Lima.\n",
+        "candidates": ["Lima", "Cusco"],
+    }
+    run("ask", "q", "--context", "It was Lima.")
+    assert json.loads(tiny.seen[-1][1])["context"] == "It was Lima."
+
+
+@pytest.mark.parametrize(
+    ("context", "why"),
+    [("@absent", "No such file or directory"), ("@.", "Is a directory"), ("@latin1.txt", "is not UTF-8")],
+)
+def test_a_context_that_cannot_be_read_is_named(
+    run: Any, tiny: Any, folder: Path, context: str, why: str
+) -> None:
+    (folder / "latin1.txt").write_bytes(b"\xff\xfe\xfa")
+    result = run("ask", "q", "--context", context)
+    assert (result.exit_code, tiny.seen) == (2, [])
+    assert why in result.stderr
+
+
+def test_the_facts_that_an_answer_rests_on_are_counted_and_named_when_asked_for(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = {
+        "entity": "x",
+        "subject": "Peru",
+        "relation": "capital",
+        "label": "capital city",
+        "object": "Lima",
+    }
+    facts = [wire.AnswerFact.model_validate({**fact, "edit": edit}) for edit in ("", "e3")]
+    plain = tiny.answer(wire.AnswerRequest(question=PERU))
+    monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"facts": facts}))
+    assert run("ask", PERU).stderr == "version 0 · 97 % sure · 2 facts · 14 ms\n"
+    assert run("ask", PERU, "-v").stderr.splitlines()[1:] == [
+        "rests on Peru · capital city · Lima",
+        "rests on Peru · capital city · Lima (e3)",
+    ]
+
+
+def test_why_the_graph_gives_no_answer_is_said(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny.answer(wire.AnswerRequest(question="Who?"))
+    silent = plain.model_copy(update={"reason": "no_entity", "best": ""})
+    monkeypatch.setattr(tiny, "answer", lambda _: silent)
+    result = run("ask", "Who?")
+    assert result.exit_code == 4
+    assert "No answer: the graph knows nothing that the question names.\n" in result.stderr
 
 
 def test_an_answer_of_an_old_version_is_marked(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,7 +30,10 @@ def key_file(folder: Path) -> Path:
 
 
 def test_the_commands_are_those_that_are_documented() -> None:
-    documented = "ask check diff edit log memory models replicas revert rollback show whoami"
+    documented = (
+        "ask check diff edit entities entity fact import log memory models relation replicas "
+        "revert rollback show whoami"
+    )
     assert documented.split() == COMMANDS
 
 

@@ -1,0 +1,88 @@
+"""`errata import`: fill the knowledge graph from a file, and see how far it is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, BinaryIO
+
+import typer
+
+from errata.cli.exits import Exit
+from errata.cli.intake import draw_import, write_rejected
+from errata.cli.options import DryRun, Expect, Message, NoWait, waiting_for
+from errata.cli.pace import pace
+from errata.cli.session import Session
+from errata.cli.words import plural
+from errata.committing import HowToImport
+from errata.wire import Format
+
+STDIN = "-"
+
+
+def import_(
+    here: Session,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")],
+    format: Annotated[
+        Format | None,
+        typer.Option("--format", help="By its content if left out.", show_default=False),
+    ] = None,
+    language: Annotated[str, typer.Option("--language", help="Take labels in this language.")] = "en",
+    rejected: Annotated[
+        Path | None,
+        typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV."),
+    ] = None,
+    message: Message = "",
+    dry_run: DryRun = False,
+    expect: Expect = None,
+    no_wait: NoWait = False,
+) -> None:
+    """Fill the knowledge graph from a file, in one commit: TSV (.spo), CSV, N-Triples, Wikidata JSON."""
+    if rejected is not None:
+        _check_writable(rejected)
+    showing = pace(here.err)
+    call = here.calls.import_graph(
+        _opened(file),
+        format=format,
+        source="stdin" if file == STDIN else None,
+        language=language,
+        progress=showing.tell,
+        **_how(message, no_wait, dry_run, expect),
+    )
+    reply = here.send(call, "Importing", showing)
+    here.show(reply, draw_import)
+    if rejected is not None:
+        _write(here, rejected, write_rejected(reply.value.imported))
+        written = plural(len(reply.value.imported.listed), "rejected line")
+        here.err.print(f"{rejected} has {written}.", soft_wrap=True)
+
+
+def _how(message: str, no_wait: bool, dry_run: bool, expect: int | None) -> HowToImport:
+    how = HowToImport(message=message, wait=waiting_for(no_wait), dry_run=dry_run)
+    if expect is not None:
+        how["expected_version"] = expect
+    return how
+
+
+def _opened(file: str) -> Path | BinaryIO:
+    if file != STDIN:
+        return Path(file)
+    if sys.stdin is None:
+        raise typer.BadParameter("stdin is closed: give a file")
+    return sys.stdin.buffer
+
+
+def _check_writable(file: Path) -> None:
+    """Before the import, which is not made again for the sake of a list."""
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}; nothing was done") from error
+
+
+def _write(here: Session, file: Path, content: str) -> None:
+    try:
+        file.write_text(content, encoding="utf-8")
+    except OSError as error:
+        here.err.print(f"error: {file} cannot be written: {error.strerror}; the import is as told above")
+        raise typer.Exit(Exit.UNWRITABLE) from error

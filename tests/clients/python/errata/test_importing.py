@@ -1,0 +1,194 @@
+"""An import by the SDK: streamed there, told of on the way back, and never in doubt without saying so."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from errata import AsyncErrata, Errata, Retry, errors, upload
+from errata.wire import ImportProgress
+
+LINES = b"Peru\tcapital\tLima\nPeru\tcurrency\tsol\nno triple\n"
+NDJSON = {"content-type": "application/x-ndjson"}
+PROBLEM = {"title": "t", "status": 503, "code": "ledger_unavailable", "detail": "the ledger is away"}
+READING = b'{"progress": {"phase": "reading", "done": 1}}\n'
+Handler = Callable[[httpx.Request], httpx.Response]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "peru.tsv").write_bytes(LINES)
+    return tmp_path / "peru.tsv"
+
+
+def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny: Any, file: Path) -> None:
+    told: list[ImportProgress] = []
+    receipt = errata.import_graph(str(file), message="fill", progress=told.append)
+    assert (receipt.version, receipt.imported.triples, receipt.imported.rejected) == (1, 2, 1)
+    assert [(one.phase, one.done) for one in told] == [("sending", 46), ("reading", 46), ("committing", 0)]
+    assert errata.last_version == 1
+    request, body = tiny.seen[-1]
+    assert body == LINES
+    assert dict(request.query_params) == {"source": "peru.tsv", "message": "fill"}
+    assert request.headers["transfer-encoding"] == "chunked"
+    assert "content-length" not in request.headers
+
+
+async def test_the_asyncio_client_imports_too(async_errata: AsyncErrata, tiny: Any, file: Path) -> None:
+    told: list[ImportProgress] = []
+    receipt = await async_errata.import_graph(file, dry_run=True, progress=told.append)
+    assert (receipt.version, tiny.head, [one.phase for one in told]) == (
+        None,
+        0,
+        ["sending", "reading", "committing"],
+    )
+
+
+def test_every_option_is_sent(errata: Errata, tiny: Any) -> None:
+    options: dict[str, Any] = {"expected_version": 0, "dry_run": True, "wait": "none", "message": "m"}
+    errata.import_graph(io.BytesIO(LINES), format="nt", language="de", source="a pipe", **options)
+    assert dict(tiny.seen[-1][0].query_params) == {
+        "format": "nt",
+        "language": "de",
+        "source": "a pipe",
+        "message": "m",
+        "expected_version": "0",
+        "dry_run": "true",
+        "wait": "none",
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"format": "xml"}, "format: "),
+        ({"language": "x"}, "language: "),
+        ({"expected_version": -1}, "version: "),
+    ],
+)
+def test_a_bad_option_is_refused_before_it_is_sent(
+    errata: Errata, tiny: Any, file: Path, options: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(errors.Malformed, match=named):
+        errata.import_graph(file, **options)
+    assert tiny.seen == []
+
+
+def test_a_refusal_in_the_stream_is_the_error_that_it_names(errata: Errata, tiny: Any, file: Path) -> None:
+    tiny.told_of_import = [{"problem": {**PROBLEM, "status": 409, "code": "stale_version", "current": 7}}]
+    with pytest.raises(errors.StaleVersion) as caught:
+        errata.import_graph(file)
+    assert (caught.value.current, caught.value.in_doubt) == (7, False)
+
+
+def test_a_refusal_before_the_stream_is_one_too(errata: Errata, trouble: Any, file: Path) -> None:
+    trouble(413, "too_large")
+    with pytest.raises(errors.TooLarge):
+        errata.import_graph(file)
+
+
+def test_a_trouble_that_passes_is_not_noticed(errata: Errata, tiny: Any, trouble: Any, file: Path) -> None:
+    trouble(503, "ledger_unavailable", times=2)
+    assert errata.import_graph(file).version == 1
+    assert [body for _, body in tiny.seen] == [LINES] * 3
+
+
+def through(handler: Handler, body: Any = None, **how: Any) -> Any:
+    """What an import of `body` through this network gives or raises."""
+    retry = Retry(times=how.pop("times", 0), first_pause_s=0.001)
+    with Errata("http://errata.test", transport=httpx.MockTransport(handler), retry=retry) as errata:
+        return errata.import_graph(body or io.BytesIO(LINES), **how)
+
+
+def answering(*content: bytes, status: int = 200) -> Handler:
+    return lambda _: httpx.Response(status, headers=NDJSON, content=iter(content))
+
+
+def cut(_: httpx.Request) -> httpx.Response:
+    def told() -> Iterator[bytes]:
+        yield READING
+        raise httpx.RemoteProtocolError("peer closed connection")
+
+    return httpx.Response(200, headers=NDJSON, content=told())
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [
+        answering(READING),
+        answering(),
+        cut,
+        answering(b"{nonsense\n"),
+        answering(b'{"receipt": {"version": 1}}'),
+    ],
+    ids=["no last line", "no line", "cut", "no JSON", "no receipt"],
+)
+def test_an_import_that_may_be_made_says_so(handler: Handler) -> None:
+    with pytest.raises(errors.ErrataError, match="may have been made all the same") as caught:
+        through(handler, times=2)
+    assert caught.value.in_doubt
+    assert caught.value.idempotency_key is None
+    with pytest.raises(errors.ErrataError) as dry:
+        through(handler, dry_run=True)
+    assert not dry.value.in_doubt
+
+
+def test_an_import_that_may_be_made_is_not_repeated() -> None:
+    seen: list[httpx.Request] = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return cut(request)
+
+    with pytest.raises(errors.Unreachable):
+        through(handler, times=2)
+    assert len(seen) == 1
+
+
+def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(upload, "PIECE_BYTES", 10)
+
+    class Breaks(httpx.BaseTransport):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            pieces = iter(request.stream)  # type: ignore[arg-type]
+            next(pieces), next(pieces)
+            raise httpx.WriteError("Broken pipe")
+
+    with (
+        Errata("http://errata.test", transport=Breaks(), retry=Retry(times=0)) as errata,
+        pytest.raises(
+            errors.Unreachable, match="only 10 bytes of the file had been sent: nothing was imported"
+        ) as e,
+    ):
+        errata.import_graph(io.BytesIO(LINES))
+    assert not e.value.in_doubt
+
+
+def test_a_file_that_cannot_be_read_further_imported_nothing() -> None:
+    class Failing(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            raise OSError(5, "Input/output error")
+
+    with pytest.raises(errors.UnreadableFile, match="Input/output error") as caught:
+        through(lambda request: httpx.Response(200, content=request.read()), Failing(b"x"))
+    assert not caught.value.in_doubt
+
+
+def test_lines_come_in_any_pieces_and_only_the_line_feed_ends_one(errata: Errata, tiny: Any) -> None:
+    errata.import_graph(io.BytesIO(LINES))
+    receipt = json.loads(errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw)
+    receipt["imported"]["listed"][0]["reason"] = "a\u2028b"
+    told = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
+    told += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
+    pieces = [told[n : n + 7] for n in range(0, len(told), 7)]
+    assert through(answering(*pieces)).imported.listed[0].reason == "a\u2028b"
+
+
+def test_a_plain_receipt_is_taken_as_well(errata: Errata, tiny: Any) -> None:
+    raw = errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw
+    assert through(lambda _: httpx.Response(201, content=raw)).imported.triples == 2
