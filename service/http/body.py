@@ -24,7 +24,8 @@ TEXTS = {
     "object",
     "context",
     "candidates",
-}  # too long a one is no mistake of form, but too large
+}
+"""Too long a one is no mistake of form, but too large."""
 
 NO_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
 

@@ -1,6 +1,7 @@
 """A closed loop of callers in a process of its own: each sends its next question when the last is answered.
 
-`python -m tests.bench.load URL CALLERS SECONDS [BATCH]` prints answers per second, then latencies in ms as JSON.
+`python -m tests.bench.load URL CALLERS SECONDS [BATCH] [MORE]` prints answers per second, then latencies in ms as JSON.
+MORE: further fields of every question, as JSON.
 """
 
 import asyncio
@@ -14,7 +15,9 @@ from tests.bench.questions import questions
 from tests.bench.timing import percentile
 
 
-async def measure(url: str, callers: int, seconds: float, batch: int) -> dict[str, float]:
+async def measure(
+    url: str, callers: int, seconds: float, batch: int, more: dict[str, str]
+) -> dict[str, float]:
     asked = questions(512)
     latencies: list[float] = []
     deadline = time.perf_counter() + seconds
@@ -22,8 +25,8 @@ async def measure(url: str, callers: int, seconds: float, batch: int) -> dict[st
     async def caller(session: aiohttp.ClientSession, place: int) -> int:
         answered = 0
         while time.perf_counter() < deadline:
-            some = [asked[(place + answered + n) % len(asked)] for n in range(batch)]
-            body = {"questions": [{"question": q} for q in some]} if batch > 1 else {"question": some[0]}
+            some = [{"question": asked[(place + answered + n) % len(asked)], **more} for n in range(batch)]
+            body: dict[str, object] = {"questions": some} if batch > 1 else dict(some[0])
             started = time.perf_counter()
             async with session.post(url, json=body) as response:
                 await response.read()
@@ -47,7 +50,8 @@ async def measure(url: str, callers: int, seconds: float, batch: int) -> dict[st
 def main() -> None:
     url, callers, seconds, *rest = sys.argv[1:]
     batch = int(rest[0]) if rest else 1
-    print(json.dumps(asyncio.run(measure(url, int(callers), float(seconds), batch))))
+    more = json.loads(rest[1]) if len(rest) > 1 else {}
+    print(json.dumps(asyncio.run(measure(url, int(callers), float(seconds), batch, more))))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,6 +31,7 @@ def rows() -> Iterator[Row]:
                 yield _against(ours, theirs, callers)
             yield _batch_route(ours)
             yield from _where_time_goes(ours)
+            yield _facts(ours)
 
 
 def _against(ours: str, theirs: str, callers: int) -> Row:
@@ -73,8 +74,20 @@ def _where_time_goes(url: str) -> Iterator[Row]:
         yield Row(f"a question over HTTP: {part}", statistics.median(one[part] for one in told), "", note)
 
 
-def load(url: str, callers: int, batch: int = 1) -> dict[str, float]:
-    words = _words(url, callers, SECONDS, batch)
+def _facts(url: str) -> Row:
+    """The same system and questions with the graph and without it, in turns."""
+    sides = {"with": {"model": "kbert"}, "without": {"model": "kbert", "kg": "none"}}
+    seen: dict[str, list[float]] = {name: [] for name in sides}
+    for _ in range(ROUNDS):
+        for name, more in sides.items():
+            seen[name].append(load(f"{url}/v1/answers", 32, more=more)["per_second"])
+    speed = {name: statistics.median(found) for name, found in seen.items()}
+    note = f"{speed['with']:.0f} against {speed['without']:.0f} per s, 32 callers"
+    return Row("K-BERT with facts, against without", speed["with"] / speed["without"], ">= 0.5", note)
+
+
+def load(url: str, callers: int, batch: int = 1, more: Mapping[str, str] | None = None) -> dict[str, float]:
+    words = [*_words(url, callers, SECONDS, batch), json.dumps(dict(more or {}))]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
     found: dict[str, float] = json.loads(done.stdout)
     return found
