@@ -16,7 +16,7 @@ from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
-from service.editing.triples import Resolver, wanted_of_fact, wanted_of_relation
+from service.editing.triples import Resolver, cleaned, wanted_of_fact, wanted_of_relation
 from service.editing.wanted import Wanted, comes_out
 from service.editing.wording import plain
 from service.errors import InvalidInput, NothingToDo, UnknownModel
@@ -88,8 +88,9 @@ class Editing:
         found: list[Wanted] = []
         for place, item in enumerate(self._items):
             if isinstance(item, FactItem):
-                meant = await resolver.meant(item, place)
-                found += wanted_of_fact(item, meant, place, view, self._systems, self._methods)
+                fact = cleaned(item, place)
+                meant = await resolver.meant(fact, place)
+                found += wanted_of_fact(fact, meant, place, view, self._systems, self._methods)
             elif isinstance(item, RelationItem):
                 found.append(wanted_of_relation(item, place, view, self._systems))
         return [replace(one, id=self._ids[one.place, one.model]) for one in _last_answers(found)]

@@ -20,6 +20,7 @@ from service.errors import NotFound
 from service.graph.lookup import Lookup
 from service.ledger.commit import EditRecord
 
+MOST_FACTS = 1_000  # of one entity that are told
 MORE = 4  # names looked at for each entity that is wanted: some are not borne at this version
 
 Key = tuple[str, str]  # relation and object
@@ -59,9 +60,16 @@ class Entities:
                 edit=fact.edit,
                 added=added.get((fact.relation, fact.object), 0),
             )
-            for fact in entity.facts
+            for fact in entity.facts[:MOST_FACTS]
         ]
-        return EntityState(**_head(entity), version=self.version, facts=facts, removed=removed)
+        left_out = max(0, entity.degree - MOST_FACTS)
+        return EntityState(
+            **_head(entity),
+            version=self.version,
+            facts=facts,
+            facts_left_out=left_out,
+            removed=removed[:MOST_FACTS],
+        )
 
     async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
         """Since when each value holds, and those that held once: folded anew wherever something changed."""

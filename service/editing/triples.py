@@ -18,6 +18,8 @@ from models.graph.view import GraphView
 from service.editing.systems import Systems
 from service.editing.wanted import Wanted
 from service.errors import InvalidInput, NothingToDo
+from service.graph.formats.row import Refused
+from service.graph.formats.text import MAX_RELATION_CHARS, clean
 from service.graph.linking.folding import fold
 from service.graph.linking.words import unlinkable
 from service.graph.lookup import Lookup
@@ -58,18 +60,23 @@ class Resolver:
     made: dict[str, str] = field(default_factory=dict)
 
     async def meant(self, item: FactItem, place: int) -> Meant:
-        """Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
+        """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
         where = f"edits.{place}"
         relation = relation_meant(item.relation, self.view)
         entity = await meant(item.subject, self.view, self.lookup, f"{where}.subject")
+        if entity is not None:
+            entity = await self.lookup.whole(entity.id, self.view)
         subject = entity.id if entity else new_id(item.subject)
         is_new = entity is None and subject not in self.made
         warnings = [NEW_ENTITY.format(item.subject, subject)] if is_new else []
         act = item.act or self._act(relation)
         text, object_id, told = await self._object(item, relation)
-        before = self.values.get((subject, relation)) or _values(entity, relation)
-        if act == "remove" and text not in before:
-            raise _not_there(item, before)
+        known = self.values.get((subject, relation))
+        before = _values(entity, relation) if known is None else known
+        if act == "remove":
+            text = next((value for value in before if fold(value) == fold(text)), "")
+            if not text:
+                raise _not_there(item, before)
         _check_name(item, relation, where)
         after = _after(before, text, act)
         self.values[subject, relation] = after
@@ -94,8 +101,20 @@ class Resolver:
         by_id = (await self.lookup.entities([item.object], self.view))[item.object]
         named = [by_id] if by_id else await self.lookup.named(item.object, self.view)
         if len(named) == 1:
-            return named[0].label if by_id else item.object, named[0].id, []
+            label = named[0].label
+            return label if by_id or fold(label) == fold(item.object) else item.object, named[0].id, []
         return item.object, "", [SEVERAL.format(item.object)] if named else []
+
+
+def cleaned(item: FactItem, place: int) -> FactItem:
+    """Its texts in the one spelling that files are read in, too. InvalidInput for what no text may hold."""
+    where = f"edits.{place}"
+    try:
+        subject, text = clean(f"{where}.subject", item.subject), clean(f"{where}.object", item.object)
+        relation = clean(f"{where}.relation", item.relation, MAX_RELATION_CHARS)
+    except Refused as refused:
+        raise InvalidInput(str(refused), field=where) from refused
+    return item.model_copy(update={"subject": subject, "relation": relation, "object": text})
 
 
 def wanted_of_fact(

@@ -43,10 +43,11 @@ class EntityHead(Response):
 
 
 class EntityState(EntityHead):
-    """At `version`. removed: what earlier versions said of it."""
+    """At `version`. removed: what earlier versions said of it. facts_left_out: further ones, of very many."""
 
     version: Version
     facts: list[EntityFact]
+    facts_left_out: int = 0
     removed: list[RemovedFact] = Field(default_factory=list)
 
 
