@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.effects import draw_bystanders, draw_report
-from errata.cli.triples import triple
+from errata.cli.triples import fact_told, triple
 from errata.cli.words import ago, plural, said, short
 from errata.wire import Change, Diff, EditReport, EditState, Report, VersionDetail, VersionLog, VersionSummary
 
@@ -70,8 +70,9 @@ def _edit(edit: EditState, reports: Mapping[str, EditReport]) -> list[Text]:
         (edit.question or triple(edit.notes), "cyan"), (f"  {edit.id} {edit.method}{state}", "dim")
     )
     others = [Text.assemble(("also ", "dim"), other) for other in edit.paraphrases]
-    before = [_removed(reports[edit.id].before)] if edit.id in reports else []
-    return [first, *others, *before, _added(edit.answer)]
+    told = edit.id in reports and (edit.question or reports[edit.id].before)
+    before = [_removed(reports[edit.id].before)] if told else []
+    return [first, *others, *before, *([_added(edit.answer)] if edit.answer else [])]
 
 
 def _report(commit: VersionDetail) -> Report | None:
@@ -97,6 +98,8 @@ def draw_diff(diff: Diff) -> RenderableType:
     ]
     for question, changes in groupby(diff.changes, key=lambda change: change.question):
         parts.append(Group(*_change(question, list(changes))))
+    if diff.facts:
+        parts += [Text("the knowledge graph", style="cyan"), *map(fact_told, diff.facts)]
     parts += draw_bystanders(diff.probes, diff.others)
     parts.append(_sum(diff))
     return Group(*parts)
@@ -124,4 +127,7 @@ def _sum(diff: Diff) -> Text:
     differing = [memory for memory, differs in diff.checksums_differ.items() if differs]
     if not differing:
         return Text("The two versions are the same, bit for bit.", style="dim")
-    return Text(f"{plural(len(diff.changes), 'change')}; rows differ in {', '.join(differing)}.", style="dim")
+    facts = f", {plural(len(diff.facts), 'fact')}" if diff.facts else ""
+    return Text(
+        f"{plural(len(diff.changes), 'change')}{facts}; rows differ in {', '.join(differing)}.", style="dim"
+    )

@@ -1,7 +1,7 @@
 """Reads many corrections from a file, and says which line is wrong before anything is sent.
 
 CSV has a header line and the columns question, answer and, if wanted, paraphrases (joined by "|") and model.
-JSONL has one object a line, as POST /admin/edits takes them.
+JSONL has one object a line, as POST /admin/edits takes a correction.
 """
 
 from __future__ import annotations

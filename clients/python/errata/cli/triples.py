@@ -10,14 +10,16 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.words import became, one_line, plural
-from errata.wire import EditReport
+from errata.wire import EditReport, FactChange
 
 IN_THE_GRAPH = "the graph says"
 ACTS = {"add": "  (one more)", "remove": "  (taken away)"}
 
 
 def triple(notes: Mapping[str, JsonValue]) -> str:
-    """`Peru · capital · Cusco`, or what was said of a relation; "" where the notes tell of neither."""
+    """`Peru · capital · Cusco`, what was said of a relation, or what was imported; "" where the notes tell of none."""
+    if is_import(notes):
+        return f"import of {one_line(str(notes.get('source') or 'a stream'))}: {notes['triples']:,} triples"
     if "define" in notes:
         holds = {"one": "holds one value", "many": "holds many values"}.get(str(notes.get("holds")))
         said = [holds] if holds else []
@@ -25,6 +27,17 @@ def triple(notes: Mapping[str, JsonValue]) -> str:
         return one_line(f"{notes['define']} {' and '.join(said)}")
     parts = [notes.get(name) for name in ("subject", "relation", "object")]
     return " · ".join(one_line(str(part)) for part in parts) if all(parts) else ""
+
+
+def is_import(notes: Mapping[str, JsonValue]) -> bool:
+    return isinstance(notes.get("triples"), int)
+
+
+def fact_told(change: FactChange) -> Text:
+    """A line of a difference: what only one of the two versions was told."""
+    parts = [one_line(part) for part in (change.subject, change.relation, change.object) if part]
+    sign, style = ("+ ", "green") if change.change == "added" else ("- ", "red")
+    return Text.assemble((sign + " · ".join(parts), style), (f"  {change.act}  {change.edit}", "dim"))
 
 
 def told_together(edits: Sequence[EditReport]) -> list[list[EditReport]]:
@@ -60,7 +73,7 @@ def draw_fact(told: Sequence[EditReport]) -> list[Text | Padding]:
 
 def _add(table: Table, one: EditReport) -> None:
     """One line for the question, one for each other wording that does not follow, one that counts the rest."""
-    if "define" in one.notes:
+    if "define" in one.notes or is_import(one.notes):
         return
     system = one.model or one.method
     table.add_row(_mark(one.holds), system, one.question or Text(IN_THE_GRAPH, "dim"), _answers(one))

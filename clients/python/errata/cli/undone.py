@@ -8,7 +8,7 @@ from typing import NamedTuple
 from rich.text import Text
 
 from errata.cli.outcomes import MOST_SHOWN, outcome, warnings, wording
-from errata.cli.triples import triple
+from errata.cli.triples import is_import, triple
 from errata.cli.words import plural, said
 from errata.wire import EditReport
 
@@ -39,13 +39,18 @@ def _once(edits: list[EditReport]) -> list[Told]:
 
 
 def _wordings(edit: EditReport) -> Iterator[Told]:
-    yield Told(edit.question or triple(edit.notes), edit.before, edit.after, edit.holds, edit)
+    before, after = (
+        (edit.before, edit.after) if edit.question else (edit.before or "nothing", edit.after or "nothing")
+    )
+    yield Told(edit.question or triple(edit.notes), before, after, edit.holds, edit)
     for other in edit.paraphrases:
         yield Told(other.question, other.before, other.after, other.follows, edit)
 
 
 def _draw(one: Told) -> list[Text]:
     also = one.question not in (one.edit.question, triple(one.edit.notes))
+    if is_import(one.edit.notes):
+        return [wording(one.question), *warnings(one.edit)]
     stays = one.good and one.before == one.after
     what = _stays(one) if stays else outcome(one.good, one.before, one.after, one.edit.answer)
     return [wording(one.question, also=also), what, *([] if also else warnings(one.edit))]

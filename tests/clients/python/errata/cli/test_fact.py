@@ -122,6 +122,23 @@ def test_a_triple_without_a_question_stands_for_itself_in_the_log_and_when_it_is
     assert "Peru · national animal · vicuña  e triple\n" in run("show", "1").stdout
 
 
+def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run("fact", "Peru", "national animal", "vicuña")
+    notes = {"triples": 1234, "source": "peru.spo"}
+    about: dict[str, Any] = {"id": "i", "question": "", "answer": "", "method": "triple", "notes": notes}
+    state = wire.EditState(**about, active=True)
+    shown = tiny.detail(1).model_copy(update={"edits": [state]})
+    monkeypatch.setattr(tiny, "detail", lambda _: shown)
+    assert "import of peru.spo: 1,234 triples  i triple\n\n" in run("show", "1").stdout
+    told = wire.EditReport(**about, before=None, after="", holds=True)
+    monkeypatch.setattr(tiny, "switched", lambda: [told])
+    assert "is taken back. Both replicas have it.\n  import of peru.spo: 1,234 triples\nNothing" in (
+        run("revert", "1").stdout
+    )
+
+
 def test_a_relation_is_defined(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = {"define": "capital", "holds": "one", "label": "capital city"}
     told = wire.EditReport(

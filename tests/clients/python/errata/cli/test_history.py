@@ -156,3 +156,20 @@ def test_a_version_that_does_not_exist_is_named(run: Any) -> None:
 def test_a_time_is_said_as_a_person_would(passed: timedelta, words: str) -> None:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
     assert ago(now - passed, now) == words
+
+
+def test_what_only_one_version_was_told_about_the_graph_is_in_the_difference(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = {"subject": "Peru", "relation": "capital", "object": "Cusco", "act": "set", "edit": "e1"}
+    load = {"subject": "peru.spo", "relation": "", "object": "1,234 triples", "act": "import", "edit": "i2"}
+    plain = tiny.diff(0, 0).model_copy(update={"checksums_differ": {"graph/triples": True}})
+    facts = [
+        wire.FactChange.model_validate({**fact, "change": "added"}),
+        wire.FactChange.model_validate({**load, "change": "removed"}),
+    ]
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"facts": facts}))
+    text = run("diff", "0", "0").stdout
+    told = "the knowledge graph\n+ Peru · capital · Cusco  set  e1\n- peru.spo · 1,234 triples  import  i2\n"
+    assert told in text
+    assert "0 changes, 2 facts; rows differ in graph/triples." in text
