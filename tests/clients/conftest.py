@@ -15,10 +15,10 @@ from errata import wire
 from fastapi import Request
 from fastapi.responses import Response
 
+from tests.clients.tiny_graph import as_correction, counted, explained, fact_report, peru
+
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 BASE = {PERU: "Lima", PERU_TOO: "Lima", "What is the capital of Chile?": "Santiago"}
-PHRASING = {"capital": "What is the capital of {}?"}
-PERU_ID = "wd:Q419"
 NO_COSTS = wire.EditTimings(editor_ms=31.2, report_ms=120.4, commit_ms=2.1, replicas_ms=8.0)
 
 
@@ -36,7 +36,7 @@ class Tiny:
     seen: list[tuple[Request, bytes]] = field(default_factory=list)
     broken: list[dict[str, Any]] = field(default_factory=list)
     replica_lags: bool = False
-    entities: list[wire.EntityState] = field(default_factory=lambda: [_peru()])
+    entities: list[wire.EntityState] = field(default_factory=lambda: [peru()])
     told_of_import: list[dict[str, Any]] | None = None
 
     @property
@@ -72,12 +72,14 @@ class Tiny:
             facts=[],
             timings=wire.Timings(queue_ms=1, graph_ms=0, model_ms=12, total_ms=14),
             replica="nkb#1",
-            explanation=_explained(asked, edits) if asked.explain else None,
+            explanation=explained(asked, edits) if asked.explain else None,
         )
 
     def report(self, edits: list[Any], version: int) -> wire.Report:
         before = self.state(version)
-        on_graph = [self.fact_report(one, before, f"e{version + 1}.g") for one in edits if _is_fact(one)]
+        on_graph = [
+            fact_report(one, before, f"e{version + 1}.g") for one in edits if isinstance(one, wire.FactItem)
+        ]
         reports = on_graph + [
             wire.EditReport(
                 id=f"e{version + 1}",
@@ -101,58 +103,18 @@ class Tiny:
             edits=reports, probes=200, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
         )
 
-    def fact_report(self, one: wire.FactItem, before: dict[str, str], id: str) -> wire.EditReport:
-        question = as_correction(one).question
-        notes = {
-            "subject": one.subject,
-            "relation": one.relation,
-            "object": one.object,
-            "act": one.act or "set",
-        }
-        told = [] if question else [f"nobody knows how to ask for the relation {one.relation!r}"]
-        return wire.EditReport(
-            id=id,
-            model="kbert",
-            memory="graph/triples",
-            question=question,
-            answer=one.object,
-            method="triple",
-            before=before.get(question),
-            after=one.object,
-            holds=True,
-            notes=notes,
-            warnings=told,
-        )
-
     def importing(self, body: bytes, dry_run: bool) -> list[dict[str, Any]]:
         """The lines of the response: a triple for each line of the file, unless the test says otherwise."""
         if self.told_of_import is not None:
             return self.told_of_import
-        lines = body.decode().splitlines()
-        good = [line for line in lines if line.count("\t") == 2]
-        listed = [
-            wire.RejectedLine(line=number, code="columns", reason=f"three columns are needed, not {line!r}")
-            for number, line in enumerate(lines, start=1)
-            if line not in good
-        ]
-        counts = wire.ImportCounts(
-            format="tsv",
-            lines=len(lines),
-            triples=len(good),
-            entities=1,
-            new_entities=1,
-            rejected=len(listed),
-            rejected_by={"columns": len(listed)} if listed else {},
-            listed=listed,
-            seconds=0.5,
-        )
+        counts = counted(body)
         if not dry_run:
             self.commits.append({"kind": "edit", "message": "", "edits": (), "target": None})
             self.active.append(self.active[-1] | {self.head})
         receipt = self.receipt("edit", self.report([], self.head)).model_dump(mode="json")
         version = None if dry_run else self.head
         told = {**receipt, "version": version, "imported": counts.model_dump(mode="json")}
-        reading = {"phase": "reading", "done": len(body), "total": len(body), "lines": len(lines)}
+        reading = {"phase": "reading", "done": len(body), "total": len(body), "lines": counts.lines}
         return [{"progress": reading}, {"progress": {"phase": "committing", "done": 0}}, {"receipt": told}]
 
     def replicas(self) -> list[wire.ReplicaState]:
@@ -255,58 +217,6 @@ class Tiny:
             writes={"nkb/bank": wire.WriteSummary(puts=1, removes=0, checksum=sums["nkb/bank"])},
             report=self.report(one["edits"], version - 1).model_dump(mode="json"),
         )
-
-
-def _is_fact(item: Any) -> bool:
-    return isinstance(item, wire.FactItem)
-
-
-def as_correction(item: Any) -> wire.EditItem:
-    """What a fact is to a system that learns by question and answer; "" as the question where there is none."""
-    if isinstance(item, wire.EditItem):
-        return item
-    phrasing = PHRASING.get(getattr(item, "relation", ""), "")
-    question = phrasing.format(item.subject) if phrasing else ""
-    return wire.EditItem.model_construct(
-        question=question, answer=getattr(item, "object", ""), paraphrases=[], model="nkb"
-    )
-
-
-def _peru() -> wire.EntityState:
-    lima = {"relation": "capital", "label": "capital", "object": "Lima", "object_id": "wd:Q2868"}
-    facts = [{**lima, "object": "Cusco", "object_id": "wd:Q5582862", "edit": "e3", "added": 3}]
-    return wire.EntityState.model_validate(
-        {
-            "id": PERU_ID,
-            "label": "Peru",
-            "aliases": ["Republic of Peru"],
-            "description": "country in South America",
-            "degree": 1,
-            "version": 3,
-            "facts": facts,
-            "removed": [{**lima, "removed": 3}],
-        }
-    )
-
-
-def _explained(asked: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
-    """As each system does, in its own terms."""
-    if asked.model != "kbert":
-        return {"rests_on": edits}
-    texts = ["[CLS]", *asked.question.lower().replace("?", " ?").split(), "[SEP]"]
-    tokens = [{"text": text, "position": place, "word": 0, "branch": 0} for place, text in enumerate(texts)]
-    at = asked.question.find("Peru")
-    fact = {"relation": "capital", "object": "Lima"}
-    told = {**fact, "text": "capital Lima", "rank": 0.93, "score": 0.88, "positions": [7, 8], "edit": ""}
-    tree = {"text": "Peru", "start": at, "end": at + 4, "entity": PERU_ID, "label": "Peru", "facts": [told]}
-    return {
-        "tokens": tokens,
-        "tree": [tree],
-        "ambiguous": [],
-        "left_out": [],
-        "rests_on": [{"entity": PERU_ID, **fact}],
-        "without": [{**fact, "answer": None, "score": 0.1}],
-    }
 
 
 def checksums(version: int) -> dict[str, str]:
