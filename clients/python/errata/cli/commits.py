@@ -108,7 +108,7 @@ def draw_diff(diff: Diff) -> RenderableType:
 def _change(question: str, changes: list[Change]) -> list[Text]:
     lines: list[Text] = []
     for one in changes:
-        lines.append(Text.assemble((question, "cyan"), (f"  {one.edit}", "dim")))
+        lines.append(Text.assemble((question, "cyan"), (f"  {one.edit} {one.model}".rstrip(), "dim")))
         known = one.asked or one.before is not None, one.asked or one.after is not None
         lines += [_removed(one.before)] if known[0] else []
         lines += [_added(one.after)] if known[1] else []

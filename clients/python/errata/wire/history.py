@@ -80,6 +80,7 @@ class Change(Response):
     asked: bool = True
     edit: str
     change: Literal["added", "removed", "replaced"]
+    model: str = ""
 
 
 class FactChange(Response):

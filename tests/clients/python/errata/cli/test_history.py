@@ -173,3 +173,15 @@ def test_what_only_one_version_was_told_about_the_graph_is_in_the_difference(
     told = "the knowledge graph\n+ Peru · capital · Cusco  set  e1\n- peru.spo · 1,234 triples  import  i2\n"
     assert told in text
     assert "0 changes, 2 facts; rows differ in graph/triples." in text
+
+
+def test_a_difference_says_whose_answer_changed(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    run("edit", "What is the capital of Peru?", "Cusco")
+    plain = tiny.diff(0, 1)
+    both = [plain.changes[0].model_copy(update={"model": model}) for model in ("nkb", "kbert")]
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"changes": both}))
+    lines = run("diff", "0", "1").stdout.splitlines()
+    assert [line for line in lines if line.startswith("What")] == [
+        "What is the capital of Peru?  e1 nkb",
+        "What is the capital of Peru?  e1 kbert",
+    ]
