@@ -8,7 +8,7 @@ from pathlib import Path
 
 from models.graph.base import Base
 from models.graph.blocks import IMPORT, STATEMENTS, Told, manifest_in, told_in
-from models.graph.statement import LABEL, Said
+from models.graph.statement import LABEL, Said, fold
 from models.graph.view import GraphView, Imported, Ordered
 from models.memory import Block, Image
 from models.packs.pack import WORLD
@@ -89,8 +89,8 @@ def _relabelled(edited: Mapping[str, Ordered]) -> dict[str, str]:
     """Labels that edits gave: objects that are entities are called by them at once."""
     found: dict[str, str] = {}
     for subject, pairs in edited.items():
-        for _, said in pairs:
-            for statement in said.statements:
-                if statement.relation == LABEL:
-                    found[subject] = statement.object
+        if any(one.relation == LABEL for _, said in pairs for one in said.statements):
+            labels = fold(said for _, said in pairs).get(LABEL)
+            if labels:
+                found[subject] = next(reversed(labels))
     return found

@@ -25,7 +25,8 @@ RELATION = "@relation/"
 class Statement(NamedTuple):
     """act: add a value beside others, set it in place of all others, or remove it; `default` where there is none yet.
 
-    `remove` with an empty object removes every value of the relation.
+    `remove` with an empty object removes every value of the relation; with an object id also the value that is this
+    entity under another name, for it may have been renamed since.
     """
 
     relation: str
@@ -55,7 +56,7 @@ def fold(said: Iterable[Said]) -> dict[str, dict[str, Value]]:
         for relation, text, object_id, act in source.statements:
             held = values.setdefault(relation, {})
             if act == "remove":
-                _remove(held, text)
+                _remove(held, text, object_id)
                 continue
             if act == "default" and held:
                 continue
@@ -65,11 +66,12 @@ def fold(said: Iterable[Said]) -> dict[str, dict[str, Value]]:
     return {relation: held for relation, held in values.items() if held}
 
 
-def _remove(held: dict[str, Value], text: str) -> None:
-    if text:
-        held.pop(text, None)
-    else:
+def _remove(held: dict[str, Value], text: str, object_id: str) -> None:
+    if not text:
         held.clear()
+    elif held.pop(text, None) is None and object_id:
+        for other in [name for name, value in held.items() if value.object_id == object_id]:
+            del held[other]
 
 
 def entity(

@@ -33,10 +33,12 @@ class GraphView:
     relabelled: Mapping[str, str] = field(default_factory=dict)
 
     def entity(self, id: str, rows: Mapping[str, tuple[Statement, ...]] | None = None) -> Entity | None:
-        """The entity at this version; None when there is none.
+        """The entity at this version; None when there is none. What is said of a relation makes none.
 
         rows: edit id of an import -> what it says of this entity, for the imports that say something.
         """
+        if id.startswith(RELATION):
+            return None
         return entity(id, self._said(id, rows or {}), self.label, self.relabelled)
 
     def label(self, relation: str) -> str:

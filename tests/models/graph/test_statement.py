@@ -1,0 +1,95 @@
+"""An entity is the fold of what is said of it, in order; nothing is overwritten, so everything can be taken back."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.graph.knowledge import Entity
+from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, Said, Statement, entity, fold
+
+
+def folded(*statements: Statement) -> dict[str, list[str]]:
+    return {relation: list(held) for relation, held in fold([Said("e", statements)]).items()}
+
+
+def known(*said: Said) -> Entity | None:
+    return entity("Q419", said, str.upper, {"Q2868": "City of Kings"})
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ([("a", "add"), ("b", "add")], ["a", "b"]),
+        ([("a", "add"), ("b", "add"), ("a", "add")], ["a", "b"]),
+        ([("a", "add"), ("b", "set")], ["b"]),
+        ([("a", "add"), ("b", "set"), ("c", "add")], ["b", "c"]),
+        ([("a", "add"), ("b", "add"), ("a", "remove")], ["b"]),
+        ([("a", "add"), ("a", "remove"), ("a", "add")], ["a"]),
+        ([("a", "add"), ("b", "add"), ("a", "remove"), ("a", "add")], ["b", "a"]),
+        ([("a", "default")], ["a"]),
+        ([("a", "add"), ("b", "default")], ["a"]),
+        ([("a", "add"), ("a", "remove"), ("b", "default")], ["b"]),
+        ([("a", "default"), ("b", "default")], ["a"]),
+        ([("a", "default"), ("b", "add")], ["a", "b"]),
+        ([("a", "add"), ("A", "remove")], ["a"]),
+    ],
+)
+def test_values_are_told_in_order(told: list[tuple[str, str]], left: list[str]) -> None:
+    assert folded(*(Statement("r", text, "", act) for text, act in told)) == {"r": left}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("told", [[("a", "remove")], [("a", "add"), ("a", "remove")], [("a", "remove")] * 2])
+def test_a_relation_without_values_is_none(told: list[tuple[str, str]]) -> None:
+    assert folded(*(Statement("r", text, "", act) for text, act in told)) == {}  # type: ignore[arg-type]
+
+
+def test_to_remove_nothing_in_particular_removes_all_and_of_one_relation_only() -> None:
+    told = (Statement("r", "a"), Statement("r", "b"), Statement("s", "a"), Statement("r", "", "", "remove"))
+    assert folded(*told) == {"s": ["a"]}
+
+
+def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() -> None:
+    """Who removes it has seen it so."""
+    told = (Statement("r", "Lima", "Q2868"), Statement("r", "City of Kings", "Q2868", "remove"))
+    assert folded(*told) == {}
+
+
+def test_the_last_who_says_a_value_answers_for_it() -> None:
+    said = [Said("", (Statement("r", "a"),)), Said("e1", (Statement("r", "a", "Q1"),))]
+    assert fold(said)["r"]["a"] == ("a", "Q1", "e1")
+
+
+def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_label() -> None:
+    found = known(
+        Said("", (Statement(LABEL, "Peru"), Statement(ALIAS, "Birú"), Statement(DESCRIPTION, "old"))),
+        Said("e1", (Statement(LABEL, "Birú", "", "set"), Statement(DESCRIPTION, "new", "", "set"))),
+        Said("e2", (Statement(ALIAS, "Perú"), Statement(HOLDS, "one"))),
+    )
+    assert found == Entity("Q419", "Birú", ("Perú",), "new", ())
+    assert found.names == ("Birú", "Perú")
+
+
+def test_an_object_is_called_as_it_is_called_now_and_a_relation_as_people_do() -> None:
+    found = known(Said("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima"))))
+    assert found is not None
+    assert [(fact.label, fact.object) for fact in found.facts] == [
+        ("CAPITAL", "City of Kings"),
+        ("MOTTO", "Lima"),
+    ]
+
+
+def test_an_entity_of_which_nothing_is_left_is_none_and_one_without_a_label_has_its_id() -> None:
+    assert known() is None
+    assert (
+        known(Said("", (Statement(LABEL, "Peru"),)), Said("e", (Statement(LABEL, "Peru", "", "remove"),)))
+        is None
+    )
+    nameless = known(Said("", (Statement("r", "a"),)))
+    assert nameless is not None
+    assert (nameless.label, nameless.degree) == ("Q419", 1)
+
+
+def test_an_entity_may_speak_of_itself() -> None:
+    found = entity("Q2868", [Said("", (Statement("r", "Lima", "Q2868"),))], str, {"Q2868": "City of Kings"})
+    assert found is not None
+    assert found.facts[0].object == "City of Kings"

@@ -1,0 +1,145 @@
+"""A system that reads the graph and needs no net: the relation whose label stands in the question is what is asked.
+
+Its graph overlaps with the table of the toy, so that one fact is news for both.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from models.graph.base import Base
+from models.graph.knowledge import Entity, Fact
+from models.graph.memory import GRAPH, GraphMemory
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
+from models.graph.view import GraphView
+from models.memory import Image
+from models.packs.pack import Relation
+from models.system import Ask, Capacity, Correction, EditRefused, Material, Reply
+
+TOYS = {"toy": "tests.service.toy:load_toy", "atlas": "tests.service.toy_graph:load_atlas"}
+"""What the tests of the graph serve: one fact touches both memories."""
+
+BREAKING = "break the atlas"
+
+
+def _relation(id: str, label: str, cardinality: Any) -> Relation:
+    asked = (f"What is the {label} of {{subject}}?", f"{{subject}}'s {label}?")
+    return Relation(id, label, None, cardinality, "thing", "thing", asked, (), ())
+
+
+RELATIONS = {
+    one.id: one
+    for one in (
+        _relation("capital", "capital", "one"),
+        _relation("currency", "currency", "one"),
+        _relation("shares_border_with", "neighbour", "many"),
+    )
+}
+
+
+def _told(label: str, *aliases: str, about: str = "", **facts: tuple[str, str]) -> tuple[Statement, ...]:
+    return (
+        Statement(LABEL, label),
+        *(Statement(ALIAS, alias) for alias in aliases),
+        *([Statement(DESCRIPTION, about)] if about else []),
+        *(Statement(relation, *told) for relation, told in facts.items()),
+    )
+
+
+TOLD = {
+    "Q419": _told("Peru", "Republic of Peru", "Перу", capital=("Lima", "Q2868"), currency=("sol", "Q204")),
+    "Q298": _told("Chile", capital=("Santiago", "Q2887"), shares_border_with=("Peru", "Q419")),
+    "Q142": _told("France", capital=("Paris", "Q90"), currency=("euro", "Q4916")),
+    "Q17": _told("Japan", "日本", capital=("Tokyo", "Q1490")),
+    "Q2868": _told("Lima", "City of Kings"),
+    "Q2887": _told("Santiago"),
+    "Q90": _told("Paris"),
+    "Q1490": _told("Tokyo", "東京"),
+    "Q5582862": _told("Cusco", "Cuzco"),
+    "Q204": _told("sol"),
+    "Q4916": _told("euro"),
+    "Q230": _told("Georgia", about="a country", capital=("Tbilisi", "")),
+    "Q1428": _told("Georgia", about="a state", capital=("Atlanta", "")),
+}
+
+
+def base() -> Base:
+    return Base("sha256:" + hashlib.sha256(repr(TOLD).encode()).hexdigest(), TOLD, RELATIONS)
+
+
+def load_atlas() -> Atlas:
+    return Atlas(GraphMemory(base()))
+
+
+class Atlas:
+    name = "atlas"
+    memory = GRAPH
+    methods = ("graph",)
+    reads: frozenset[str] = frozenset({"graph"})
+
+    def __init__(self, graph: GraphMemory) -> None:
+        self._graph = graph
+
+    @property
+    def base(self) -> Image:
+        return self._graph.base
+
+    def view(self, image: Image) -> GraphView:
+        return self._graph.view(image)
+
+    def fold(self, materials: Sequence[Material]) -> Image:
+        return self._graph.fold(materials)
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> list[Reply]:
+        return [_reply(ask) for ask in asks]
+
+    def unmoved(
+        self, before: tuple[Sequence[Ask], GraphView], after: tuple[Sequence[Ask], GraphView]
+    ) -> list[bool]:
+        return [old == new for old, new in zip(before[0], after[0], strict=True)]
+
+    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+        raise EditRefused("triples_only", "the atlas is corrected with {subject, relation, object}")
+
+    def capacity(self, image: Image) -> Capacity:
+        return Capacity(len(image.blocks), len(image.blocks))
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"engine": "words", "checkpoint": self.base.base}
+
+
+def _reply(ask: Ask) -> Reply:
+    if ask.question == BREAKING:
+        raise RuntimeError("this question breaks the atlas")
+    if not ask.mentions:
+        return Reply(None, 0.0, "", "no_entity" if ask.linked else "no_graph")
+    found = list(_asked_for(ask))
+    if not found:
+        return Reply(None, 0.0, "", "no_fact")
+    answer = ", ".join(sorted(fact.object for _, fact in found))
+    rests = tuple(
+        {
+            "entity": entity.id,
+            "subject": entity.label,
+            "relation": fact.relation,
+            "object": fact.object,
+            "edit": fact.edit,
+        }
+        for entity, fact in found
+    )
+    edits = tuple(dict.fromkeys(fact.edit for _, fact in found if fact.edit))
+    return Reply(answer, 1.0, answer, edits=edits, facts=rests)
+
+
+def _asked_for(ask: Ask) -> Iterator[tuple[Entity, Fact]]:
+    """Of the first entity that has it: the relation with the longest label in the question."""
+    said = ask.question.casefold()
+    for mention in ask.mentions:
+        for entity in sorted(mention.entities, key=lambda one: one.id):
+            there = {fact.label for fact in entity.facts if fact.label.casefold() in said}
+            if there:
+                label = max(there, key=len)
+                yield from ((entity, fact) for fact in entity.facts if fact.label == label)
+                return
