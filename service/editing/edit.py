@@ -92,6 +92,7 @@ class Editing:
                 meant = await resolver.meant(fact, place)
                 found += wanted_of_fact(fact, meant, place, view, self._systems, self._methods)
             elif isinstance(item, RelationItem):
+                resolver.define(item)
                 found.append(wanted_of_relation(item, place, view, self._systems))
         return [replace(one, id=self._ids[one.place, one.model]) for one in _last_answers(found)]
 
@@ -135,18 +136,28 @@ def digest(kind: Kind, asked: Mapping[str, object]) -> str:
 
 def once(wanted: Sequence[Wanted]) -> list[Wanted]:
     """In the order of the request, repetitions marked. InvalidInput when one question is given two answers."""
-    said: dict[tuple[str, str], Wanted] = {}
+    said: dict[tuple[str, ...], Wanted] = {}
     found = []
     for one in sorted(wanted, key=lambda one: one.place):
         repeated = bool(one.wordings)
-        for wording in one.wordings:
-            first = said.setdefault((one.model, plain(wording)), one)
+        for wording, what in _about(one):
+            first = said.setdefault((one.model, *what), one)
             repeated &= first is not one
             if _contradicts(first, one):
                 detail = f"edits.{first.place} and edits.{one.place} give {wording!r} two answers: keep one of them"
                 raise InvalidInput(detail, field=f"edits.{one.place}")
         found.append(replace(one, repeated=repeated))
     return found
+
+
+def _about(one: Wanted) -> list[tuple[str, tuple[str, ...]]]:
+    """What is answered, in words and as a key: its wordings; where nobody can ask for it, what it is said of."""
+    if one.wordings or one.told is None:
+        return [(wording, (plain(wording),)) for wording in one.wordings]
+    if one.triple is None:
+        return [(str(one.notes["define"]), (subject, "")) for subject in one.told]
+    subject, relation = one.triple.subject, one.triple.relation
+    return [(f"{relation.lstrip('@')} of {subject}", (subject, relation))]
 
 
 def _last_answers(wanted: Sequence[Wanted]) -> list[Wanted]:
@@ -157,8 +168,13 @@ def _last_answers(wanted: Sequence[Wanted]) -> list[Wanted]:
 
 def _contradicts(first: Wanted, second: Wanted) -> bool:
     """Values that one fact adds to those of another are no contradiction."""
+    if first.told is not None and first.triple is None:
+        mine, other = first.notes, second.notes
+        return any(mine[name] != other[name] for name in ("holds", "label") if name in mine and name in other)
     if first.triple is None or second.triple is None:
         return first.answer != second.answer
+    if first.triple.subject != second.triple.subject:  # namesakes
+        return False
     return "set" in (first.triple.act, second.triple.act) and first.triple != second.triple
 
 

@@ -13,7 +13,7 @@ from errata.wire import Act, FactItem, RelationItem
 
 from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
-from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, RELATION, Statement
+from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, RELATION, Cardinality, Statement
 from models.graph.view import GraphView
 from service.editing.systems import Systems
 from service.editing.wanted import Wanted
@@ -52,12 +52,17 @@ class Meant:
 
 @dataclass
 class Resolver:
-    """On one version. values, made: what the facts of this request, so far, make of the graph."""
+    """On one version. values, made, holds: what the facts of this request, so far, make of the graph."""
 
     view: GraphView
     lookup: Lookup
     values: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     made: dict[str, str] = field(default_factory=dict)
+    holds: dict[str, Cardinality] = field(default_factory=dict)
+
+    def define(self, item: RelationItem) -> None:
+        if item.holds is not None:
+            self.holds[relation_meant(item.define, self.view)] = item.holds
 
     async def meant(self, item: FactItem, place: int) -> Meant:
         """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
@@ -71,6 +76,7 @@ class Resolver:
         warnings = [NEW_ENTITY.format(item.subject, subject)] if is_new else []
         act = item.act or self._act(relation)
         text, object_id, told = await self._object(item, relation)
+        text = _as_held(entity, relation, object_id, text)
         known = self.values.get((subject, relation))
         before = _values(entity, relation) if known is None else known
         if act == "remove":
@@ -92,7 +98,8 @@ class Resolver:
             return "set"
         if relation == ALIAS:
             return "add"
-        return "set" if self.view.cardinality(relation) == "one" else "add"
+        holds = self.holds.get(relation) or self.view.cardinality(relation)
+        return "set" if holds == "one" else "add"
 
     async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
         """Its text, its id where it is one entity, and what a person should know."""
@@ -213,6 +220,13 @@ def _values(entity: Entity | None, relation: str) -> tuple[str, ...]:
     if relation == DESCRIPTION:
         return (entity.description,) if entity.description else ()
     return tuple(fact.object for fact in entity.facts if fact.relation == relation)
+
+
+def _as_held(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
+    """One entity is one value, whichever of its names was written."""
+    facts = entity.facts if entity and object_id else ()
+    held = (fact.object for fact in facts if (fact.relation, fact.object_id) == (relation, object_id))
+    return next(held, text)
 
 
 def _after(before: tuple[str, ...], text: str, act: Act) -> tuple[str, ...]:

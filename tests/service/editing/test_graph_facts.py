@@ -1,0 +1,418 @@
+"""A fact is one commit for every system that is served: the graph gets a triple, the others an answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from errata.wire import EditReceipt
+
+from service.editing.editor import Editor
+from service.ledger.store import RedisLedger
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import edits, head, item, revert, rollback
+from tests.service.graph.requests import (
+    CAPITAL,
+    GRAPH,
+    NEIGHBOUR,
+    TABLE,
+    answers,
+    checksums,
+    define,
+    entity,
+    fact,
+    triple,
+    values,
+    warnings,
+)
+from tests.service.toy_graph import TOYS
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+async def both(editor: Editor, question: str) -> list[str | None]:
+    return [*(await answers(editor, question)), *(await answers(editor, question, model="toy"))]
+
+
+async def test_one_fact_is_one_commit_and_every_system_answers_anew(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+    receipt = await fact(editor, "Peru", "capital", "Cusco", message="moved")
+    commit = await ledger.get(1)
+    assert (receipt["status"], receipt["version"]) == (201, 1)
+    assert await both(editor, CAPITAL) == ["Cusco", "Cusco"]
+    assert await both(editor, "Peru's capital?") == ["Cusco", "Cusco"]
+    assert set(commit.writes) == {GRAPH, TABLE}
+    assert {memory: write.checksum for memory, write in commit.writes.items()} == await checksums(editor)
+    assert [
+        (one["model"], one["before"], one["after"], one["holds"]) for one in receipt["report"]["edits"]
+    ] == [
+        ("atlas", "Lima", "Cusco", True),
+        ("toy", "Lima", "Cusco", True),
+    ]
+    EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
+
+
+async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLedger) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", only="graph")
+    assert await both(editor, CAPITAL) == ["Cusco", "Lima"]
+    assert set((await ledger.get(1)).writes) == {GRAPH}
+
+
+async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many(editor: Editor) -> None:
+    await fact(editor, "Chile", "shares_border_with", "Bolivia")
+    assert await both(editor, NEIGHBOUR) == ["Bolivia, Peru", "Bolivia, Peru"]
+    await fact(editor, "Chile", "shares_border_with", "Argentina", act="set")
+    assert await both(editor, NEIGHBOUR) == ["Argentina", "Argentina"]
+    await fact(editor, "Peru", "capital", "Cusco")
+    assert await values(editor, "Q419", "capital") == ["Cusco"]
+    await fact(editor, "Peru", "capital", "Lima", act="add")
+    assert await values(editor, "Q419", "capital") == ["Cusco", "Lima"]
+    await fact(editor, "Peru", "capital", "Cusco", act="remove")
+    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+
+
+async def test_the_last_value_may_go_and_then_the_graph_knows_none_though_others_cannot_forget(
+    editor: Editor,
+) -> None:
+    receipt = await fact(editor, "Peru", "capital", "Lima", act="remove")
+    assert (receipt["status"], await both(editor, CAPITAL)) == (201, [None, "Lima"])
+    assert "toy cannot forget" in warnings(receipt)
+
+
+async def test_what_is_not_there_cannot_be_removed(editor: Editor) -> None:
+    for asked in (("Peru", "capital", "Quito"), ("Peru", "motto", "Lima"), ("Atlantis", "capital", "Lima")):
+        refused = await fact(editor, *asked, act="remove")
+        assert (refused["status"], refused["code"]) == (409, "nothing_to_do"), asked
+    assert await head(editor) == 0
+
+
+@pytest.mark.parametrize("called", ["City of Kings", "Q2868", "lima", "LIMA"])
+async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, called: str) -> None:
+    assert (await fact(editor, "Peru", "capital", called, act="remove"))["status"] == 201
+    assert await values(editor, "Q419", "capital") == []
+
+
+async def test_an_object_that_was_renamed_is_removed_under_its_new_name(editor: Editor) -> None:
+    await fact(editor, "Lima", "label", "Ciudad de los Reyes")
+    assert await answers(editor, CAPITAL) == ["Ciudad de los Reyes"]
+    receipt = await fact(editor, "Peru", "capital", "Ciudad de los Reyes", act="remove")
+    assert (receipt["status"], await values(editor, "Q419", "capital")) == (201, [])
+    await revert(editor, 2)
+    assert await answers(editor, CAPITAL) == ["Ciudad de los Reyes"]
+    await revert(editor, 1)
+    assert await answers(editor, CAPITAL) == ["Lima"]
+
+
+@pytest.mark.parametrize("called", ["City of Kings", "lima", "Q2868", "Lima"])
+async def test_one_entity_is_one_value_whatever_it_is_called(editor: Editor, called: str) -> None:
+    receipt = await fact(editor, "Peru", "capital", called, act="add", only="graph")
+    assert receipt["code"] == "nothing_to_do"
+
+
+@pytest.mark.parametrize("called", ["Q419", "Peru", "peru", "PERU ", "Republic of  Peru", "Перу", "перу"])
+async def test_a_subject_may_be_called_by_its_id_or_any_of_its_names(editor: Editor, called: str) -> None:
+    receipt = await fact(editor, called, "capital", "Cusco")
+    assert (receipt["status"], receipt["report"]["edits"][0]["warnings"]) == (201, [])
+    assert await both(editor, CAPITAL) == ["Cusco", "Cusco"]
+
+
+async def test_a_subject_that_nobody_knows_becomes_an_entity(editor: Editor) -> None:
+    receipt = await fact(editor, "Atlantis", "capital", "Poseidonis")
+    assert "no entity was called 'Atlantis'" in warnings(receipt)
+    assert await both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
+    made = await entity(editor, "n:atlantis")
+    assert (made["label"], made["degree"], made["facts"][0]["added"]) == ("Atlantis", 1, 1)
+    assert (await entity(editor, "n:atlantis", version=0))["status"] == 404
+    await revert(editor, 1)
+    assert (await entity(editor, "n:atlantis"))["status"] == 404
+    assert await both(editor, "What is the capital of Atlantis?") == [None, None]
+
+
+async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_next(editor: Editor) -> None:
+    receipt = await edits(
+        editor,
+        triple("Atlantis", "capital", "Poseidonis"),
+        triple("ATLANTIS", "currency", "orichalcum"),
+        triple("Atlantis", "shares_border_with", "Mu"),
+    )
+    made = await entity(editor, "n:atlantis")
+    assert (made["label"], made["degree"]) == ("Atlantis", 3)
+    assert sum("a new one was made" in str(one["warnings"]) for one in receipt["report"]["edits"]) <= 2
+    assert (await fact(editor, "Atlantis", "motto", "Sink"))["report"]["edits"][0]["warnings"] != []
+    assert (await entity(editor, "n:atlantis"))["degree"] == 4
+
+
+async def test_an_ambiguous_subject_is_refused_with_candidates_and_taken_by_its_id(editor: Editor) -> None:
+    refused = await fact(editor, "georgia", "capital", "Savannah")
+    assert (refused["status"], refused["code"], refused["field"]) == (409, "ambiguous", "edits.0.subject")
+    found = {one["id"]: one["description"] for one in refused["candidates"]}
+    assert found == {"Q230": "a country", "Q1428": "a state"}
+    assert (await fact(editor, "Q1428", "capital", "Savannah", only="graph"))["status"] == 201
+    assert await values(editor, "Q1428", "capital") == ["Savannah"]
+    assert await values(editor, "Q230", "capital") == ["Tbilisi"]
+
+
+async def test_an_ambiguous_object_is_kept_as_a_text_and_said(editor: Editor) -> None:
+    receipt = await fact(editor, "Peru", "twin", "Georgia")
+    assert "names several entities" in warnings(receipt)
+    assert [
+        one["object_id"] for one in (await entity(editor, "Q419"))["facts"] if one["relation"] == "twin"
+    ] == [""]
+
+
+async def test_of_a_relation_that_nobody_can_ask_for_only_the_graph_is_told(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    receipt = await fact(editor, "Peru", "national_motto", "Firme y feliz")
+    assert "nobody knows how to ask for the relation 'national_motto'" in warnings(receipt)
+    assert set((await ledger.get(1)).writes) == {GRAPH}
+    assert await answers(editor, "What is the national motto of Peru?") == ["Firme y feliz"]
+
+
+async def test_names_are_given_like_facts(editor: Editor) -> None:
+    await fact(editor, "Peru", "alias", "Birú")
+    await fact(editor, "Q419", "description", "a land")
+    await fact(editor, "Birú", "label", "Perú")
+    found = await entity(editor, "Q419")
+    assert (found["label"], found["description"]) == ("Perú", "a land")
+    assert found["aliases"] == ["Republic of Peru", "Перу", "Birú"]
+    assert await answers(editor, "What is the capital of Birú?", "Perú's capital?") == ["Lima", "Lima"]
+    assert await answers(editor, CAPITAL) == [None], "nobody is called Peru now"
+    await fact(editor, "Perú", "alias", "Birú", act="remove")
+    assert await answers(editor, "What is the capital of Birú?") == [None]
+
+
+@pytest.mark.parametrize("name", ["X", "é", "!", "?!", "\u2060", "\u00ad", "\u200b", "x" * 400])
+async def test_an_alias_that_could_never_be_meant_is_refused(editor: Editor, name: str) -> None:
+    refused = await fact(editor, "Peru", "alias", name)
+    acceptable = name in ("!", "?!")
+    assert (refused["status"] in (201, 422)) if acceptable else (refused["code"] == "invalid_input")
+    assert acceptable or await head(editor) == 0
+
+
+@pytest.mark.parametrize("place", ["subject", "relation", "object"])
+@pytest.mark.parametrize(
+    "text", ["\u2060", "\u00ad\u00ad", "\ufeff", "a\x00b", "a\x07b", "@label", "@relation/capital"]
+)
+async def test_no_text_however_odd_breaks_the_editor(editor: Editor, place: str, text: str) -> None:
+    refused = await edits(editor, {**triple("Peru", "motto", "Yes"), place: text})
+    assert refused["status"] in (201, 409, 422), refused
+    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+    if text == "@label" and place == "relation":
+        assert refused["status"] == 422
+
+
+async def test_a_one_letter_subject_is_an_entity_that_stands_alone(editor: Editor) -> None:
+    assert (await fact(editor, "X", "capital", "Y", only="graph"))["status"] == 201
+    assert await values(editor, "n:x", "capital") == ["Y"]
+
+
+async def test_a_relation_that_is_said_to_hold_one_value_replaces_it(editor: Editor) -> None:
+    await fact(editor, "Peru", "motto", "First")
+    await fact(editor, "Peru", "motto", "Second")
+    assert await values(editor, "Q419", "motto") == ["First", "Second"]
+    assert (await define(editor, "motto", holds="one", label="national saying"))["version"] == 3
+    await fact(editor, "Peru", "motto", "Third")
+    assert await values(editor, "Q419", "motto") == ["Third"]
+    assert await answers(editor, "What is the national saying of Peru?") == ["Third"]
+    await revert(editor, 3)
+    await fact(editor, "Peru", "motto", "Fourth")
+    assert await values(editor, "Q419", "motto") == ["Third", "Fourth"]
+    assert await answers(editor, "What is the national saying of Peru?") == [None]
+
+
+async def test_what_a_request_says_of_a_relation_holds_for_the_facts_after_it(editor: Editor) -> None:
+    await edits(editor, {"define": "motto", "holds": "one"}, triple("Peru", "motto", "First"))
+    assert (await edits(editor, {"define": "hymn", "holds": "one"}, triple("Peru", "hymn", "Old")))[
+        "version"
+    ] == 2
+    await edits(editor, {"define": "hymn", "holds": "many"}, triple("Peru", "hymn", "New"))
+    assert await values(editor, "Q419", "hymn") == ["Old", "New"]
+
+
+async def test_a_relation_that_is_so_already_is_not_defined_again(editor: Editor) -> None:
+    for what in ({"holds": "one"}, {"label": "capital"}, {"holds": "one", "label": "capital"}):
+        assert (await define(editor, "capital", **what))["code"] == "nothing_to_do"
+    assert (await define(editor, "label", holds="many"))["status"] == 422
+    assert (await define(editor, "@holds", holds="many"))["status"] == 422
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [triple("Peru", "capital", "Cusco"), triple("Peru", "capital", "Puno")],
+        [triple("Peru", "capital", "Cusco"), triple("Q419", "capital", "Puno", act="set")],
+        [triple("Peru", "motto", "One", act="set"), triple("Peru", "motto", "Two", act="set")],
+        [triple("Peru", "label", "Perú"), triple("Q419", "label", "Birú")],
+        [triple("Peru", "capital", "Cusco"), item(CAPITAL, "Puno")],
+        [{"define": "motto", "holds": "one"}, {"define": "motto", "holds": "many"}],
+    ],
+)
+async def test_two_that_contradict_each_other_are_refused_whole(
+    editor: Editor, asked: list[dict[str, Any]]
+) -> None:
+    before = await checksums(editor)
+    refused = await edits(editor, *asked)
+    assert (refused["status"], refused["code"]) == (422, "invalid_input"), refused
+    assert "edits.0 and edits.1" in refused["detail"]
+    assert (await head(editor), await checksums(editor)) == (0, before)
+
+
+async def test_namesakes_do_not_contradict_each_other(editor: Editor) -> None:
+    named = {"Q230": "Kutaisi", "Q1428": "Savannah"}
+    told = [triple(id, "capital", city, only="graph") for id, city in named.items()]
+    assert (await edits(editor, *told))["status"] == 201
+    assert {id: await values(editor, id, "capital") for id in named} == {
+        id: [city] for id, city in named.items()
+    }
+
+
+async def test_several_values_are_added_in_one_request_and_make_one_answer(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    names = ("Bolivia", "Argentina", "Chubut")
+    receipt = await edits(editor, *(triple("Chile", "shares_border_with", name) for name in names))
+    assert await both(editor, NEIGHBOUR) == ["Argentina, Bolivia, Chubut, Peru"] * 2
+    assert all(one["holds"] for one in receipt["report"]["edits"])
+    made = (await ledger.get(1)).edits
+    assert [one.model for one in made].count("toy") == 1, "the table is told the last answer only"
+
+
+async def test_removed_and_told_again_in_one_request_it_is_there(editor: Editor) -> None:
+    await edits(
+        editor,
+        triple("Chile", "shares_border_with", "Peru", act="remove"),
+        triple("Chile", "shares_border_with", "Peru"),
+    )
+    assert await values(editor, "Q298", "shares_border_with") == ["Peru"]
+    assert await answers(editor, NEIGHBOUR) == ["Peru"]
+    twice = [triple("Chile", "shares_border_with", "Peru", act="remove")] * 2
+    assert (await edits(editor, *twice))["code"] == "nothing_to_do"
+    assert await values(editor, "Q298", "shares_border_with") == ["Peru"]
+
+
+async def test_a_fact_that_stands_already_is_idle_and_does_not_hold_others_back(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    assert (await fact(editor, "Peru", "capital", "Lima", only="graph"))["code"] == "nothing_to_do"
+    known = triple("Peru", "capital", "Lima", only="graph")
+    receipt = await edits(editor, known, triple("Japan", "capital", "Kyoto"), known)
+    assert [edit.answer for edit in (await ledger.get(1)).edits] == ["Kyoto", "Kyoto"]
+    assert [one["id"] != "" for one in receipt["report"]["edits"]] == [False, True, True, False]
+
+
+async def test_each_system_is_told_only_what_it_does_not_know(editor: Editor, ledger: RedisLedger) -> None:
+    await edits(editor, item(CAPITAL, "Cusco", "Peru's capital?"))
+    await fact(editor, "Peru", "capital", "Cusco")
+    assert set((await ledger.get(2)).writes) == {GRAPH}
+    await fact(editor, "Japan", "capital", "Kyoto", only="graph")
+    await fact(editor, "Japan", "capital", "Kyoto")
+    assert set((await ledger.get(4)).writes) == {TABLE}
+
+
+async def test_a_dry_run_measures_both_systems_and_changes_neither(editor: Editor) -> None:
+    before = await checksums(editor)
+    receipt = await fact(editor, "Atlantis", "capital", "Poseidonis", dry_run=True)
+    assert (receipt["status"], receipt["version"]) == (200, None)
+    assert [one["after"] for one in receipt["report"]["edits"]] == ["Poseidonis", "Poseidonis"]
+    assert (await head(editor), await checksums(editor)) == (0, before)
+    assert (await entity(editor, "n:atlantis"))["status"] == 404
+    again = await fact(editor, "Atlantis", "capital", "Poseidonis")
+    assert again["version"] == 1
+    assert "a new one was made" in warnings(again)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        [triple("Peru", "capital", "unreachable")],
+        [triple("Japan", "capital", "Kyoto"), triple("Peru", "capital", "unreachable")],
+        [triple("Japan", "capital", "Kyoto"), item(CAPITAL, "unreachable")],
+        [triple("Japan", "capital", "Kyoto"), triple("Peru", "capital", "x" * 300)],
+    ],
+)
+async def test_what_one_system_cannot_learn_no_system_is_told(
+    editor: Editor, asked: list[dict[str, Any]]
+) -> None:
+    before = await checksums(editor)
+    assert (await edits(editor, *asked))["code"] == "edit_refused"
+    assert (await head(editor), await checksums(editor)) == (0, before)
+    assert (await fact(editor, "Peru", "capital", "unreachable", only="graph"))["status"] == 201
+
+
+async def test_a_repeated_request_is_answered_with_its_first_result(editor: Editor) -> None:
+    first = await fact(editor, "Chile", "shares_border_with", "Bolivia", key="k1")
+    await fact(editor, "Chile", "shares_border_with", "Argentina")
+    again = await fact(editor, "Chile", "shares_border_with", "Bolivia", key="k1")
+    assert (again["version"], again["report"]["edits"]) == (1, first["report"]["edits"])
+    assert (await fact(editor, "Chile", "shares_border_with", "Bolivia", act="set", key="k1"))[
+        "status"
+    ] == 422
+    assert await head(editor) == 2
+
+
+async def test_a_stale_version_is_refused(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", expected_version=0)
+    refused = await fact(editor, "Japan", "capital", "Kyoto", expected_version=0)
+    assert (refused["code"], refused["current"]) == ("stale_version", 1)
+    assert await answers(editor, "What is the capital of Japan?") == ["Tokyo"]
+
+
+async def test_a_commit_of_both_memories_is_taken_back_whole(editor: Editor) -> None:
+    before = await checksums(editor)
+    await edits(editor, triple("Peru", "capital", "Cusco"), item("Who wrote Hamlet?", "Bacon"))
+    with_both = await checksums(editor)
+    assert all(with_both[memory] != before[memory] for memory in before)
+    await revert(editor, 1)
+    assert await checksums(editor) == before
+    await revert(editor, 2)
+    assert await checksums(editor) == with_both
+    await rollback(editor, 0)
+    assert (await checksums(editor), await both(editor, CAPITAL)) == (before, ["Lima", "Lima"])
+
+
+async def test_a_fact_is_taken_back_from_under_a_later_one(editor: Editor) -> None:
+    await fact(editor, "Chile", "shares_border_with", "Bolivia")
+    await fact(editor, "Chile", "shares_border_with", "Argentina")
+    await revert(editor, 1)
+    assert await values(editor, "Q298", "shares_border_with") == ["Peru", "Argentina"]
+
+
+async def test_a_second_fact_about_an_entity_stays_when_the_one_that_made_it_is_taken_back(
+    editor: Editor,
+) -> None:
+    """Then nobody gave it a name, so it is called by its id until somebody does."""
+    await fact(editor, "Atlantis", "capital", "Poseidonis", only="graph")
+    await fact(editor, "Atlantis", "currency", "orichalcum", only="graph")
+    await revert(editor, 1)
+    left = await entity(editor, "n:atlantis")
+    assert (left["status"], left["degree"]) == (200, 1)
+    receipt = await fact(editor, "Atlantis", "capital", "Mu", only="graph")
+    assert receipt["status"] == 201
+    assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
+
+
+async def test_facts_of_oneself_and_in_a_circle_are_as_good_as_any(editor: Editor) -> None:
+    await edits(editor, triple("Lima", "capital", "Lima"), triple("Tokyo", "capital", "Lima"))
+    await fact(editor, "Lima", "shares_border_with", "Tokyo")
+    await fact(editor, "Tokyo", "shares_border_with", "Lima")
+    assert await answers(editor, "What is the capital of Lima?", "Tokyo's neighbour?") == ["Lima", "Lima"]
+
+
+async def test_a_system_of_the_graph_is_not_corrected_by_answers(editor: Editor) -> None:
+    refused = await edits(editor, item(CAPITAL, "Cusco", model="atlas"))
+    assert (refused["status"], refused["reason"]) == (422, "triples_only")
+
+
+async def test_without_a_system_that_reads_the_graph_no_triple_is_taken(another: Starting) -> None:
+    async with another() as plain:
+        refused = await fact(plain, "Peru", "capital", "Cusco")
+        assert (refused["status"], refused["code"]) == (404, "unknown_model")
+        assert (await entity(plain, "Q419"))["code"] == "unknown_model"
