@@ -17,13 +17,15 @@ from service.editing.importing import METHOD as IMPORT
 from service.editing.materials import Library
 from service.editing.present import Present
 from service.errors import NotFound
-from service.graph.lookup import Lookup
+from service.graph.linking.folding import fold as fold_name
+from service.graph.lookup import Lookup, bears
 from service.ledger.commit import EditRecord
 
 MOST_FACTS = 1_000  # of one entity that are told
 MORE = 4  # names looked at for each entity that is wanted: some are not borne at this version
+MOST_NAMES = 10_000  # looked at for one search
 
-Key = tuple[str, str]  # relation and object
+Key = tuple[str, str]  # relation and object, by its id where it has one: it may have been renamed
 
 
 @dataclass(frozen=True)
@@ -37,11 +39,22 @@ class Entities:
     version: int
 
     async def search(self, text: str, limit: int) -> EntityList:
-        names = self.lookup.linker.complete(text, MORE * limit)
-        ids = list(dict.fromkeys(id for _, id in names))
-        found = await self.lookup.entities(ids, self.view)
-        heads = [_head(one) for one in (found[id] for id in ids) if one is not None]
-        return EntityList(version=self.version, entities=[EntityHead(**head) for head in heads[:limit]])
+        wanted = MORE * limit
+        while True:
+            names = self.lookup.linker.complete(text, wanted)
+            found = await self._bearing(names)
+            if len(found) >= limit or len(names) < wanted or wanted >= MOST_NAMES:
+                break
+            wanted *= MORE
+        heads = [EntityHead(**_head(one)) for one in found[:limit]]
+        return EntityList(version=self.version, entities=heads)
+
+    async def _bearing(self, names: Sequence[tuple[str, str]]) -> list[Entity]:
+        """The entities that bear these names at this version, each once."""
+        found = await self.lookup.entities({id for _, id in names}, self.view)
+        named = ((found[id], name) for name, id in names)
+        borne = {one.id: one for one, name in named if one is not None and bears(one, fold_name(name))}
+        return list(borne.values())
 
     async def state(self, id: str) -> EntityState:
         """NotFound when there is no such entity at this version."""
@@ -58,7 +71,7 @@ class Entities:
                 object=fact.object,
                 object_id=fact.object_id,
                 edit=fact.edit,
-                added=added.get((fact.relation, fact.object), 0),
+                added=added.get((fact.relation, fact.object_id or fact.object), 0),
             )
             for fact in entity.facts[:MOST_FACTS]
         ]
@@ -120,7 +133,7 @@ class Entities:
         return RemovedFact(
             relation=key[0],
             label=self.view.label(key[0]),
-            object=key[1],
+            object=value.object,
             object_id=value.object_id,
             edit=value.edit,
             added=added,
@@ -130,7 +143,7 @@ class Entities:
 
 def _values(said: Sequence[Said]) -> dict[Key, Value]:
     return {
-        (relation, text): value
+        (relation, value.object_id or text): value
         for relation, held in fold(said).items()
         if not relation.startswith("@")
         for text, value in held.items()

@@ -136,20 +136,24 @@ class Lookup:
     async def named(self, name: str, view: GraphView) -> list[Entity]:
         """The entities that bear this name at the view's version."""
         found = await self.entities(self.linker.resolve(name), view)
-        return [one for one in found.values() if one is not None and _bears(one, fold(name))]
+        return [one for one in found.values() if one is not None and bears(one, fold(name))]
 
     async def _of(
         self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
     ) -> dict[GraphView, Entities]:
         known = {view: self._entities.setdefault(view, {}) for view in wanted}
-        missing = {view: {id for id in ids if id not in known[view]} for view, ids in wanted.items()}
+        found = {
+            view: {id: known[view][id] for id in ids if id in known[view]} for view, ids in wanted.items()
+        }
+        missing = {view: ids - found[view].keys() for view, ids in wanted.items()}
         told = await self._told(missing, unread)
         for view, ids in missing.items():
+            fresh = {id: view.entity(id, told[view].get(id, {})) for id in ids}
             if len(known[view]) > CACHED:
                 known[view].clear()
-            for id in ids:
-                known[view][id] = view.entity(id, told[view].get(id, {}))
-        return {view: {id: known[view][id] for id in ids} for view, ids in wanted.items()}
+            known[view] |= fresh
+            found[view] |= fresh
+        return found
 
     async def _told(
         self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
@@ -187,11 +191,12 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
         if any(span.start < one.end and one.start < span.end for one in mentions):
             continue
         name = fold(text[span.start : span.end])
-        meant = [one for id in span.ids if (one := entities[id]) is not None and _bears(one, name)]
+        meant = [one for id in span.ids if (one := entities[id]) is not None and bears(one, name)]
         if meant:
             mentions.append(Mention(span.start, span.end, tuple(meant)))
     return tuple(sorted(mentions, key=lambda one: one.start))
 
 
-def _bears(entity: Entity, folded: str) -> bool:
+def bears(entity: Entity, folded: str) -> bool:
+    """Whether this folded name is the entity's at the version it was read at."""
     return any(fold(name) == folded for name in entity.names)

@@ -1,0 +1,168 @@
+"""Entities are looked up at any version, by the names they bear there, and tell since when each fact holds."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from errata.wire import EntityList, EntityState
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import edits, revert, rollback
+from tests.service.graph.requests import define, entity, fact, imported, search, triple, tsv, values
+from tests.service.toy_graph import TOYS
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+async def dates(editor: Editor, id: str, relation: str, version: int | None = None) -> list[tuple[str, int]]:
+    found = await entity(editor, id, version)
+    return [(one["object"], one["added"]) for one in found["facts"] if one["relation"] == relation]
+
+
+async def gone(editor: Editor, id: str, version: int | None = None) -> list[tuple[str, int, int]]:
+    found = await entity(editor, id, version)
+    return [(one["object"], one["added"], one["removed"]) for one in found["removed"]]
+
+
+async def test_an_answer_is_what_the_wire_promises(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco")
+    found = EntityState.model_validate_json((await editor.entity("Q419", None)).body)
+    assert (found.label, found.version, found.degree, len(found.facts)) == ("Peru", 1, 2, 2)
+    heads = EntityList.model_validate_json((await editor.entities("Peru", 5, None)).body)
+    assert [(one.id, one.degree) for one in heads.entities] == [("Q419", 2)]
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("Peru", "Q419"), ("per", "Q419"), ("PER", "Q419"), ("of peru", "Q419"), ("Пер", "Q419"), ("пеРУ", "Q419"),
+        ("日", "Q17"), ("東", "Q1490"), ("cuz", "Q5582862"), ("City of K", "Q2868"), ("  Lima ", "Q2868"),
+    ],
+)  # fmt: skip
+async def test_an_entity_is_found_by_how_a_name_begins(editor: Editor, typed: str, first: str) -> None:
+    assert (await search(editor, typed))[:1] == [first]
+
+
+@pytest.mark.parametrize("typed", ["", " ", "eru", "\u2060", "Zzz", "%", "*", "\\", "Q419", "\x00", "'"])
+async def test_what_begins_no_name_finds_nothing(editor: Editor, typed: str) -> None:
+    assert await search(editor, typed) == []
+
+
+async def test_namesakes_are_both_found_and_the_limit_is_kept(editor: Editor) -> None:
+    assert sorted(await search(editor, "Georgia")) == ["Q1428", "Q230"]
+    assert len(await search(editor, "Georgia", limit=1)) == 1
+
+
+async def test_a_name_is_found_at_the_versions_that_have_it_and_at_no_other(editor: Editor) -> None:
+    await fact(editor, "Peru", "alias", "Birú")
+    await fact(editor, "Peru", "label", "Perú")
+    await revert(editor, 1)
+    assert [await search(editor, "Birú", version=version) for version in range(4)] == [
+        [],
+        ["Q419"],
+        ["Q419"],
+        [],
+    ]
+    assert [await search(editor, "Perú", version=version) for version in range(4)] == [
+        [],
+        [],
+        ["Q419"],
+        ["Q419"],
+    ]
+    assert await search(editor, "Peru", version=1) == ["Q419"]
+
+
+async def test_names_that_nobody_bears_any_longer_do_not_crowd_out_those_that_are_borne(
+    editor: Editor,
+) -> None:
+    names = [f"Pe{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(200)]
+    await imported(editor, tsv(*((name, "motto", "x") for name in names)))
+    await revert(editor, 1)
+    assert await search(editor, "Pe", limit=2) == ["Q419"]
+
+
+async def test_values_tell_since_when_they_hold_and_what_was_there_before(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco")
+    await fact(editor, "Peru", "capital", "Puno")
+    assert await dates(editor, "Q419", "capital") == [("Puno", 2)]
+    assert await gone(editor, "Q419") == [("Cusco", 1, 2), ("Lima", 0, 1)]
+    assert await gone(editor, "Q419", 1) == [("Lima", 0, 1)]
+    assert await dates(editor, "Q419", "currency") == [("sol", 0)]
+    await revert(editor, 2)
+    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+        [("Cusco", 3)],
+        [("Puno", 2, 3), ("Lima", 0, 1)],
+    )
+    await revert(editor, 3)
+    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+        [("Puno", 4)],
+        [("Cusco", 3, 4), ("Lima", 0, 1)],
+    )
+    await rollback(editor, 0)
+    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+        [("Lima", 5)],
+        [("Puno", 4, 5), ("Cusco", 3, 4)],
+    )
+    for version, capital in enumerate(["Lima", "Cusco", "Puno", "Cusco", "Puno", "Lima"]):
+        assert await values(editor, "Q419", "capital", version) == [capital]
+
+
+async def test_an_import_is_told_with_its_version_and_so_is_its_end(editor: Editor) -> None:
+    await fact(editor, "Peru", "shares_border_with", "Chile")
+    await imported(editor, tsv(("Peru", "shares_border_with", "Bolivia"), ("Peru", "capital", "Cusco")))
+    assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 2)]
+    assert await dates(editor, "Q419", "capital") == [("Cusco", 2)]
+    await revert(editor, 2)
+    assert await dates(editor, "Q419", "capital") == [("Lima", 3)]
+    assert await gone(editor, "Q419") == [("Cusco", 2, 3), ("Bolivia", 2, 3)]
+    await revert(editor, 3)
+    assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 4)]
+
+
+async def test_a_value_whose_name_changed_is_as_old_as_it_was(editor: Editor) -> None:
+    await fact(editor, "Chile", "shares_border_with", "Japan")
+    await fact(editor, "Japan", "label", "Nippon")
+    assert await dates(editor, "Q298", "shares_border_with") == [("Peru", 0), ("Nippon", 1)]
+    await fact(editor, "Chile", "shares_border_with", "Nippon", act="remove")
+    assert [(added, removed) for _, added, removed in await gone(editor, "Q298")] == [(1, 3)]
+
+
+async def test_a_fact_says_which_edit_it_rests_on(editor: Editor) -> None:
+    receipt = await fact(editor, "Peru", "capital", "Cusco")
+    made = receipt["report"]["edits"][0]["id"]
+    told = {one["relation"]: one["edit"] for one in (await entity(editor, "Q419"))["facts"]}
+    assert told == {"capital": made, "currency": ""}
+
+
+async def test_facts_about_one_entity_in_one_request_have_one_date(editor: Editor) -> None:
+    await edits(editor, triple("Mu", "capital", "A", only="graph"), triple("Mu", "motto", "B", only="graph"))
+    assert [one["added"] for one in (await entity(editor, "n:mu"))["facts"]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "id", ["Q1", "", "n:", "peru", "@relation/capital", "@label", "q419", "Q419 ", "x" * 2_000]
+)
+async def test_who_is_not_there_is_not_found(editor: Editor, id: str) -> None:
+    await define(editor, "capital", holds="many")
+    assert ((await entity(editor, id))["status"], (await entity(editor, id, 0))["code"]) == (404, "not_found")
+
+
+async def test_a_version_that_is_not_there_is_not_found(editor: Editor) -> None:
+    for asked in (await entity(editor, "Q419", 7), await entity(editor, "Q1", 7)):
+        assert (asked["status"], asked["head"]) == (404, 0)
+
+
+async def test_an_entity_of_very_many_facts_is_told_in_part_and_edited_whole(editor: Editor) -> None:
+    facts = [("Hub", "links", f"page {n}") for n in range(3_000)]
+    await imported(editor, tsv(*facts))
+    found = await entity(editor, "n:hub")
+    assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (3_000, 3_000)
+    assert (await fact(editor, "Hub", "links", "page 2999"))["code"] == "nothing_to_do"
+    assert (await fact(editor, "Hub", "links", "page 2999", act="remove"))["status"] == 201
+    assert (await entity(editor, "n:hub"))["degree"] == 2_999

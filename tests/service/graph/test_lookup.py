@@ -1,0 +1,107 @@
+"""What the graph says of a question's words: at its own version, and no question fails for another one's sake."""
+
+from __future__ import annotations
+
+import pytest
+
+from models.graph.blocks import statements_block
+from models.graph.memory import GraphMemory
+from models.graph.statement import ALIAS, LABEL, Statement
+from models.graph.view import GraphView
+from models.system import Ask, Material
+from service.graph import lookup as module
+from service.graph.lookup import Lookup
+from service.graph.rows import Rows
+from service.ledger.store import RedisLedger
+from tests.service.toy_graph import base
+
+
+@pytest.fixture
+def memory() -> GraphMemory:
+    return GraphMemory(base())
+
+
+@pytest.fixture
+def lookup(ledger: RedisLedger) -> Lookup:
+    return Lookup(Rows(ledger.connection))
+
+
+async def view(lookup: Lookup, memory: GraphMemory, *told: dict[str, tuple[Statement, ...]]) -> GraphView:
+    blocks = [statements_block(f"edit/e{n}x{id(one)}", n, one) for n, one in enumerate(told)]
+    made = memory.view(
+        memory.fold([Material(one.key.removeprefix("edit/"), "triple", one) for one in blocks])
+    )
+    await lookup.prepare(made)
+    return made
+
+
+async def mentions(lookup: Lookup, question: str, at: GraphView) -> list[tuple[str, list[str]]]:
+    [ask] = (await lookup.inform([Ask(question)], [at])).asks
+    assert isinstance(ask, Ask)
+    return [(question[one.start : one.end], [entity.id for entity in one.entities]) for one in ask.mentions]
+
+
+async def test_names_are_found_where_they_stand(lookup: Lookup, memory: GraphMemory) -> None:
+    at = await view(lookup, memory)
+    assert await mentions(lookup, "Is Lima in PERU, or Georgia?", at) == [
+        ("Lima", ["Q2868"]),
+        ("PERU", ["Q419"]),
+        ("Georgia", ["Q230", "Q1428"]),
+    ]
+    assert await mentions(lookup, "日本の首都は東京ですか", at) == [("日本", ["Q17"]), ("東京", ["Q1490"])]
+
+
+async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
+    lookup: Lookup, memory: GraphMemory
+) -> None:
+    """One linker holds the names of all versions; a longer name of another one does not hide what is there."""
+    old = await view(lookup, memory)
+    new = await view(
+        lookup,
+        memory,
+        {"n:lima_peru": (Statement(LABEL, "Lima Peru"),), "Q2868": (Statement(LABEL, "Ciudad", "", "set"),)},
+    )
+    assert await mentions(lookup, "Where is Lima Peru?", old) == [("Lima", ["Q2868"]), ("Peru", ["Q419"])]
+    assert await mentions(lookup, "Where is Lima Peru?", new) == [("Lima Peru", ["n:lima_peru"])]
+    assert await mentions(lookup, "Where is Lima, or Ciudad?", new) == [("Ciudad", ["Q2868"])]
+    informed = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
+    assert [len(ask.mentions) for ask in informed.asks if isinstance(ask, Ask)] == [1, 0]
+
+
+async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:
+    at = await view(lookup, memory)
+    [ask] = (await lookup.inform([Ask("Peru?", linked=False)], [at])).asks
+    assert isinstance(ask, Ask)
+    assert ask.mentions == ()
+
+
+@pytest.mark.parametrize("question", ["", " ", "?", "\u2060", "é", "X" * 2_000, "Peru " * 400, "\ud7ff\x00"])
+async def test_no_question_is_too_odd(lookup: Lookup, memory: GraphMemory, question: str) -> None:
+    at = await view(lookup, memory)
+    assert len(await mentions(lookup, question, at)) == question.count("Peru")
+
+
+async def test_a_view_that_was_read_very_much_goes_on_being_read(
+    lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of it is forgotten when it is too much, also while somebody reads it."""
+    monkeypatch.setattr(module, "CACHED", 2)
+    at = await view(lookup, memory)
+    for _ in range(3):
+        for asked in (["Q419", "Q298", "Q142"], ["Q419", "Q17"], ["Q419", "Q90", "Q17"]):
+            found = await lookup.entities(asked, at)
+            assert {id: one.id for id, one in found.items() if one} == dict(zip(asked, asked, strict=True))
+    assert await mentions(lookup, "Peru Chile France Japan Lima", at) != []
+
+
+async def test_names_of_an_edit_are_linked_once_and_stay_for_the_versions_that_have_them(
+    lookup: Lookup, memory: GraphMemory
+) -> None:
+    told = {"Q419": (Statement(ALIAS, "Birú"),)}
+    new = await view(lookup, memory, told)
+    size = len(lookup.linker)
+    await lookup.prepare(new)
+    old = await view(lookup, memory)
+    assert len(lookup.linker) == size
+    assert await mentions(lookup, "Birú?", old) == []
+    assert await mentions(lookup, "Birú?", new) == [("Birú", ["Q419"])]
