@@ -131,4 +131,5 @@ def _change(edited: Edited, readings: Sides) -> Change:
         asked=all(known),
         edit=edit.id,
         change=edited.change,
+        model=edit.model,
     )

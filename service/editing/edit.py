@@ -11,7 +11,7 @@ from errata.wire import EditItem, EditReport, EditRequest, FactItem, ParaphraseR
 from models.graph.blocks import statements_block
 from models.system import Correction, Material
 from service.editing.draft import Draft
-from service.editing.materials import key
+from service.editing.materials import key as key_of
 from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.stopwatch import Stopwatch
@@ -124,9 +124,9 @@ class Editing:
     def _placed(self, one: Wanted, version: int, index: int) -> Material:
         place = edit_order(version, index)
         if one.told is not None:
-            return Material(one.id, one.method, statements_block(key(one.id), place, one.told))
+            return Material(one.id, one.method, statements_block(key_of(one.id), place, one.told))
         made = self._made[_content(one)]
-        return replace(made, block=replace(made.block, key=key(one.id), order=place))
+        return replace(made, block=replace(made.block, key=key_of(one.id), order=place))
 
 
 def digest(kind: Kind, asked: Mapping[str, object]) -> str:

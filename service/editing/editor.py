@@ -125,8 +125,10 @@ class Editor:
         return await self._write("rollback", lambda: RollingBack(asked), order, asked.wait)
 
     @outcome
-    async def import_begin(self, order: Mapping[str, Any], author: str) -> Outcome:
-        session = await self._importer.begin(ImportOrder.model_validate(order), author)
+    async def import_begin(
+        self, order: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        session = await self._importer.begin(ImportOrder.model_validate(order), author, idempotency_key)
         return Outcome.ok(json.dumps({"import": session.id}).encode())
 
     @outcome

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hashlib import sha256
 from time import monotonic
 from typing import Any
 
@@ -58,6 +59,7 @@ class Session:
     id: str
     order: ImportOrder
     author: str
+    repetition: str | None
     version: int
     view: GraphView
     intake: Intake
@@ -69,6 +71,7 @@ class Session:
     done: int = 0
     total: int | None = None
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    content: Any = field(default_factory=sha256)
 
     def take(self, rows: Iterable[Row | Rejected]) -> None:
         for row in rows:
@@ -110,7 +113,8 @@ class Importing:
 
     def __init__(self, session: Session, manifest: Manifest, counts: Mapping[str, Any], model: str) -> None:
         self.message = session.order.message or f"import {session.order.source}".strip()
-        self.request = digest("edit", {"import": session.id})
+        asked = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
+        self.request = digest("edit", {"import": session.content.hexdigest(), **asked})
         self._session, self._manifest, self._counts, self._model = session, manifest, counts, model
 
     async def draft(self, present: Present, watch: Stopwatch) -> Draft:
@@ -154,23 +158,24 @@ class Importer:
     def __init__(self, writer: Writer, systems: Systems, imports: Imports) -> None:
         self._writer, self._systems, self._imports = writer, systems, imports
         self._sessions: dict[str, Session] = {}
-        self._swept = False
 
-    async def begin(self, order: ImportOrder, author: str) -> Session:
+    async def begin(self, order: ImportOrder, author: str, repetition: str | None = None) -> Session:
+        """repetition: the Idempotency-Key; a file that is sent again with it is answered with its first result."""
         if not self._systems.on_graph:
             raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
         await self._give_up_idle()
         if len(self._sessions) >= MOST:
             raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
         present = await self._writer.newest()
-        if order.expected_version is not None and order.expected_version != present.version:
+        repeated = repetition is not None and await self._writer.remembers(repetition)
+        if not repeated and order.expected_version not in (None, present.version):
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
         await self._imports.sweep(present.edits, self._sessions)
         view = present.readings[self._systems.on_graph[0]].view
         lookup = self._systems.lookup
         intake = Intake(view, lookup.linker, _among(lookup, view))
         reading = FileReading(order.format, order.language)
-        session = Session(new_edit_id(), order, author, present.version, view, intake, reading)
+        session = Session(new_edit_id(), order, author, repetition, present.version, view, intake, reading)
         self._sessions[session.id] = session
         return session
 
@@ -179,6 +184,7 @@ class Importer:
         session = self._of(id)
         async with session.turn:
             try:
+                session.content.update(data)
                 await asyncio.to_thread(session.take, session.reading.feed(data))
             except GraphFileError as error:
                 raise await self._unreadable(session, error) from error
@@ -218,15 +224,21 @@ class Importer:
             session.phase, session.done, session.total = "committing", 0, None
             told = session.counts(manifest, bucketing.new)
             plan = Importing(session, manifest, told, self._systems.on_graph[0])
-            order = Order(session.author, session.order.expected_version, session.order.dry_run)
+            order = Order(
+                session.author, session.order.expected_version, session.order.dry_run, session.repetition
+            )
             written = await self._writer.write(plan, order, watch)
         except BaseException as error:
             if not (isinstance(error, LedgerUnavailable) and error.extras.get("in_doubt")):
                 await self._drop(session)
             raise
-        await (self._imports.settle if written.commit else self._imports.drop)(session.id)
+        made = written.commit.edits[0] if written.commit else None
+        if made is not None and made.id == session.id:
+            await self._imports.settle(session.id)
+        else:
+            await self._drop(session)
         session.phase = "replicas"
-        return written, told
+        return written, dict(made.notes) if made else told
 
     async def _drop(self, session: Session) -> None:
         """What cannot be dropped now is swept away before the next import."""

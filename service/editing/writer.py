@@ -108,6 +108,10 @@ class Writer:
                     log.info("another writer was faster: %s", stale.detail)
             raise NotReady(f"other writers were faster {ATTEMPTS} times: try again when they have finished")
 
+    async def remembers(self, idempotency_key: str) -> bool:
+        """Whether a commit was made with this key."""
+        return await self._ledger.remembered(idempotency_key) is not None
+
     async def _attempt(self, plan: Plan, order: Order, watch: Stopwatch) -> Written:
         present = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:

@@ -17,7 +17,7 @@ from service.http.callee import Callee
 from service.http.callers import Guard, caller
 from service.http.openapi import describes
 from service.http.outcomes import UNBUFFERED, respond
-from service.http.writes import REFUSALS
+from service.http.writes import REFUSALS, repetition
 from service.replicas.outcome import Outcome
 
 CHUNK = 1_000_000  # bytes that cross to the editor together
@@ -36,9 +36,9 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
         """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
         commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
         """
-        begun: Outcome = await editor.call(
-            "import_begin", order.model_dump(mode="json"), caller(request).name, limit_s=FEED_S
-        )
+        who, repeats = caller(request).name, repetition(request)
+        plain = order.model_dump(mode="json")
+        begun: Outcome = await editor.call("import_begin", plain, who, repeats, limit_s=FEED_S)
         if begun.status >= 400:
             return respond(begun)
         session: str = json.loads(begun.body)["import"]

@@ -24,10 +24,10 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
     router = APIRouter(tags=["editing"], dependencies=[Depends(may_edit)])
 
     async def commit(method: str, kind: type[Wire], request: Request) -> Response:
-        repetition = _repetition(request)
+        repeats = repetition(request)
         asked = await parsed(kind, request, ADMIN_LIMIT)
         plain = asked.model_dump(mode="json")
-        return respond(await editor.call(method, plain, caller(request).name, repetition, limit_s=LIMIT_S))
+        return respond(await editor.call(method, plain, caller(request).name, repeats, limit_s=LIMIT_S))
 
     @router.post("/admin/edits", **_commits(EditRequest))
     async def edit(request: Request) -> Response:
@@ -61,7 +61,8 @@ def _commits(kind: type[Wire]) -> dict[str, Any]:
     return described
 
 
-def _repetition(request: Request) -> str | None:
+def repetition(request: Request) -> str | None:
+    """The Idempotency-Key, if there is one. InvalidInput."""
     key = request.headers.get("idempotency-key")
     if key is None:
         return None

@@ -37,17 +37,15 @@ class HowToEdit(HowToCommit, total=False):
     dry_run: bool
 
 
-class HowToImport(TypedDict, total=False):
-    """As of an edit; but an import has no key to repeat it by."""
+class HowToImport(HowToCommit, total=False):
+    """As of an edit. A file that is sent again with the same key is answered with its first receipt."""
 
-    message: str
-    wait: Wait
     expected_version: int
     dry_run: bool
 
 
 def commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
-    key = checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", new_key())).idempotency_key
+    key = key_among(fields)
     body = checked(kind, **fields)
     reads = bool(fields.get("dry_run"))
     return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=reads, slow=True)
@@ -59,6 +57,11 @@ def checked(kind: type[R], **fields: object) -> R:
         return kind.model_validate(fields)
     except ValidationError as error:
         raise malformed(error) from error
+
+
+def key_among(fields: dict[str, object]) -> str:
+    """The key that was given, taken out of the fields, or a new one."""
+    return checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", new_key())).idempotency_key
 
 
 def new_key() -> str:

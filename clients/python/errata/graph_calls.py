@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from errata import wire
 from errata.call import Call
-from errata.committing import HowToEdit, HowToImport, checked, commit
+from errata.committing import HowToEdit, HowToImport, checked, commit, key_among
 from errata.upload import Progress, Upload
 from errata.wire import Act, Format, Request, Version
 
@@ -89,12 +89,14 @@ class GraphCalls:
         given = Path(file) if isinstance(file, str | Path) else file
         named = (_name(given) if source is None else source)[-LONGEST_NAME_CHARS:]
         fields: dict[str, object] = {"format": format, "language": language, "source": named, **how}
+        key = key_among(fields)
         order = checked(wire.ImportOrder, **fields)
         return Call(
             "POST",
             "/admin/graph/import",
             wire.ImportReceipt,
             query=_given(order),
+            idempotency_key=key,
             reads=order.dry_run,
             slow=True,
             upload=Upload(given, progress),

@@ -129,25 +129,25 @@ def cut(_: httpx.Request) -> httpx.Response:
     ids=["no last line", "no line", "cut", "no JSON", "no receipt"],
 )
 def test_an_import_that_may_be_made_says_so(handler: Handler) -> None:
-    with pytest.raises(errors.ErrataError, match="may have been made all the same") as caught:
+    with pytest.raises(errors.ErrataError, match="the change may have been made: repeat it with") as caught:
         through(handler, times=2)
     assert caught.value.in_doubt
-    assert caught.value.idempotency_key is None
+    assert caught.value.idempotency_key is not None
     with pytest.raises(errors.ErrataError) as dry:
         through(handler, dry_run=True)
     assert not dry.value.in_doubt
 
 
-def test_an_import_that_may_be_made_is_not_repeated() -> None:
-    seen: list[httpx.Request] = []
+def test_an_import_that_may_be_made_is_repeated_with_its_key() -> None:
+    keys: list[str] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        keys.append(request.headers["idempotency-key"])
         return cut(request)
 
-    with pytest.raises(errors.Unreachable):
+    with pytest.raises(errors.Unreachable) as caught:
         through(handler, times=2)
-    assert len(seen) == 1
+    assert keys == 3 * [caught.value.idempotency_key]
 
 
 def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
