@@ -84,7 +84,8 @@ def superseded(edits: Sequence[EditRecord]) -> int:
     """How many active edits have their question answered by a later one."""
     heirs = heirs_of(edits)
     speaks = _speaking(edits)
-    return sum(speaks[e.model, plain(e.question)] != e.id or bool(heirs.get(e.id)) for e in edits)
+    asked = [edit for edit in edits if edit.question]
+    return sum(speaks[e.model, plain(e.question)] != e.id or bool(heirs.get(e.id)) for e in asked)
 
 
 def nearest(tests: Sequence[FactTest], questions: Iterable[str], most: int) -> list[FactTest]:

@@ -164,20 +164,27 @@ class Importer:
         if not self._systems.on_graph:
             raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
         await self._give_up_idle()
-        if len(self._sessions) >= MOST:
-            raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
+        self._refuse_too_many()
+        noted = await self._imports.noted()  # before the ledger is read: what it names by then stays
+        left = [source for source in noted if source not in self._sessions]
         present = await self._writer.newest()
         repeated = repetition is not None and await self._writer.remembers(repetition)
         if not repeated and order.expected_version not in (None, present.version):
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
-        await self._imports.sweep(present.edits, self._sessions)
+        await self._imports.sweep(left, present.edits)
+        self._refuse_too_many()  # others may have begun meanwhile
         view = present.readings[self._systems.on_graph[0]].view
         lookup = self._systems.lookup
-        intake = Intake(view, lookup.linker, _among(lookup, view))
+        trusted = lookup.has_no_other_names(view)
+        intake = Intake(view, lookup.linker, _among(lookup, view), trusted)
         reading = FileReading(order.format, order.language)
         session = Session(new_edit_id(), order, author, repetition, present.version, view, intake, reading)
         self._sessions[session.id] = session
         return session
+
+    def _refuse_too_many(self) -> None:
+        if len(self._sessions) >= MOST:
+            raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
 
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
         """InvalidInput when the file cannot be read at all; the session is then over."""
@@ -187,7 +194,7 @@ class Importer:
                 session.content.update(data)
                 await asyncio.to_thread(session.take, session.reading.feed(data))
             except GraphFileError as error:
-                raise await self._unreadable(session, error) from error
+                raise self._unreadable(session, error) from error
             session.fed = monotonic()
             session.bytes += len(data)
             session.done = session.bytes
@@ -200,7 +207,7 @@ class Importer:
             try:
                 return await self._finished(session, watch)
             except GraphFileError as error:
-                raise await self._unreadable(session, error) from error
+                raise self._unreadable(session, error) from error
             finally:
                 session.intake.spool.close()
                 self._sessions.pop(id, None)
@@ -214,8 +221,9 @@ class Importer:
             raise InvalidInput(f"{detail}: {reasons or 'the file is empty'}", field="body")
         refuse_if_moved(session, await self._writer.newest())
         session.phase, session.done, session.total = "writing", 0, counts.triples
-        buckets, labels = buckets_for(spool.rows), session.intake.labels
-        bucketing = Bucketing(spool, session.id, buckets, labels, session.intake.knows)
+        intake = session.intake
+        buckets = buckets_for(spool.rows)
+        bucketing = Bucketing(spool, session.id, buckets, intake.labels, intake.meant, intake.knows)
         try:
             with watch.part("editor"):
                 manifest = await self._imports.write(
@@ -234,7 +242,8 @@ class Importer:
             raise
         made = written.commit.edits[0] if written.commit else None
         if made is not None and made.id == session.id:
-            await self._imports.settle(session.id)
+            with suppress(LedgerUnavailable):  # the next import settles it, too
+                await self._imports.settle(session.id)
         else:
             await self._drop(session)
         session.phase = "replicas"
@@ -263,8 +272,10 @@ class Importer:
             )
         return self._sessions[id]
 
-    async def _unreadable(self, session: Session, error: GraphFileError) -> InvalidInput:
-        await self.abandon(session.id)
+    def _unreadable(self, session: Session, error: GraphFileError) -> InvalidInput:
+        """Within its turn: the session is over."""
+        self._sessions.pop(session.id, None)
+        session.intake.spool.close()
         return InvalidInput(f"the file cannot be imported: {error}", field="body")
 
     async def _give_up_idle(self) -> None:
@@ -279,7 +290,11 @@ def _among(lookup: Lookup, view: GraphView) -> Callable[[str], str | None]:
     loop = asyncio.get_running_loop()
 
     def among(name: str) -> str | None:
-        named = asyncio.run_coroutine_threadsafe(lookup.named(name, view), loop).result()
+        named = (
+            asyncio.run_coroutine_threadsafe(lookup.named(name, view), loop).result()
+            if view.imports
+            else lookup.told_names(name, view)
+        )
         if len(named) > 1:
             raise ambiguous(name, named, "subject")
         return named[0].id if named else None

@@ -37,13 +37,15 @@ class Written:
 
 @dataclass
 class Bucketing:
-    """labels: of entities that are objects by id only. source: the import. knows: whether the graph has an entity
-    already, by its id and its label. new: how many it did not have, of those written so far."""
+    """labels: of entities that are objects by id only. meant: entities that the file knows by name, for objects that
+    it named before. source: the import. knows: whether the graph has an entity already, by its id and its label.
+    new: how many it did not have, of those written so far."""
 
     spool: Spool
     source: str
     buckets: int
     labels: Mapping[str, str]
+    meant: Mapping[str, str]
     knows: Callable[[str, str], bool]
     new: int = 0
 
@@ -54,6 +56,8 @@ class Bucketing:
             for entity, *statement in self.spool.part(part):
                 if not statement[1]:
                     statement[1] = self._called(statement[2])
+                elif not statement[2] and statement[0] not in FIRST:
+                    statement[2] = self.meant.get(statement[1], "")
                 told = shared.setdefault(piece.bucket_of(entity, self.buckets), {})
                 _tell(told.setdefault(entity, {}), tuple(statement))
             first, complete = part * self.buckets // PARTS, (part + 1) * self.buckets // PARTS

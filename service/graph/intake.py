@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,17 +39,18 @@ class Counts:
 
 
 class Intake:
-    """view: the graph that the file is added to. among: which of several entities a name means at that version,
-    None for none of them; raises Ambiguous. labels: of entities that the file knows by id."""
+    """view: the graph that the file is added to. among: which entity a name means at that version, None for none;
+    raises Ambiguous. trusted: the linker knows names of that version only. labels: of entities that the file knows
+    by id. meant: entities that it knows by name."""
 
-    def __init__(self, view: GraphView, linker: Linker, among: Means) -> None:
-        self._view, self._linker, self._among = view, linker, among
+    def __init__(self, view: GraphView, linker: Linker, among: Means, trusted: bool) -> None:
+        self._view, self._linker, self._among, self._trusted = view, linker, among, trusted
         self.spool = Spool()
         self.objects_by_name = True  # a file that knows ids does not call objects by names
         self.counts = Counts()
         self.labels: dict[str, str] = {}
         self.relations: dict[str, str] = {}
-        self._meant: dict[str, str] = {}
+        self.meant: dict[str, str] = {}
         self._known: dict[str, tuple[str, str]] = {}
 
     def take(self, row: Row | Rejected) -> None:
@@ -64,8 +65,16 @@ class Intake:
     def knows(self, entity: str, label: str) -> bool:
         """Whether the graph had this entity before the file."""
         view = self._view
-        named = self._linker.resolve(label) if label else ()
-        return entity in view.base.told or entity in view.edited or entity in named
+        if entity in view.base.told or entity in view.edited:
+            return True
+        named = self._linker.resolve(label) if label and view.imports else ()
+        return entity in named and (self._trusted or self._is_called(entity, label))
+
+    def _is_called(self, entity: str, label: str) -> bool:
+        try:
+            return self._among(label) == entity
+        except Ambiguous:
+            return True
 
     def _take(self, row: Row) -> None:
         if row.kind == "fact":
@@ -102,22 +111,27 @@ class Intake:
 
     def _entity(self, name: str) -> str:
         """The entity with this name; a new one where there is none, with the name as its label."""
-        known = self._meant.get(name)
+        known = self.meant.get(name)
         if known is None:
-            known = self._meant[name] = self._resolved(name)
+            known = self.meant[name] = self._resolved(name)
             self.spool.add((known, LABEL, name, "", "default"))
         return known
 
     def _resolved(self, name: str) -> str:
         ids = self._linker.resolve(name)
-        if not ids:
-            return new_id(name)
-        return ids[0] if len(ids) == 1 else self._among(name) or new_id(name)
+        made = new_id(name)
+        return made if ids in ((), (made,)) else self._one(name, ids) or made
 
     def _object(self, text: str) -> str:
         """The entity that an object is, where its name is that of one only."""
-        known = self._meant.get(text)
+        known = self.meant.get(text)
         if known is not None:
             return known
         ids = self._linker.resolve(text)
-        return ids[0] if len(ids) == 1 else ""
+        return self._one(text, ids) or "" if len(ids) == 1 else ""
+
+    def _one(self, name: str, ids: Sequence[str]) -> str | None:
+        """An edit may have taken the name away, so only others are trusted."""
+        if len(ids) == 1 and self._trusted and ids[0] not in self._view.edited:
+            return ids[0]
+        return self._among(name)

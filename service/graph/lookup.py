@@ -56,6 +56,7 @@ class Lookup:
         self._rows = rows
         self.linker = linker or Linker()
         self._known: set[str] = set()  # edits whose names are linked; "" for the base
+        self._naming: set[str] = set()  # those of them that gave any
         self._preparing = asyncio.Lock()
         self._entities: WeakKeyDictionary[GraphView, Entities] = WeakKeyDictionary()
 
@@ -70,6 +71,7 @@ class Lookup:
                     async for some in self._rows.names(one.manifest):
                         await asyncio.to_thread(self.linker.add_many, some)
                     self._known.add(one.edit)
+                    self._naming.add(one.edit)
             self._link_edits(view)
 
     def _link_edits(self, view: GraphView) -> None:
@@ -79,10 +81,17 @@ class Lookup:
             for _, said in pairs:
                 if said.edit not in self._known:
                     edits.add(said.edit)
-                    fresh += _names({subject: said.statements})
+                    names = list(_names({subject: said.statements}))
+                    fresh += names
+                    self._naming |= {said.edit} if names else set()
         if fresh:
             self.linker.add(fresh)
         self._known |= edits
+
+    def has_no_other_names(self, view: GraphView) -> bool:
+        """Whether all names that are linked are of edits and imports that are in force at this view."""
+        told = {said.edit for pairs in view.edited.values() for _, said in pairs}
+        return self._naming <= told | {one.edit for one in view.imports}
 
     async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> Informed:
         """Each question with what its view says of its words."""
@@ -132,6 +141,11 @@ class Lookup:
         """What one import says of an entity, in force or not."""
         first = (await self._rows.told([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.rest(manifest, id) if first else ()
+
+    def told_names(self, name: str, view: GraphView) -> list[Entity]:
+        """As `named`, at once, for a view without imports."""
+        found = map(view.entity, self.linker.resolve(name))
+        return [one for one in found if one is not None and bears(one, fold(name))]
 
     async def named(self, name: str, view: GraphView) -> list[Entity]:
         """The entities that bear this name at the view's version."""

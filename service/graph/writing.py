@@ -108,17 +108,20 @@ class Imports:
                 await self._connection.commands.unlink(*names[start : start + AT_A_TIME])
         await self.settle(source)
 
-    async def sweep(self, committed: Container[str], running: Container[str]) -> int:
-        """Drop what killed imports left behind. Returns how many there were."""
+    async def noted(self) -> list[str]:
+        """The imports that are being written, or were and were not settled."""
         async with self._connection.bounded("list the imports"):
             found = await self._connection.commands.hkeys(keys.IMPORTS)
-        left = [name for name in map(bytes.decode, found) if name not in running]
+        return [name.decode() for name in found]
+
+    async def sweep(self, left: Iterable[str], committed: Container[str]) -> None:
+        """Drop what killed imports left behind. left: noted before the ledger was read that `committed` is of."""
+        dropped = 0
         for source in left:
             await (self.settle(source) if source in committed else self.drop(source))
-        dropped = [source for source in left if source not in committed]
+            dropped += source not in committed
         if dropped:
-            log.warning("dropped what %d unfinished imports had left", len(dropped))
-        return len(dropped)
+            log.warning("dropped what %d unfinished imports had left", dropped)
 
     async def _note(self, source: str, noted: Noted) -> None:
         async with self._connection.bounded("note an import"):

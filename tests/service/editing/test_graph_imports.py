@@ -1,0 +1,434 @@
+"""A file becomes one commit or nothing: nothing is seen before, nothing is left behind, each bad line is named."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import redis
+from errata.wire import ImportReceipt
+
+from service.editing.editor import Editor
+from service.errors import LedgerUnavailable
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import NOBODY, change, head, revert, rollback
+from tests.service.graph.requests import (
+    CAPITAL,
+    answers,
+    checksums,
+    entity,
+    fact,
+    imported,
+    noted,
+    rows,
+    search,
+    tsv,
+    values,
+)
+from tests.service.parts import said
+from tests.service.toy_graph import TOYS
+
+OZ = tsv(("Oz", "capital", "Emerald City"), ("Oz", "shares_border_with", "Ev"), ("Ev", "capital", "Evna"))
+OZ_CAPITAL = "What is the capital of Oz?"
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+async def begin(editor: Editor, **order: Any) -> str:
+    begun = said(await editor.import_begin({**NOBODY, **order}, "ana"))
+    found: str = begun["import"]
+    return found
+
+
+async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -> None:
+    receipt = await imported(editor, OZ, message="wonders", source="oz.tsv")
+    assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
+    counts = receipt["imported"]
+    assert (counts["lines"], counts["triples"], counts["entities"], counts["new_entities"]) == (3, 3, 2, 2)
+    assert await answers(editor, OZ_CAPITAL, "Oz's neighbour?", "Ev's capital?") == [
+        "Emerald City",
+        "Ev",
+        "Evna",
+    ]
+    ImportReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
+    shown = said(await editor.show(1))
+    assert (shown["author"], shown["message"], shown["edits"][0]["notes"]["source"]) == (
+        "ana",
+        "wonders",
+        "oz.tsv",
+    )
+
+
+async def test_the_table_of_the_other_system_is_left_alone(editor: Editor) -> None:
+    before = await checksums(editor)
+    await imported(editor, OZ)
+    after = await checksums(editor)
+    assert {memory for memory in before if before[memory] != after[memory]} == {"graph/triples"}
+
+
+async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
+    data = b"\n".join(
+        [
+            b"Oz\tcapital\tEmerald City",
+            b"Oz\tcapital",
+            b"",
+            b"\tcapital\tnobody",
+            b"Oz\t@label\tOz",
+            b"\xff\xfe\tcapital\tx",
+            b"Georgia\tcapital\tSavannah",
+            b"Ev\tcapital\t" + b"x" * 3_000,
+            b"Oz\talias\tZ",
+            b"Ev\tcapital\tEv\x07na",
+            b"one\ttwo\tthree\tfour",
+        ]
+    )
+    counts = (await imported(editor, data))["imported"]
+    listed = {one["line"]: one["code"] for one in counts["listed"]}
+    assert listed == {
+        2: "columns",
+        4: "empty",
+        5: "reserved",
+        6: "encoding",
+        7: "ambiguous",
+        8: "too_long",
+        9: "invalid_input",
+        10: "control",
+        11: "columns",
+    }
+    assert (counts["lines"], counts["triples"], counts["rejected"]) == (11, 1, 9)
+    assert sum(counts["rejected_by"].values()) == 9
+
+
+async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(editor: Editor) -> None:
+    counts = (await imported(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["imported"]
+    assert (counts["rejected"], counts["triples"]) == (5_000, 3)
+    assert [one["line"] for one in counts["listed"]] == list(range(1, 101))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\n\n",
+        b"bad\n",
+        b"a\tb\nc\td\n",
+        gzip.compress(b""),
+        b"\x1f\x8bnot gzip",
+        b"PK\x03\x04...",
+        b"\0" * 50,
+    ],
+)
+async def test_a_file_of_which_nothing_can_be_used_is_refused(
+    editor: Editor, raw: redis.Redis, data: bytes
+) -> None:
+    refused = await imported(editor, data)
+    assert (refused["status"], refused["code"]) == (422, "invalid_input")
+    assert (await head(editor), rows(raw), noted(raw)) == (0, set(), {})
+    assert (await imported(editor, OZ))["version"] == 1
+
+
+async def test_how_the_file_is_cut_on_its_way_does_not_matter(editor: Editor) -> None:
+    data = tsv(*((f"Stadt {n}", "capital", f"北京 {n}") for n in range(40)))
+    await imported(editor, [data[at : at + 7] for at in range(0, len(data), 7)])
+    packed = gzip.compress(tsv(("Oz", "capital", "Emerald City")))
+    await imported(editor, [packed[at : at + 3] for at in range(0, len(packed), 3)])
+    assert await answers(editor, "What is the capital of Stadt 39?", OZ_CAPITAL) == [
+        "北京 39",
+        "Emerald City",
+    ]
+
+
+async def test_nothing_is_seen_and_nothing_is_stored_before_the_last_byte(
+    editor: Editor, raw: redis.Redis
+) -> None:
+    before = await checksums(editor)
+    session = await begin(editor)
+    await editor.import_feed(session, OZ)
+    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    assert await answers(editor, OZ_CAPITAL) == [None]
+    assert await search(editor, "Oz") == []
+    await editor.import_abandon(session)
+    assert said(await editor.import_finish(session, "none"))["code"] == "not_found"
+    assert (rows(raw), await head(editor)) == (set(), 0)
+
+
+async def test_who_hangs_up_leaves_room_for_the_next(editor: Editor) -> None:
+    for _ in range(5):
+        session = await begin(editor)
+        await editor.import_feed(session, OZ[:10])
+        await editor.import_abandon(session)
+    assert (await imported(editor, OZ))["status"] == 201
+
+
+async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
+    begun = [
+        said(one) for one in await asyncio.gather(*(editor.import_begin(NOBODY, "ana") for _ in range(6)))
+    ]
+    assert sorted(one["status"] for one in begun) == [200, 200, 429, 429, 429, 429]
+    for one in begun:
+        if one["status"] == 200:
+            await editor.import_abandon(one["import"])
+    assert (await imported(editor, OZ))["status"] == 201
+
+
+async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw: redis.Redis) -> None:
+    before = await checksums(editor)
+    dry = await imported(editor, OZ, dry_run=True)
+    assert (dry["status"], dry["version"], dry["imported"]["triples"]) == (200, None, 3)
+    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    assert await search(editor, "Oz") == []
+    real = await imported(editor, OZ)
+    timed = {"seconds": 0.0, "source": ""}
+    assert {**real["imported"], **timed} == {**dry["imported"], **timed}, "as if the first had not been"
+
+
+async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor) -> None:
+    """Names are remembered for old versions; a file is read at the newest."""
+    await fact(editor, "Peru", "alias", "Birú")
+    await revert(editor, 1)
+    await imported(editor, tsv(("Birú", "motto", "Not of Peru"), ("Oz", "ally", "Birú")))
+    assert await values(editor, "Q419", "motto") == []
+    assert await values(editor, "n:birú", "motto") == ["Not of Peru"]
+
+
+async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: Editor) -> None:
+    named = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
+    await imported(editor, named)
+    await revert(editor, 1)
+    counts = (await imported(editor, OZ))["imported"]
+    assert counts["new_entities"] == 2
+    assert await values(editor, "n:oz", "capital") == ["Emerald City"]
+    assert (await entity(editor, "http://x.org/Oz"))["status"] == 404
+
+
+async def test_a_file_read_on_a_graph_that_moved_is_refused(editor: Editor, raw: redis.Redis) -> None:
+    session = await begin(editor)
+    await editor.import_feed(session, OZ)
+    await fact(editor, "Peru", "capital", "Cusco", only="graph")
+    refused = said(await editor.import_finish(session, "none"))
+    assert (refused["status"], refused["code"]) == (409, "graph_moved")
+    assert (refused["current"], refused["expected"]) == (1, 0)
+    assert (rows(raw), noted(raw), await head(editor)) == (set(), {}, 1)
+
+
+async def test_a_correction_of_another_memory_does_not_disturb_it(editor: Editor) -> None:
+    session = await begin(editor)
+    await editor.import_feed(session, OZ)
+    await change(editor, CAPITAL, "Cusco")
+    assert said(await editor.import_finish(session, "none"))["version"] == 2
+
+
+async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
+    editor: Editor, another: Starting, raw: redis.Redis
+) -> None:
+    async with another(systems=TOYS) as other:
+        writing = editor._importer._imports.write
+
+        async def overtaken(*arguments: Any) -> Any:
+            done = await writing(*arguments)
+            await fact(other, "Peru", "capital", "Cusco")
+            return done
+
+        editor._importer._imports.write = overtaken  # type: ignore[method-assign]
+        refused = await imported(editor, OZ)
+    assert (refused["code"], await head(editor), rows(raw), noted(raw)) == ("graph_moved", 1, set(), {})
+
+
+async def test_an_expected_version_is_asked_of_the_whole_ledger(editor: Editor) -> None:
+    await change(editor, CAPITAL, "Cusco")
+    assert (await imported(editor, OZ, expected_version=0))["code"] == "stale_version"
+    session = await begin(editor, expected_version=1)
+    await editor.import_feed(session, OZ)
+    await change(editor, CAPITAL, "Puno")
+    assert said(await editor.import_finish(session, "none"))["code"] == "stale_version"
+    assert (await imported(editor, OZ, expected_version=2))["version"] == 3
+
+
+async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
+    editor: Editor, raw: redis.Redis
+) -> None:
+    first, second = await begin(editor), await begin(editor)
+    await editor.import_feed(first, OZ)
+    await editor.import_feed(second, tsv(("Narnia", "capital", "Cair Paravel")))
+    done = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))
+    assert sorted(said(one)["status"] for one in done) == [201, 409]
+    assert (await head(editor), noted(raw)) == (1, {})
+    await revert(editor, 1)
+    assert (await imported(editor, OZ))["version"] == 3
+
+
+async def test_another_editor_does_not_sweep_away_what_is_being_written(
+    editor: Editor, another: Starting, raw: redis.Redis
+) -> None:
+    """As when one is started while the old one finishes: what was committed can be read."""
+    async with another(systems=TOYS) as other:
+        writing = editor._importer._imports.write
+
+        async def slow(*arguments: Any) -> Any:
+            done = await writing(*arguments)
+            await other.import_abandon(await begin(other))
+            return done
+
+        editor._importer._imports.write = slow  # type: ignore[method-assign]
+        receipt = await imported(editor, OZ)
+    if receipt["status"] == 201:
+        assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
+        async with another(systems=TOYS) as third:
+            assert await answers(third, OZ_CAPITAL) == ["Emerald City"]
+    else:
+        assert (await head(editor), rows(raw)) == (0, set())
+
+
+async def test_a_reply_that_is_lost_after_the_commit_does_not_deny_it(
+    editor: Editor, raw: redis.Redis
+) -> None:
+    """What is left to tidy up is tidied up by the next."""
+
+    async def away(source: str) -> None:
+        raise LedgerUnavailable("away for a moment")
+
+    settling = editor._importer._imports.settle
+    editor._importer._imports.settle = away  # type: ignore[method-assign]
+    receipt = await imported(editor, OZ)
+    assert (receipt["status"], receipt.get("version")) == (201, 1)
+    editor._importer._imports.settle = settling  # type: ignore[method-assign]
+    await editor.import_abandon(await begin(editor))
+    assert noted(raw) == {}
+    assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
+
+
+async def test_an_import_is_taken_back_and_brought_back_without_its_file(
+    editor: Editor, raw: redis.Redis
+) -> None:
+    await fact(editor, "Oz", "motto", "No place like home")
+    before = await checksums(editor), await entity(editor, "n:oz")
+    await imported(editor, OZ)
+    with_it, stored = await checksums(editor), rows(raw)
+    await revert(editor, 2)
+    assert (await checksums(editor), await answers(editor, OZ_CAPITAL)) == (before[0], [None])
+    left = await entity(editor, "n:oz")
+    assert left["facts"] == before[1]["facts"]
+    assert (left["label"], left["aliases"]) == (before[1]["label"], before[1]["aliases"])
+    await revert(editor, 3)
+    assert (await checksums(editor), rows(raw)) == (with_it, stored)
+    assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
+    await rollback(editor, 0)
+    await rollback(editor, 2)
+    assert await checksums(editor) == with_it
+    assert [len(await search(editor, "Ev", version=v)) for v in range(7)] == [0, 0, 1, 0, 1, 0, 1]
+
+
+async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) -> None:
+    """By id and by name, with names of its own, and against what is there."""
+    await imported(
+        editor,
+        b"subject,subject_id,relation,object,object_id\n"
+        b"Peru,Q419,shares_border_with,Chile,Q298\n"
+        b"Pirwa,Q419,capital,Qosqo,Q5582862\n",
+    )
+    await imported(editor, tsv(("Пеpу", "motto", "mixed script"), ("PERU", "currency", "nuevo sol")))
+    found = await entity(editor, "Q419")
+    told = {(one["relation"], one["object"]) for one in found["facts"]}
+    assert ("shares_border_with", "Chile") in told
+    assert next(one for one in found["facts"] if one["relation"] == "capital")["object_id"] == "Q5582862"
+    assert await values(editor, "Q419", "currency") == ["nuevo sol"]
+    assert await values(editor, "Q419", "motto") == [], "other letters, another name"
+    await revert(editor, 1)
+    await revert(editor, 2)
+    assert await answers(editor, CAPITAL) == ["Lima"]
+
+
+async def test_two_files_about_one_stranger_are_about_one_entity(editor: Editor) -> None:
+    await imported(editor, OZ)
+    await imported(editor, tsv(("oz", "motto", "Home"), ("OZ ", "motto", "Sweet")))
+    assert await values(editor, "n:oz", "motto") == ["Home", "Sweet"]
+    assert (await entity(editor, "n:oz"))["label"] == "Oz"
+    await revert(editor, 1)
+    assert await values(editor, "n:oz", "capital") == []
+    assert await values(editor, "n:oz", "motto") == ["Home", "Sweet"]
+
+
+async def test_names_in_any_script_are_found(editor: Editor) -> None:
+    names = [
+        "Köln",
+        "Αθήνα",
+        "القاهرة",
+        "ירושלים",
+        "दिल्ली",
+        "กรุงเทพ",
+        "서울",
+        "北京",
+        "ქართლი",
+        "Ṣan‘ā’",
+        "🏝️ Atoll",
+        "C++",
+    ]
+    await imported(editor, tsv(*((name, "capital", f"city of {name}") for name in names)))
+    for name in names:
+        assert await answers(editor, f"capital {name} ?") == [f"city of {name}"], name
+        assert len(await search(editor, name)) == 1, name
+
+
+async def test_circles_and_facts_of_oneself_are_linked(editor: Editor) -> None:
+    await imported(editor, tsv(("A1", "knows", "B1"), ("B1", "knows", "A1"), ("A1", "knows", "A1")))
+    ids = {(id, one["object_id"]) for id in ("n:a1", "n:b1") for one in (await entity(editor, id))["facts"]}
+    assert ids == {("n:a1", "n:b1"), ("n:b1", "n:a1"), ("n:a1", "n:a1")}
+
+
+async def test_one_statement_many_times_is_one(editor: Editor) -> None:
+    receipt = await imported(editor, OZ * 50)
+    assert (receipt["imported"]["triples"], (await entity(editor, "n:oz"))["degree"]) == (3, 2)
+
+
+async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: Editor) -> None:
+    lines = [("Oz", "capital", name) for name in ("A1", "B1", "A1", "C1")]
+    await imported(editor, tsv(*lines))
+    assert await values(editor, "n:oz", "capital") == ["C1"]
+    await imported(editor, tsv(*lines[:3]))
+    assert await values(editor, "n:oz", "capital") == ["A1"]
+
+
+async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
+    editor: Editor, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, storing, left = await checksums(editor), editor._importer._imports._store, 2
+
+    async def breaking(pieces: Any) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise LedgerUnavailable("gone")
+        await storing(pieces)
+
+    monkeypatch.setattr(editor._importer._imports, "_store", breaking)
+    big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
+    assert (await imported(editor, big))["code"] == "ledger_unavailable"
+    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    monkeypatch.undo()
+    assert (await imported(editor, big))["version"] == 1
+
+
+async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None:
+    ids = [
+        "http://x.org/a/b",
+        "http://x.org/a/b/",
+        "urn:x:1:2",
+        "_:b0",
+        "http://x.org/?q=1&r=%20#f",
+        "日本:1",
+    ]
+    data = "subject,subject_id,relation,object\n" + "".join(
+        f"Thing {n},{id},motto,m{n}\n" for n, id in enumerate(ids)
+    )
+    receipt = await imported(editor, data.encode())
+    assert receipt["imported"]["entities"] == len(ids)
+    for number, id in enumerate(ids):
+        found = await entity(editor, id)
+        assert (found["id"], found["facts"][0]["object"]) == (id, f"m{number}")
