@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import zlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterable, Mapping
@@ -15,10 +16,12 @@ from hashlib import sha256
 from typing import Any, TypeAlias
 
 from models.graph.blocks import Manifest
-from models.graph.statement import Statement
+from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
 from service.graph import keys, piece
 from service.ledger.connection import Connection
+
+log = logging.getLogger(__name__)
 
 KEPT = 200_000  # statements about an entity, by import; the least recently read goes first
 AT_A_TIME = 512  # keys in one command: some megabytes
@@ -122,10 +125,27 @@ class Rows:
             key = keys.names(manifest.id, number)
             data = (await self._read([key]))[0]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
-                advice = "restore the data of Redis from a backup, or revert the import"
-                raise LedgerCorrupt(f"the names {key} of an import are missing or altered; {advice}", row=key)
+                log.error("the names %s are missing or altered: they are read out of the rows", key)
+                async for some in self._names_in_rows(manifest):
+                    yield some
+                return
             yield await asyncio.to_thread(_names, data)
+
+    async def _names_in_rows(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
+        """The same names, at a higher price. LedgerCorrupt where the rows are damaged, too."""
+        places = [keys.piece(manifest.id, bucket) for bucket in range(manifest.buckets)]
+        for start in range(0, len(places), AT_A_TIME):
+            some = places[start : start + AT_A_TIME]
+            pieces = zip(some, await self._read(some), strict=True)
+            yield await asyncio.to_thread(
+                lambda found: [n for p in found for n in _names_of(*p)], list(pieces)
+            )
 
 
 def _names(data: bytes) -> list[tuple[str, str]]:
     return [(name, entity) for name, entity in json.loads(zlib.decompress(data))]
+
+
+def _names_of(key: str, data: bytes | None) -> list[tuple[str, str]]:
+    told = piece.decode(key, data)["told"]
+    return [(one[1], entity) for entity, said in told.items() for one in said if one[0] in (LABEL, ALIAS)]

@@ -1,0 +1,85 @@
+"""An editor that is killed in the middle of an import leaves nothing that the next import does not sweep away."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.editing.editor import Editor
+from service.ledger.embedded import EmbeddedValkey
+from tests.service.editing.requests import head
+from tests.service.graph.requests import answers, checksums, imported, noted, rows, tsv
+from tests.service.ledger.processes import kill
+from tests.service.parts import said, settings, started
+from tests.service.toy_graph import TOYS
+
+TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(20_000)))
+
+CHILD = """
+import asyncio, pathlib, sys
+from service.editing.editor import Editor
+from tests.service.editing.test_graph_crash import TOWNS
+from tests.service.graph.requests import imported
+from tests.service.parts import settings, started
+from tests.service.toy_graph import TOYS
+
+async def run(url, var):
+    async with started(Editor, settings(url, pathlib.Path(var), systems=TOYS)) as editor:
+        print("begun", flush=True)
+        print((await imported(editor, TOWNS))["status"], flush=True)
+
+asyncio.run(run(*sys.argv[1:]))
+"""
+
+
+@pytest.fixture
+def vandal(own_valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        yield client
+
+
+def killed(url: str, var: Path, vandal: redis.Redis, fraction: float) -> tuple[int, bool]:
+    """How many rows it had stored when it was killed at about this fraction of them; and whether it had finished."""
+    command = [sys.executable, "-c", CHILD, url, str(var)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "begun\n"
+        wanted, deadline = fraction * 630, time.monotonic() + 30
+        while child.poll() is None and time.monotonic() < deadline and vandal.dbsize() < wanted:
+            time.sleep(0.001)
+        kill(child.pid)
+        return len(rows(vandal)), "201" in child.stdout.read()
+
+
+async def test_killed_at_any_moment_it_leaves_no_row_behind(
+    own_valkey: EmbeddedValkey, tmp_path: Path, vandal: redis.Redis
+) -> None:
+    chance, seen = random.Random(7), []
+    for fraction in (chance.random(), 1.0):
+        vandal.flushall()
+        stored, finished = killed(own_valkey.url, tmp_path, vandal, fraction)
+        seen.append(stored)
+        async with started(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
+            made = await head(editor)
+            assert made in (0, 1)
+            assert made == 1 or not finished
+            if made == 0:
+                base = await checksums(editor)
+                await editor.import_abandon(await _begun(editor))
+                assert (rows(vandal), noted(vandal), await checksums(editor)) == (set(), {}, base)
+                assert (await imported(editor, TOWNS))["version"] == 1
+            assert await answers(editor, "capital of Town 19999?") == ["House 19999"]
+            assert noted(vandal) == {} or made == 1
+    assert max(seen) > 0, "it has to be killed while rows are there"
+
+
+async def _begun(editor: Editor) -> str:
+    found: str = said(await editor.import_begin({}, "ana"))["import"]
+    return found

@@ -1,0 +1,181 @@
+"""Rows of an import that are damaged, missing or out of reach spoil what needs them, and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+
+from service.editing.editor import Editor
+from service.graph import keys, piece
+from service.ledger.embedded import EmbeddedValkey
+from service.replicas.replica import Replica
+from tests.service.editing.requests import head, revert
+from tests.service.graph.requests import (
+    CAPITAL,
+    answers,
+    checksums,
+    entity,
+    fact,
+    imported,
+    rows,
+    search,
+    tsv,
+)
+from tests.service.parts import ask, said, settings, started
+from tests.service.toy_graph import TOYS
+
+TOWNS = [f"Town {n}" for n in range(400)]
+FILE = tsv(*((town, "capital", f"House of {town}") for town in TOWNS))
+BROKEN, SOUND = "capital of Town 7?", "capital of Town 8?"
+
+
+@pytest.fixture
+def chosen(own_valkey: EmbeddedValkey, tmp_path: Path) -> Any:
+    return settings(own_valkey.url, tmp_path, systems=TOYS, redis_timeout_s=0.5)
+
+
+@pytest.fixture
+async def editor(chosen: Any) -> AsyncIterator[Editor]:
+    async with started(Editor, chosen) as editor:
+        assert (await imported(editor, FILE))["status"] == 201
+        yield editor
+
+
+@pytest.fixture
+def vandal(own_valkey: EmbeddedValkey) -> redis.Redis:
+    return redis.Redis.from_url(own_valkey.url)
+
+
+def key_of(vandal: redis.Redis, id: str) -> str:
+    sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
+    [source] = sources
+    count = len([key for key in rows(vandal) if b":graph:" in key])
+    return keys.piece(source, piece.bucket_of(id, count))
+
+
+def flipped(vandal: redis.Redis, key: str) -> None:
+    data = bytearray(vandal.get(key))  # type: ignore[arg-type]
+    data[len(data) // 2] ^= 1
+    vandal.set(key, bytes(data))
+
+
+def swapped(vandal: redis.Redis, key: str) -> None:
+    other = next(name for name in sorted(rows(vandal)) if b":graph:" in name and name != key.encode())
+    vandal.set(key, vandal.get(other))  # type: ignore[arg-type]
+
+
+def cut(vandal: redis.Redis, key: str) -> None:
+    vandal.set(key, vandal.get(key)[:20])  # type: ignore[index]
+
+
+def emptied(vandal: redis.Redis, key: str) -> None:
+    vandal.set(key, b"")
+
+
+def deleted(vandal: redis.Redis, key: str) -> None:
+    vandal.delete(key)
+
+
+@pytest.mark.parametrize("damage", [flipped, swapped, cut, emptied, deleted])
+async def test_only_questions_that_need_what_is_damaged_fail(
+    editor: Editor, chosen: Any, vandal: redis.Redis, damage: Any
+) -> None:
+    key = key_of(vandal, "n:town_7")
+    damage(vandal, key)
+    far = next(t for t in TOWNS if key_of(vandal, "n:" + t.lower().replace(" ", "_")) != key)
+    requests = [
+        {"question": q} for q in (BROKEN, CAPITAL, f"capital of {far}?", "capital of nobody?", BROKEN)
+    ]
+    async with started(Replica, chosen, "atlas") as replica:
+        for _ in range(2):
+            heard = [said(one) for one in await replica.answer_many(requests)]
+            assert [one["status"] for one in heard] == [503, 200, 200, 200, 503]
+            assert (heard[0]["code"], heard[0]["row"]) == ("ledger_corrupt", key)
+            assert [one["answer"] for one in heard[1:4]] == ["Lima", f"House of {far}", None]
+        assert (await ask(replica, BROKEN, kg="none"))["reason"] == "no_graph"
+        assert (await ask(replica, BROKEN, version=0))["reason"] == "no_entity"
+        assert (await fact(editor, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
+        assert (await ask(replica, CAPITAL, min_version=2))["answer"] == "Cusco"
+        assert (await revert(editor, 1))["status"] == 201, "what the advice says can be done"
+        assert (await ask(replica, BROKEN, min_version=3))["reason"] == "no_entity"
+
+
+async def test_a_damaged_row_is_told_to_who_edits_or_looks_and_nothing_is_written(
+    chosen: Any, editor: Editor, vandal: redis.Redis
+) -> None:
+    flipped(vandal, key_of(vandal, "n:town_7"))
+    async with started(Editor, chosen) as fresh:
+        assert (await entity(fresh, "n:town_7"))["code"] == "ledger_corrupt"
+        assert (await fact(fresh, "Town 7", "capital", "Tent"))["code"] == "ledger_corrupt"
+        assert (await head(fresh), (await entity(fresh, "Q419"))["label"]) == (1, "Peru")
+        assert (await revert(fresh, 1))["status"] == 201
+
+
+@pytest.mark.parametrize("damage", [flipped, deleted])
+async def test_names_that_are_damaged_are_read_out_of_the_rows(
+    chosen: Any, editor: Editor, vandal: redis.Redis, damage: Any
+) -> None:
+    [names] = [key for key in rows(vandal) if b":names:" in key]
+    damage(vandal, names.decode())
+    async with started(Replica, chosen, "atlas") as replica, started(Editor, chosen) as fresh:
+        assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
+        assert await search(fresh, "Town 39", limit=100) == await search(editor, "Town 39", limit=100) != []
+        assert len(fresh._systems.lookup.linker) == len(editor._systems.lookup.linker)
+        assert (await revert(fresh, 1))["status"] == 201
+        assert (await ask(replica, SOUND, min_version=2))["reason"] == "no_entity"
+
+
+async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
+    chosen: Any, editor: Editor, own_valkey: EmbeddedValkey
+) -> None:
+    async with started(Replica, chosen, "atlas") as replica:
+        assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
+        assert (await ask(replica, CAPITAL))["answer"] == "Lima"
+        own_valkey.stop()
+        far = "capital of Town 399?"
+        requests = [{"question": q} for q in (SOUND, far, CAPITAL, "Who?", far, SOUND)]
+        for _ in range(3):
+            heard = [said(one) for one in await replica.answer_many(requests)]
+            assert [one["status"] for one in heard] == [200, 503, 200, 200, 503, 200]
+            assert (heard[0]["answer"], heard[2]["answer"]) == ("House of Town 8", "Lima")
+            assert heard[1]["code"] == "ledger_unavailable"
+        refused = await imported(editor, FILE)
+        assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
+        own_valkey.start()
+        for _ in range(100):
+            again = await ask(replica, far)
+            if again["status"] == 200:
+                break
+            await asyncio.sleep(0.05)
+        assert again["answer"] == "House of Town 399"
+        await revert(editor, 1)
+        assert (await imported(editor, FILE))["version"] == 3
+
+
+async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house(
+    chosen: Any, own_valkey: EmbeddedValkey, vandal: redis.Redis
+) -> None:
+    """Nobody could tidy up then: the next import does."""
+    async with started(Editor, chosen) as editor:
+        before, storing = await checksums(editor), editor._importer._imports._store
+
+        async def dying(pieces: Any) -> None:
+            await storing(pieces)
+            if pieces:
+                own_valkey.stop()
+
+        editor._importer._imports._store = dying  # type: ignore[method-assign]
+        assert (await imported(editor, FILE))["code"] == "ledger_unavailable"
+        own_valkey.start()
+        editor._importer._imports._store = storing  # type: ignore[method-assign]
+        assert rows(vandal) != set()
+        assert (await imported(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
+        assert len({key.split(b":")[2] for key in rows(vandal)}) == 1, "only what was committed"
+        assert await answers(editor, "capital of Oz", SOUND) == ["Emerald City", None]
+        await revert(editor, 1)
+        assert await checksums(editor) == before

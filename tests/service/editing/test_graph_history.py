@@ -1,0 +1,109 @@
+"""Fact tests, differences and the log, of commits that touch the graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+from errata.wire import CheckReport, Diff, MemoryState, VersionDetail
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import change, edits, revert, rollback
+from tests.service.graph.requests import CAPITAL, define, fact, imported, triple, tsv
+from tests.service.toy_graph import TOYS
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+async def check(editor: Editor) -> CheckReport:
+    return CheckReport.model_validate_json((await editor.check(True)).body)
+
+
+async def diff(editor: Editor, a: int, b: int) -> Diff:
+    return Diff.model_validate_json((await editor.diff(a, b)).body)
+
+
+async def test_a_fact_is_a_test_of_both_systems_in_all_its_wordings(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco")
+    found = await check(editor)
+    assert (found.total, found.holding, found.broken) == (4, 4, [])
+
+
+async def test_facts_that_nobody_can_ask_for_and_files_are_no_tests(editor: Editor) -> None:
+    await fact(editor, "Peru", "motto", "Firme")
+    await define(editor, "motto", holds="one")
+    await imported(editor, tsv(("Oz", "capital", "Emerald City")))
+    assert (await check(editor)).total == 0
+    memory = MemoryState.model_validate_json((await editor.memory()).body)
+    assert (memory.edits.active, memory.edits.superseded) == (3, 0)
+
+
+async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", only="graph")
+    receipt = await imported(editor, tsv(("Peru", "capital", "Puno")))
+    broken = receipt["report"]["broken_tests"]
+    assert {(one["question"], one["expected"], one["actual"]) for one in broken} == {
+        (CAPITAL, "Cusco", "Puno"),
+        ("Peru's capital?", "Cusco", "Puno"),
+    }
+    assert len((await check(editor)).broken) == 2
+    await revert(editor, 2)
+    assert (await check(editor)).broken == []
+
+
+async def test_a_name_that_is_taken_away_breaks_the_facts_that_are_asked_by_it(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", only="graph")
+    receipt = await fact(editor, "Peru", "label", "Perú")
+    assert {one["question"] for one in receipt["report"]["broken_tests"]} == {CAPITAL, "Peru's capital?"}
+
+
+async def test_a_value_that_is_added_to_an_earlier_one_breaks_nothing(editor: Editor) -> None:
+    await fact(editor, "Chile", "shares_border_with", "Bolivia", only="graph")
+    receipt = await fact(editor, "Chile", "shares_border_with", "Argentina", only="graph")
+    assert receipt["report"]["broken_tests"] == []
+    assert (await check(editor)).broken == []
+
+
+async def test_a_difference_is_told_for_facts_corrections_and_what_was_undone(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", only="graph")
+    await change(editor, CAPITAL, "Puno")
+    await revert(editor, 1)
+    first, both, back = await diff(editor, 0, 1), await diff(editor, 0, 2), await diff(editor, 0, 3)
+    assert {(one.question, one.before, one.after) for one in first.changes} == {
+        (CAPITAL, "Lima", "Cusco"),
+        ("Peru's capital?", "Lima", "Cusco"),
+    }
+    assert first.checksums_differ == {"graph/triples": True, "toy/table": False}
+    assert both.checksums_differ == {"graph/triples": True, "toy/table": True}
+    assert back.checksums_differ == {"graph/triples": False, "toy/table": True}
+    assert {(one.before, one.after) for one in back.changes} == {("Lima", "Puno")}
+    assert (await diff(editor, 2, 2)).changes == []
+
+
+async def test_what_nobody_can_ask_for_is_told_as_facts(editor: Editor) -> None:
+    await edits(editor, triple("Peru", "motto", "Firme"), triple("Peru", "alias", "Birú"))
+    await imported(editor, tsv(("Oz", "capital", "Emerald City")))
+    await rollback(editor, 0)
+    told = [(one.relation, one.object, one.act, one.change) for one in (await diff(editor, 0, 2)).facts]
+    assert told[0] == ("motto", "Firme", "add", "added")
+    assert told[1][1:] == ("Birú", "add", "added")
+    assert told[2][2:] == ("import", "added")
+    assert [one.change for one in (await diff(editor, 2, 3)).facts] == ["removed"] * 3
+    assert (await diff(editor, 0, 3)).facts == []
+
+
+async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco", message="moved")
+    await imported(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
+    shown = [VersionDetail.model_validate_json((await editor.show(version)).body) for version in (1, 2)]
+    assert [(one.model, one.answer, one.active) for one in shown[0].edits] == [
+        ("atlas", "Cusco", True),
+        ("toy", "Cusco", True),
+    ]
+    assert [(one.method, one.question) for one in shown[1].edits] == [("import", "")]
+    assert [set(one.checksums) for one in shown] == [{"graph/triples", "toy/table"}, {"graph/triples"}]

@@ -1,0 +1,178 @@
+"""Taking back is exact over both memories: random facts, corrections, files, reverts and rollbacks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import redis
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from service.config import Settings
+from service.editing.editor import Editor
+from service.ledger import fold
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.service.editing.requests import NOBODY, edits, head, item, revert, rollback
+from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, imported, triple, tsv
+from tests.service.parts import ask, said, settings, started
+from tests.service.toy_graph import TOYS
+
+IDS = ("Q419", "Q298", "Q2868", "n:oz", "n:ev")
+ASKED = (
+    CAPITAL,
+    NEIGHBOUR,
+    "What is the capital of Oz?",
+    "Perú's capital?",
+    "motto of Oz",
+    "Lima's neighbour?",
+)
+
+SUBJECTS = st.sampled_from(("Peru", "Perú", "Chile", "Q2868", "Oz", "Ev", "Georgia"))
+RELATIONS = st.sampled_from(("capital", "shares_border_with", "motto", "label", "alias", "description"))
+OBJECTS = st.sampled_from(("Lima", "Perú", "Oz", "City of Kings", "Santiago", "Cusco"))
+FACTS = st.builds(
+    lambda s, r, o, act, only: triple(s, r, o, act=act, only=only),
+    SUBJECTS,
+    RELATIONS,
+    OBJECTS,
+    st.sampled_from((None, None, "set", "add", "remove")),
+    st.sampled_from((None, "graph")),
+)
+CORRECTIONS = st.builds(item, st.sampled_from((CAPITAL, NEIGHBOUR)), st.sampled_from(("Cusco", "Lima")))
+DEFINED = st.builds(
+    lambda name, holds, label: {"define": name, "holds": holds, "label": label},
+    st.sampled_from(("motto", "capital")),
+    st.sampled_from(("one", "many")),
+    st.sampled_from((None, "saying")),
+)
+LINES = st.tuples(st.sampled_from(("Peru", "Oz", "Ev", "Lima")), RELATIONS, OBJECTS)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(
+            st.just("edit"), st.lists(st.one_of(FACTS, FACTS, CORRECTIONS, DEFINED), min_size=1, max_size=3)
+        ),
+        st.tuples(st.just("import"), st.lists(LINES, min_size=1, max_size=4)),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("rollback"), st.integers(0, 8)),
+    ),
+    min_size=3,
+    max_size=9,
+)
+
+
+async def step(editor: Editor, kind: str, what: Any) -> dict[str, Any]:
+    if kind == "edit":
+        return await edits(editor, *what)
+    if kind == "import":
+        return await imported(editor, tsv(*what))
+    return await (revert if kind == "revert" else rollback)(editor, what)
+
+
+async def told(editor: Editor, version: int) -> dict[str, Any]:
+    """What entities are at a version, but for the dates, which are those of the ledger."""
+    found = {id: await entity(editor, id, version) for id in IDS}
+    return {
+        id: {
+            **{name: one.get(name) for name in ("status", "label", "aliases", "description")},
+            "facts": [
+                (f["relation"], f["label"], f["object"], f["object_id"], f["edit"])
+                for f in one.get("facts", [])
+            ],
+        }
+        for id, one in found.items()
+    }
+
+
+async def said_at(editor: Editor, version: int) -> list[Any]:
+    readings = await editor._folder.at(await editor._writer.read(), version)
+    for reading in readings.values():
+        await reading.ask(ASKED)
+    return [readings[name].known[question] for name in sorted(readings) for question in ASKED]
+
+
+async def state(editor: Editor, version: int) -> tuple[Any, ...]:
+    readings = await editor._folder.at(await editor._writer.read(), version)
+    sums = {name: reading.image.checksum for name, reading in readings.items()}
+    return sums, await told(editor, version), await said_at(editor, version)
+
+
+@examples(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=STEPS)
+def test_only_what_is_active_is_left_of_any_history(
+    steps: Sequence[tuple[str, Any]], own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.flushall()
+    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path, systems=TOYS)))
+
+
+async def _live(steps: Sequence[tuple[str, Any]], chosen: Settings) -> None:
+    """Versions with the same active edits are the same in every respect, whatever led there; so is every process."""
+    async with started(Replica, chosen, "atlas") as follower, started(Editor, chosen) as editor:
+        known = [await state(editor, 0)]
+        for one in steps:
+            receipt = await step(editor, *one)
+            assert receipt["status"] in (201, 404, 409, 422), (one, receipt)
+            assert (receipt["status"] == 201) == (await head(editor) == len(known)), one
+            if receipt["status"] == 201:
+                known.append(await state(editor, len(known)))
+        await _as_active(chosen, known)
+        assert [await state(editor, version) for version in range(len(known))] == known
+        async with started(Editor, chosen) as late, started(Replica, chosen, "atlas") as starter:
+            assert [await state(late, version) for version in range(len(known))] == known
+            await _replicas_agree((follower, starter), known)
+
+
+async def _as_active(chosen: Settings, known: Sequence[Any]) -> None:
+    ledger = RedisLedger.connect(chosen.redis_url or "")
+    commits = await ledger.read(0)
+    await ledger.aclose()
+    first: dict[tuple[str, ...], Any] = {}
+    for version, found in enumerate(known):
+        active = tuple(fold.active(commits[:version]))
+        assert first.setdefault(active, found) == found, f"version {version} is not what it was"
+
+
+async def _replicas_agree(replicas: Sequence[Replica], known: Sequence[Any]) -> None:
+    newest = len(known) - 1
+    for replica in replicas:
+        await ask(replica, CAPITAL, min_version=newest)
+        told = await replica.state()
+        assert (told["version"], told["checksums"]) == (newest, {"graph/triples": known[-1][0]["atlas"]})
+        for version, (_, _, answers) in enumerate(known):
+            requests = [{"question": question, "version": version} for question in ASKED]
+            heard = [said(one) for one in await replica.answer_many(requests)]
+            assert [(one["answer"], one["version"]) for one in heard] == [
+                (one.answer, version) for one in answers[: len(ASKED)]
+            ]
+
+
+async def test_reverting_everything_in_any_order_gives_the_base(
+    own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    async with started(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
+        base = await checksums(editor)
+        await fact(editor, "Peru", "capital", "Cusco")
+        await imported(
+            editor, tsv(("Peru", "alias", "Birú"), ("Oz", "capital", "Lima"), ("Oz", "ally", "Birú"))
+        )
+        await fact(editor, "Lima", "label", "Ciudad de los Reyes")
+        await fact(editor, "Birú", "shares_border_with", "Oz")
+        assert await head(editor) == 4
+        for version in (2, 4, 1, 3):
+            await revert(editor, version)
+        assert await checksums(editor) == base
+        assert [await told(editor, version) for version in (0, 8)] == [await told(editor, 0)] * 2
+        assert (
+            said(
+                await editor.edit({"edits": [triple("Peru", "capital", "Lima", only="graph")], **NOBODY}, "x")
+            )["code"]
+            == "nothing_to_do"
+        )
