@@ -13,13 +13,12 @@ from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
 from models.graph.statement import Said, Value, fold
 from models.graph.view import GraphView
-from service.editing.importing import METHOD as IMPORT
 from service.editing.materials import Library
 from service.editing.present import Present
 from service.errors import NotFound
 from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, bears
-from service.ledger.commit import EditRecord
+from service.ledger.commit import IMPORT, EditRecord
 
 MOST_FACTS = 1_000  # of one entity that are told
 MORE = 4  # names looked at for each entity that is wanted: some are not borne at this version

@@ -44,12 +44,11 @@ from service.graph.intake import Intake
 from service.graph.lookup import Lookup
 from service.graph.naming import ambiguous
 from service.graph.writing import Imports
-from service.ledger.commit import EditRecord, Kind, edit_order, new_edit_id
+from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
 MOST = 2  # at a time: each has a spool on the disk
 IDLE_S = 120.0
-METHOD = "import"
 
 
 @dataclass
@@ -128,12 +127,12 @@ class Importing:
             question="",
             answer="",
             paraphrases=(),
-            method=METHOD,
+            method=IMPORT,
             material=block.digest,
             order=place,
             notes={**self._counts, "source": self._session.order.source},
         )
-        material = Material(self._session.id, METHOD, block)
+        material = Material(self._session.id, IMPORT, block)
         return Draft(Change((record.id,), ()), None, (record,), (material,))
 
     async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
@@ -165,13 +164,11 @@ class Importer:
             raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
         await self._give_up_idle()
         self._refuse_too_many()
-        noted = await self._imports.noted()  # before the ledger is read: what it names by then stays
-        left = [source for source in noted if source not in self._sessions]
         present = await self._writer.newest()
         repeated = repetition is not None and await self._writer.remembers(repetition)
         if not repeated and order.expected_version not in (None, present.version):
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
-        await self._imports.sweep(left, present.edits)
+        await self._imports.sweep(self._sessions)
         self._refuse_too_many()  # others may have begun meanwhile
         view = present.readings[self._systems.on_graph[0]].view
         lookup = self._systems.lookup
@@ -201,7 +198,7 @@ class Importer:
             return session.progress()
 
     async def finish(self, id: str, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
-        """The commit, and the wire's ImportCounts. Whatever is raised, nothing is left behind."""
+        """The commit, and the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
         session = self._of(id)
         async with session.turn:
             try:
@@ -236,21 +233,17 @@ class Importer:
                 session.author, session.order.expected_version, session.order.dry_run, session.repetition
             )
             written = await self._writer.write(plan, order, watch)
-        except BaseException as error:
-            if not (isinstance(error, LedgerUnavailable) and error.extras.get("in_doubt")):
-                await self._drop(session)
+        except BaseException:
+            await self._drop(session)
             raise
         made = written.commit.edits[0] if written.commit else None
-        if made is not None and made.id == session.id:
-            with suppress(LedgerUnavailable):  # the next import settles it, too
-                await self._imports.settle(session.id)
-        else:
+        if made is None or made.id != session.id:
             await self._drop(session)
         session.phase = "replicas"
         return written, dict(made.notes) if made else told
 
     async def _drop(self, session: Session) -> None:
-        """What cannot be dropped now is swept away before the next import."""
+        """Unless a commit names it. What cannot be dropped now is swept away before the next import."""
         with suppress(LedgerUnavailable):
             await asyncio.shield(self._imports.drop(session.id))
 

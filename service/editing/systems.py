@@ -12,7 +12,7 @@ from models.memory import Image
 from models.system import Ask, Correction, Material, System, View
 from models.system import EditRefused as Refusal
 from service.editing.reading import Reading
-from service.errors import EditRefused, ErrataError, InvalidInput, UnknownModel
+from service.errors import EditRefused, ErrataError, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
 AT_A_TIME = 16  # corrections turned into rows before other work gets its turn
@@ -89,13 +89,16 @@ class Systems:
         return Reading(system, image, view, self.run, self._informed)
 
     async def _informed(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
-        """Raises what keeps the graph from being read: a report is measured whole or not at all."""
-        informed = []
-        for ask in (await self.lookup.inform(asks, views)).asks:
-            if isinstance(ask, ErrataError):
+        """Raises what keeps the graph from being read: a report is measured whole or not at all.
+
+        Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is
+        asked as if the graph said nothing of it, which is what a person sees of it, too: no answer.
+        """
+        found = (await self.lookup.inform(asks, views)).asks
+        for ask in found:
+            if isinstance(ask, ErrataError) and not isinstance(ask, LedgerCorrupt):
                 raise ask
-            informed.append(ask)
-        return informed
+        return [one if isinstance(one, Ask) else ask for one, ask in zip(found, asks, strict=True)]
 
     async def materials(self, model: str, corrections: Sequence[Correction], method: str) -> list[Material]:
         """The rows of each correction. EditRefused, with the editor's own reason, when one cannot work."""

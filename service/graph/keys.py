@@ -3,7 +3,6 @@
     {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (piece.py)
     {errata}:graph:<import>:<bucket>:<n>   string   what had no room in it: the rest of an entity of very many facts
     {errata}:names:<import>:<n>            string   some of the names that an import gives, with their entities
-    {errata}:imports                       hash     import id -> what is to be deleted if no commit names it (JSON)
 
 Rows lie here before the commit that names them, seen by nobody, and never change. The braces are the ledger's hash
 tag: a cluster keeps them on the node of the log.
@@ -12,8 +11,6 @@ tag: a cluster keeps them on the node of the log.
 from __future__ import annotations
 
 from service.ledger.keys import PREFIX
-
-IMPORTS = PREFIX + "imports"
 
 
 def piece(source: str, bucket: int, more: int = 0) -> str:

@@ -6,6 +6,7 @@ One per process. It holds the names of every version; whether an entity bears a 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -15,7 +16,7 @@ from weakref import WeakKeyDictionary
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
-from models.graph.view import GraphView
+from models.graph.view import GraphView, Imported
 from models.system import Ask
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
@@ -24,6 +25,9 @@ from service.graph.linking.matching import Span
 from service.graph.rows import Rows
 
 CACHED = 20_000  # entities of one view
+FEW = 100  # names that are linked at once
+
+log = logging.getLogger(__name__)
 
 Entities: TypeAlias = dict[str, Entity | None]
 Linked: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
@@ -57,24 +61,39 @@ class Lookup:
         self.linker = linker or Linker()
         self._known: set[str] = set()  # edits whose names are linked; "" for the base
         self._naming: set[str] = set()  # those of them that gave any
+        self._damage: dict[str, str] = {}
         self._preparing = asyncio.Lock()
         self._entities: WeakKeyDictionary[GraphView, Entities] = WeakKeyDictionary()
 
     async def prepare(self, view: GraphView) -> None:
-        """Make everything linkable that this view names. LedgerUnavailable, LedgerCorrupt."""
+        """Make everything linkable that this view names. LedgerUnavailable.
+
+        Damaged names are no reason to stop: who can take the import back has to be there for it. See `damaged`.
+        """
         async with self._preparing:
             if "" not in self._known:
                 await asyncio.to_thread(self.linker.add_many, list(_names(view.base.told)))
                 self._known.add("")
             for one in view.imports:
                 if one.edit not in self._known:
-                    async for some in self._rows.names(one.manifest):
-                        await asyncio.to_thread(self.linker.add_many, some)
-                    self._known.add(one.edit)
-                    self._naming.add(one.edit)
-            self._link_edits(view)
+                    await self._link_import(one)
+            await self._link_edits(view)
 
-    def _link_edits(self, view: GraphView) -> None:
+    def damaged(self, view: GraphView) -> str | None:
+        """What keeps names of this view from being found, in one sentence; None when nothing does."""
+        return next((self._damage[one.edit] for one in view.imports if one.edit in self._damage), None)
+
+    async def _link_import(self, one: Imported) -> None:
+        try:
+            async for some in self._rows.names(one.manifest):
+                await asyncio.to_thread(self.linker.add_many, some)
+        except LedgerCorrupt as error:
+            log.error("the names of an import cannot be linked: %s", error.detail)
+            self._damage[one.edit] = error.detail
+        self._known.add(one.edit)
+        self._naming.add(one.edit)
+
+    async def _link_edits(self, view: GraphView) -> None:
         fresh: list[tuple[str, str]] = []
         edits: set[str] = set()
         for subject, pairs in view.edited.items():
@@ -84,7 +103,9 @@ class Lookup:
                     names = list(_names({subject: said.statements}))
                     fresh += names
                     self._naming |= {said.edit} if names else set()
-        if fresh:
+        if len(fresh) > FEW:
+            await asyncio.to_thread(self.linker.add_many, fresh)
+        elif fresh:
             self.linker.add(fresh)
         self._known |= edits
 
@@ -193,13 +214,16 @@ def _names(told: Mapping[str, Iterable[Statement]]) -> Iterable[tuple[str, str]]
                 yield statement.object, id
 
 
-def _all(found: Found) -> tuple[Span, ...]:
-    """The matches, and then those that lost against them: at an older version these may be the names there are."""
-    return (*found.spans, *sorted(found.passed_over, key=lambda span: (span.start - span.end, span.start)))
+def _all(found: Found) -> list[Span]:
+    """Every name that stands in the text, the longest first: which of them there are at a version is still open."""
+    return sorted((*found.spans, *found.passed_over), key=lambda span: (span.start - span.end, span.start))
 
 
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
-    """In the order of the text; the first of overlapping ones that names something."""
+    """In the order of the text. spans: of overlapping ones the first that names something at this version is read.
+
+    What else is linked, of other versions and of dry runs, so changes nothing.
+    """
     mentions: list[Mention] = []
     for span in spans:
         if any(span.start < one.end and one.start < span.end for one in mentions):

@@ -1,6 +1,7 @@
 """The rows of an import into Redis, before the commit that names them; and out of it again when none does.
 
-What is being written is noted first, so that an import that was killed is swept away by the next start.
+What is being written is noted first, so that an import that was killed is swept away before the next one. The commit
+takes the note away in the same step: rows that a commit names are never dropped, whoever fails when.
 """
 
 from __future__ import annotations
@@ -14,9 +15,12 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from models.graph.blocks import Manifest
+from service.errors import NotReady
 from service.graph import keys
 from service.graph.bucketing import Bucketing, Written
+from service.ledger import keys as ledger_keys
 from service.ledger.connection import Connection
+from service.ledger.script import lua
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +57,8 @@ class Imports:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._noting = connection.commands.register_script(lua("note"))
+        self._take = connection.commands.register_script(lua("unnote"))
 
     async def write(
         self, bucketing: Bucketing, relations: dict[str, str], progress: Callable[[int], None]
@@ -63,7 +69,7 @@ class Imports:
         name_digests: list[str] = []
         waiting: list[tuple[str, str]] = []
         triples = entities = 0
-        await self._note(bucketing.source, noted)
+        await self._note(bucketing.source, noted, first=True)
         async for some in _in_thread(bucketing):
             noted.more |= some.more
             waiting += some.names
@@ -91,41 +97,37 @@ class Imports:
             relations,
         )
 
-    async def settle(self, source: str) -> None:
-        """A commit names it: it stays."""
-        async with self._connection.bounded("settle an import"):
-            await self._connection.commands.hdel(keys.IMPORTS, source)
-
-    async def drop(self, source: str) -> None:
-        """Leave nothing of an import that no commit names."""
-        async with self._connection.bounded("look for an import"):
-            data = await self._connection.commands.hget(keys.IMPORTS, source)
+    async def drop(self, source: str) -> bool:
+        """Leave nothing of an import that no commit names. False when one names it: then it stays."""
+        async with self._connection.bounded("take an import for dead"):
+            data = await self._take(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
-            return
+            return False
         names = list(Noted.decoded(data).keys(source))
         for start in range(0, len(names), AT_A_TIME):
             async with self._connection.bounded("drop an import"):
                 await self._connection.commands.unlink(*names[start : start + AT_A_TIME])
-        await self.settle(source)
+        async with self._connection.bounded("forget an import"):
+            await self._connection.commands.hdel(ledger_keys.DROPPING, source)
+        return True
 
-    async def noted(self) -> list[str]:
-        """The imports that are being written, or were and were not settled."""
-        async with self._connection.bounded("list the imports"):
-            found = await self._connection.commands.hkeys(keys.IMPORTS)
-        return [name.decode() for name in found]
+    async def sweep(self, running: Container[str]) -> None:
+        """Drop what killed imports left behind. running: imports of this editor, which are alive."""
+        found: list[bytes] = []
+        for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
+            async with self._connection.bounded("list the imports"):
+                found += await self._connection.commands.hkeys(key)
+        dropped = [await self.drop(one.decode()) for one in found if one.decode() not in running]
+        if any(dropped):
+            log.warning("dropped what %d unfinished imports had left", sum(dropped))
 
-    async def sweep(self, left: Iterable[str], committed: Container[str]) -> None:
-        """Drop what killed imports left behind. left: noted before the ledger was read that `committed` is of."""
-        dropped = 0
-        for source in left:
-            await (self.settle(source) if source in committed else self.drop(source))
-            dropped += source not in committed
-        if dropped:
-            log.warning("dropped what %d unfinished imports had left", dropped)
-
-    async def _note(self, source: str, noted: Noted) -> None:
+    async def _note(self, source: str, noted: Noted, first: bool = False) -> None:
+        """NotReady when another editor took the import for dead."""
         async with self._connection.bounded("note an import"):
-            await self._connection.commands.hset(keys.IMPORTS, source, noted.encoded())
+            args = [source, noted.encoded(), "first" if first else ""]
+            there = await self._noting(keys=[ledger_keys.IMPORTS], args=args)
+        if not there:
+            raise NotReady("another editor took this import for dead: nothing was imported; send it again")
 
     async def _store(self, pieces: Sequence[tuple[str, bytes]]) -> None:
         for start in range(0, len(pieces), AT_A_TIME):

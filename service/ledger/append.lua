@@ -1,11 +1,14 @@
 -- Append one commit, only if the ledger has not moved.
 -- KEYS[1] the log                        ARGV[1] the version the commit makes
--- KEYS[2] the idempotency key, if any    ARGV[2] digest of the commit it follows, "" for the first
---                                        ARGV[3] digest of the commit
+-- KEYS[2] the unfinished imports         ARGV[2] digest of the commit it follows, "" for the first
+-- KEYS[3] the idempotency key, if any    ARGV[3] digest of the commit
 --                                        ARGV[4] the commit, encoded
 --                                        ARGV[5] seconds the idempotency key is kept
+--                                        ARGV[6] ... the imports that the commit names
 -- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale.
 -- A commit that is sent again because its reply was lost is recognised by its digest and not made twice.
+-- An import whose note is gone has lost its rows to somebody who took it for dead: no commit may name it. With the
+-- commit the note goes, so that nobody drops the rows any more.
 
 local function digest_of(entry)
   if not entry then return '' end
@@ -15,8 +18,8 @@ local function digest_of(entry)
   return ''
 end
 
-if KEYS[2] then
-  local known = redis.call('GET', KEYS[2])
+if KEYS[3] then
+  local known = redis.call('GET', KEYS[3])
   if known then return tonumber(known) end
 end
 
@@ -32,6 +35,11 @@ end
 if current ~= version - 1 then return -1 - current end
 if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end
 
+for i = 6, #ARGV do
+  if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 0 then return redis.error_reply('SWEPT ' .. ARGV[i]) end
+end
+
 redis.call('XADD', KEYS[1], id, 'commit', ARGV[4], 'digest', ARGV[3])
-if KEYS[2] then redis.call('SET', KEYS[2], ARGV[1], 'EX', ARGV[5]) end
+for i = 6, #ARGV do redis.call('HDEL', KEYS[2], ARGV[i]) end
+if KEYS[3] then redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[5]) end
 return version

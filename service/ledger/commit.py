@@ -21,6 +21,7 @@ from service.errors import LedgerCorrupt
 
 FORMAT = 1
 EDITS_PER_COMMIT = 100_000
+IMPORT = "import"  # the method of an edit whose rows lie outside the ledger (service/graph)
 
 Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
 Kind: TypeAlias = Literal["edit", "revert", "rollback"]

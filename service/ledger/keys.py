@@ -6,6 +6,8 @@
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
     {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; kept 7 days
+    {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
+    {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; kept an hour
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
@@ -19,6 +21,8 @@ PREFIX = "{errata}:"
 
 LOG = PREFIX + "log"
 IMAGES = PREFIX + "images"
+IMPORTS = PREFIX + "imports"
+DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600

@@ -10,10 +10,10 @@ from weakref import WeakValueDictionary
 from redis.exceptions import ResponseError
 
 from models.memory import Block, Image
-from service.errors import NotFound, StaleVersion
+from service.errors import NotFound, NotReady, StaleVersion
 from service.ledger import keys, log, manifests, rows
 from service.ledger.check import Server, check
-from service.ledger.commit import Commit, Entry, corrupt
+from service.ledger.commit import IMPORT, Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
 from service.ledger.script import lua
 
@@ -122,13 +122,15 @@ class RedisLedger:
         return result
 
     async def _run_append(self, commit: Commit, idempotency_key: str | None) -> int:
-        touched = [keys.LOG] + ([keys.idempotency(idempotency_key)] if idempotency_key is not None else [])
+        touched = [keys.LOG, keys.IMPORTS]
+        touched += [keys.idempotency(idempotency_key)] if idempotency_key is not None else []
         values = [commit.version, commit.previous, commit.digest, commit.encoded, keys.IDEMPOTENCY_TTL_S]
+        values += [edit.id for edit in commit.edits if edit.method == IMPORT]
         async with self._connection.bounded("append a commit"):
             try:
                 return int(await self._append(keys=touched, args=values))
             except ResponseError as error:
-                raise _forked(commit, error) from error
+                raise _refused(commit, error) from error
 
     async def remembered(self, idempotency_key: str) -> int | None:
         async with self._connection.bounded("look up an Idempotency-Key"):
@@ -226,7 +228,8 @@ def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:
     return {**json.loads(payload), "seen_s_ago": max(0.0, now_s - float(seen))}
 
 
-def _forked(commit: Commit, error: ResponseError) -> Exception:
-    if not str(error).startswith("FORKED"):
-        return error
-    return log.replaced(commit.version - 1)
+def _refused(commit: Commit, error: ResponseError) -> Exception:
+    """What the script says, in our words."""
+    if str(error).startswith("SWEPT"):
+        return NotReady("another editor took this import for dead: nothing was imported; send it again")
+    return log.replaced(commit.version - 1) if str(error).startswith("FORKED") else error

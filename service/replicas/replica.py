@@ -20,7 +20,15 @@ from ray import serve
 from models.system import Ask, Reply, View
 from service import metrics
 from service.config import Settings
-from service.errors import ErrataError, Internal, LedgerUnavailable, NotFound, NotReady, VersionAhead
+from service.errors import (
+    ErrataError,
+    Internal,
+    LedgerCorrupt,
+    LedgerUnavailable,
+    NotFound,
+    NotReady,
+    VersionAhead,
+)
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger.store import RedisLedger
@@ -82,17 +90,23 @@ class Replica:
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""
-        newest = self._tail.newest
+        newest, degraded = self._tail.newest, self._degraded()
         return {
             "replica": self.id,
             "model": self._model,
             "version": newest.version,
             "checksums": {self._system.memory: newest.checksum},
             "lag": max(0, self._tail.head - newest.version),
-            "healthy": self._tail.degraded is None,
-            "degraded": self._tail.degraded,
+            "healthy": degraded is None,
+            "degraded": degraded,
             "pid": os.getpid(),
         }
+
+    def _degraded(self) -> str | None:
+        """The code of what is wrong, if anything: the ledger is away or damaged, or names of the graph are."""
+        if self._tail.degraded is None and self._lookup is not None:
+            return LedgerCorrupt.code if self._lookup.damaged(self._tail.newest.view) else None
+        return self._tail.degraded
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """One question, checked by the wire types already."""
@@ -104,7 +118,7 @@ class Replica:
             metrics.ANSWERS.labels(self._model, error.code).inc()
             return Outcome.of(error, None)
         self._measure(answered)
-        return Outcome.ok(told(answered, self._model, self.id, self._tail.degraded))
+        return Outcome.ok(told(answered, self._model, self.id, self._degraded()))
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""

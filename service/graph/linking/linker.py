@@ -81,7 +81,7 @@ class Linker:
         """The names in a text, longest first, the leftmost among equals."""
         known, folded = self._known, fold_text(text)
         found = [span for span in matches(folded.text, known) if not folded.splits(span.start, span.end)]
-        spans, passed_over = settle(found or _whole(folded, known), len(folded.text))
+        spans, passed_over = settle([*found, *_whole(folded, known)], len(folded.text))
         return Found(_in_original(spans, folded), _in_original(passed_over, folded))
 
     def resolve(self, name: str) -> tuple[str, ...]:

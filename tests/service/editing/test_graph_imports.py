@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -286,21 +287,25 @@ async def test_another_editor_does_not_sweep_away_what_is_being_written(
         assert (await head(editor), rows(raw)) == (0, set())
 
 
-async def test_a_reply_that_is_lost_after_the_commit_does_not_deny_it(
-    editor: Editor, raw: redis.Redis
+@pytest.mark.parametrize("error", [asyncio.CancelledError, RuntimeError, LedgerUnavailable])
+async def test_whatever_fails_after_the_commit_its_rows_stay(
+    editor: Editor, raw: redis.Redis, error: type[BaseException]
 ) -> None:
-    """What is left to tidy up is tidied up by the next."""
+    """The commit takes the note away in the same step, and without a note nothing is dropped."""
+    writing = editor._importer._writer.write
 
-    async def away(source: str) -> None:
-        raise LedgerUnavailable("away for a moment")
+    async def failing(*arguments: Any) -> Any:
+        await writing(*arguments)
+        raise error("too late to matter")
 
-    settling = editor._importer._imports.settle
-    editor._importer._imports.settle = away  # type: ignore[method-assign]
-    receipt = await imported(editor, OZ)
-    assert (receipt["status"], receipt.get("version")) == (201, 1)
-    editor._importer._imports.settle = settling  # type: ignore[method-assign]
-    await editor.import_abandon(await begin(editor))
+    editor._importer._writer.write = failing  # type: ignore[method-assign]
+    with suppress(asyncio.CancelledError):
+        await imported(editor, OZ)
+    editor._importer._writer.write = writing  # type: ignore[method-assign]
+    assert await head(editor) == 1
     assert noted(raw) == {}
+    assert rows(raw)
+    await editor.import_abandon(await begin(editor))
     assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
 
 

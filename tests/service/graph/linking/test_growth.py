@@ -62,7 +62,7 @@ def test_a_large_import_does_not_stop_the_others() -> None:
     names = ((f"some name {i}", f"Q{i}") for i in range(60_000))
     thread = threading.Thread(target=linker.add_many, args=(names,))
     thread.start()
-    assert max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 0.3  # a third of it is usual
+    assert max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 1.0  # a tenth of it is usual
     assert linker.find("Where is Peru?").spans
     assert len(linker) == 60_001
 
