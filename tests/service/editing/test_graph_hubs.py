@@ -1,0 +1,81 @@
+"""An entity of very many facts, one that very many speak of, and facts as long as they may be."""
+
+from __future__ import annotations
+
+import random
+import time
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import revert
+from tests.service.graph.requests import answers, entity, fact, imported, search, tsv
+from tests.service.toy_graph import TOYS
+
+MANY = 100_000
+MEMORY, SECONDS = 250e6, 60.0  # generous: this is for what grows out of hand, not for speed
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+def file(kind: str) -> Iterator[bytes]:
+    for start in range(0, MANY, 10_000):
+        numbers = range(start, start + 10_000)
+        if kind == "subject":
+            yield tsv(*(("Hub", "links", f"page {n}") for n in numbers))
+        else:
+            yield tsv(*((f"Page {n}", "capital", "Hub") for n in numbers))
+
+
+@pytest.mark.parametrize("kind", ["subject", "object"])
+async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kind: str) -> None:
+    started = time.perf_counter()
+    receipt = await imported(editor, file(kind))
+    assert (receipt["status"], receipt["imported"]["triples"]) == (201, MANY)
+    if kind == "subject":
+        found = await entity(editor, "n:hub")
+        assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (MANY, MANY)
+        assert (await fact(editor, "Hub", "links", f"page {MANY - 1}"))["code"] == "nothing_to_do"
+        assert (await fact(editor, "Hub", "links", f"page {MANY - 1}", act="remove"))["status"] == 201
+        assert (await entity(editor, "n:hub"))["degree"] == MANY - 1
+        asked = await answers(editor, "Where links Hub?")
+        assert asked[0] is not None
+    else:
+        assert await answers(editor, "capital of Page 99999", "capital of Hub") == ["Hub", None]
+        assert (await fact(editor, "Hub", "capital", "Page 7"))["status"] == 201
+        assert len(await search(editor, "Page 9999", limit=20)) == 11
+    assert (await revert(editor, 1))["status"] == 201
+    assert time.perf_counter() - started < SECONDS
+
+
+async def test_a_file_does_not_have_to_fit_into_memory(editor: Editor) -> None:
+    lines = [
+        tsv(*((f"T{start + n}", "motto", "x" * 500) for n in range(1_000)))
+        for start in range(0, 20_000, 1_000)
+    ]
+    tracemalloc.start()
+    try:
+        assert (await imported(editor, lines))["status"] == 201
+        assert tracemalloc.get_traced_memory()[1] < MEMORY
+    finally:
+        tracemalloc.stop()
+
+
+async def test_facts_as_long_as_they_may_be_are_stored_in_time(editor: Editor) -> None:
+    """Forty megabytes that no packing makes small, of one entity: more than Redis takes at once."""
+    chance = random.Random(7)
+
+    def pieces() -> Iterator[bytes]:
+        for _ in range(20):
+            yield tsv(*(("Hub", "links", chance.randbytes(995).hex()) for _ in range(1_000)))
+
+    receipt = await imported(editor, pieces())
+    assert (receipt["status"], receipt.get("imported", {}).get("triples")) == (201, 20_000), receipt
+    assert (await entity(editor, "n:hub"))["degree"] == 20_000
