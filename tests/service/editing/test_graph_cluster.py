@@ -1,0 +1,77 @@
+"""On a Redis Cluster the graph is written, asked, swept and taken back as on a single server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.config import Settings
+from service.editing.editor import Editor
+from service.replicas.replica import Replica
+from tests.service.editing.requests import revert
+from tests.service.graph.requests import CAPITAL, answers, checksums, entity, fact, imported, noted, rows, tsv
+from tests.service.ledger.clusters import LocalCluster, local_cluster
+from tests.service.parts import ask, said, settings, started
+from tests.service.toy_graph import TOYS
+
+TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(5_000)))
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalCluster]:
+    with local_cluster(tmp_path_factory.mktemp("graph-cluster")) as nodes:
+        yield nodes
+
+
+@pytest.fixture
+def vandal(nodes: LocalCluster) -> Iterator[redis.Redis]:
+    """At the node that has the ledger, and with it all that belongs to the graph."""
+    with redis.Redis.from_url(nodes.url) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.fixture
+def chosen(nodes: LocalCluster, vandal: redis.Redis, tmp_path: Path) -> Settings:
+    return settings(nodes.others[0].url, tmp_path, systems=TOYS)
+
+
+@pytest.fixture
+async def editor(chosen: Settings) -> AsyncIterator[Editor]:
+    async with started(Editor, chosen) as editor:
+        yield editor
+
+
+async def test_a_file_is_imported_asked_and_taken_back(
+    editor: Editor, chosen: Settings, vandal: redis.Redis
+) -> None:
+    base = await checksums(editor)
+    assert (await imported(editor, TOWNS))["status"] == 201
+    assert (len(rows(vandal)) > 60, noted(vandal)) == (True, {})
+    await fact(editor, "Town 7", "capital", "Tent")
+    async with started(Replica, chosen, "atlas") as replica:
+        requests = [{"question": f"capital of Town {n}"} for n in range(0, 5_000, 100)]
+        heard = [said(one) for one in await replica.answer_many(requests)]
+        assert [one["answer"] for one in heard] == [f"House {n}" for n in range(0, 5_000, 100)]
+        assert (await ask(replica, "capital of Town 7"))["answer"] == "Tent"
+        assert (await ask(replica, "capital of Town 7", version=1))["answer"] == "House 7"
+        assert (await entity(editor, "n:town_7"))["facts"][0]["added"] == 2
+        await revert(editor, 1)
+        await revert(editor, 2)
+        assert (await ask(replica, "capital of Town 8", min_version=4))["answer"] is None
+        assert (await ask(replica, CAPITAL))["answer"] == "Lima"
+    assert await checksums(editor) == base
+
+
+async def test_what_is_not_committed_leaves_nothing(editor: Editor, vandal: redis.Redis) -> None:
+    assert (await imported(editor, TOWNS, dry_run=True))["status"] == 200
+    assert (rows(vandal), noted(vandal)) == (set(), {})
+    session = said(await editor.import_begin({}, "ana"))["import"]
+    await editor.import_feed(session, TOWNS)
+    await fact(editor, "Peru", "capital", "Cusco")
+    assert said(await editor.import_finish(session, "none"))["code"] == "graph_moved"
+    assert (rows(vandal), noted(vandal)) == (set(), {})
+    assert await answers(editor, CAPITAL, "capital of Town 7") == ["Cusco", None]
