@@ -99,6 +99,15 @@ async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, calle
     assert await values(editor, "Q419", "capital") == []
 
 
+async def test_an_object_that_became_an_entity_after_it_was_told_is_removed(editor: Editor) -> None:
+    """It stands there as a text."""
+    await fact(editor, "Peru", "twin", "Atlantis")
+    await fact(editor, "Atlantis", "capital", "Poseidonis")
+    assert (await fact(editor, "Peru", "twin", "Atlantis"))["code"] == "nothing_to_do"
+    assert (await fact(editor, "Peru", "twin", "Atlantis", act="remove"))["status"] == 201
+    assert await values(editor, "Q419", "twin") == []
+
+
 async def test_an_object_that_was_renamed_is_removed_under_its_new_name(editor: Editor) -> None:
     await fact(editor, "Lima", "label", "Ciudad de los Reyes")
     assert await answers(editor, CAPITAL) == ["Ciudad de los Reyes"]
