@@ -7,7 +7,7 @@ overwritten, so a statement that is taken back leaves exactly what would have be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from models.graph.knowledge import Entity, Fact
@@ -49,29 +49,52 @@ class Value(NamedTuple):
     edit: str
 
 
+@dataclass(slots=True)
+class Held:
+    """The values of one relation of one entity, by the entity that they are, else by their text.
+
+    Two entities of one name are two values; a text that is also the name of one of them is that one.
+    """
+
+    values: dict[str, Value] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)  # text -> key of the value that has it
+
+    def tell(self, text: str, object_id: str, edit: str) -> None:
+        """The last who says a value answers for it."""
+        key = object_id or self.called.get(text, text)
+        if object_id and text in self.values:
+            del self.values[text]  # it is known now which entity was meant
+        known = self.values.get(key)
+        self.values[key] = Value(text, object_id or (known.object_id if known else ""), edit)
+        self.called.setdefault(text, key)
+
+    def remove(self, text: str, object_id: str) -> None:
+        """By the entity where one is named, else whatever has the text; without either all of them."""
+        gone = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
+        for key in gone:
+            self.values.pop(key, None)
+        self.called = {text: key for text, key in self.called.items() if key in self.values}
+
+    def clear(self) -> None:
+        self.values.clear()
+        self.called.clear()
+
+
 def fold(said: Iterable[Said]) -> dict[str, dict[str, Value]]:
-    """Relation -> values by their text, in the order in which they were told first; relations without values go."""
-    values: dict[str, dict[str, Value]] = {}
+    """Relation -> its values, in the order in which they were told first; relations without values go."""
+    relations: dict[str, Held] = {}
     for source in said:
         for relation, text, object_id, act in source.statements:
-            held = values.setdefault(relation, {})
+            held = relations.setdefault(relation, Held())
             if act == "remove":
-                _remove(held, text, object_id)
+                held.remove(text, object_id)
                 continue
-            if act == "default" and held:
+            if act == "default" and held.values:
                 continue
             if act == "set":
                 held.clear()
-            held[text] = Value(text, object_id, source.edit)
-    return {relation: held for relation, held in values.items() if held}
-
-
-def _remove(held: dict[str, Value], text: str, object_id: str) -> None:
-    if not text:
-        held.clear()
-    elif held.pop(text, None) is None and object_id:
-        for other in [name for name, value in held.items() if value.object_id == object_id]:
-            del held[other]
+            held.tell(text, object_id, source.edit)
+    return {relation: held.values for relation, held in relations.items() if held.values}
 
 
 def entity(
@@ -85,7 +108,7 @@ def entity(
     if not values:
         return None
     label = _last(values.pop(LABEL, {})) or id
-    aliases = tuple(alias for alias in values.pop(ALIAS, {}) if alias != label)
+    aliases = tuple(alias.object for alias in values.pop(ALIAS, {}).values() if alias.object != label)
     description = _last(values.pop(DESCRIPTION, {}))
     facts = tuple(
         Fact(relation, label_of(relation), relabelled.get(v.object_id, v.object), v.object_id, v.edit)
@@ -97,4 +120,4 @@ def entity(
 
 
 def _last(values: dict[str, Value]) -> str:
-    return next(reversed(values), "")
+    return next(reversed(values.values())).object if values else ""

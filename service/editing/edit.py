@@ -14,9 +14,10 @@ from service.editing.draft import Draft
 from service.editing.materials import key as key_of
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.resolving import Resolver, cleaned
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
-from service.editing.triples import Resolver, cleaned, wanted_of_fact, wanted_of_relation
+from service.editing.triples import cleaned_relation, wanted_of_fact, wanted_of_relation
 from service.editing.wanted import Wanted, comes_out
 from service.editing.wording import plain
 from service.errors import InvalidInput, NothingToDo, UnknownModel
@@ -92,8 +93,9 @@ class Editing:
                 meant = await resolver.meant(fact, place)
                 found += wanted_of_fact(fact, meant, place, view, self._systems, self._methods)
             elif isinstance(item, RelationItem):
-                resolver.define(item)
-                found.append(wanted_of_relation(item, place, view, self._systems))
+                relation = cleaned_relation(item, place)
+                resolver.define(relation)
+                found.append(wanted_of_relation(relation, place, view, self._systems))
         return [replace(one, id=self._ids[one.place, one.model]) for one in _last_answers(found)]
 
     async def _idle(self, present: Present) -> dict[int, EditReport]:

@@ -23,6 +23,19 @@ def new_id(name: str) -> str:
     return BY_NAME + fold(name).replace(" ", "_")
 
 
+async def free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, Entity | None]:
+    """For an entity that nobody is called: the usual id, or one beside it where that is somebody's with another name.
+
+    And what is there under the id, where who gave it its name was taken back.
+    """
+    usual = new_id(name)
+    ids = [usual, *(f"{usual}~{number}" for number in range(2, 20))]
+    found = await lookup.entities(ids, view)
+    free = (id for id in ids if (one := found[id]) is None or one.label == id)
+    id = next(free, ids[-1])
+    return id, found[id]
+
+
 async def meant(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
     """The one entity with this id or name; None when there is none. Ambiguous when several bear the name."""
     by_id = (await lookup.entities([name], view))[name]
