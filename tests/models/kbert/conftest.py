@@ -17,6 +17,7 @@ from models.kbert import (
     Triple,
 )
 from models.kbert.encoder import fresh
+from models.kbert.system import KbertSystem
 from models.kbert.tags import CLS, MASK, PAD, SEP, UNK
 from tests.one_thread import one_thread as one_thread
 
@@ -76,3 +77,9 @@ def build(small: Callable[..., EncoderConfig]) -> Callable[..., Encoder]:
         return encoder.requires_grad_(False)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def default() -> KbertSystem:
+    """The default checkpoint on the pack's graph."""
+    return KbertSystem.load()

@@ -1,0 +1,1 @@
+"""How the default checkpoint of kbert was made: `python -m models.training.kbert`."""

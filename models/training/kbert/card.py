@@ -1,0 +1,212 @@
+"""The model card: every number of the checkpoint, the command that gives it, and what the numbers leave out."""
+
+import json
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.kbert.system import KbertSystem
+from models.training.kbert.exam import Exam
+from models.training.kbert.outcome import Outcome, by_relation, declined, share
+from models.training.kbert.plan import Plan
+from models.training.kbert.prepare import Prepared
+from models.training.kbert.scale import calibration_error
+
+BARS = (  # figure, as a person reads it, bar
+    ("entities", "facts of entities never seen in training, exact match", ">= 95"),
+    ("phrasings", "phrasings never seen, exact match", ">= 90"),
+    ("relations", "relations never seen, exact match", ">= 80"),
+    ("absent_declined", "fact not in the graph, others of the entity are: no answer", ">= 90"),
+    ("strangers_declined", "names that the graph lacks: no answer", ">= 90"),
+    ("answered", "answerable questions that get an answer", ">= 95"),
+    ("edited", "triple replaced at run time: the new object is the answer", ">= 97"),
+    ("calibration_error", "expected calibration error, points", "<= 5"),
+)
+THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+
+
+@dataclass(frozen=True)
+class Report:
+    """seconds: of the whole training, over all runs that it took."""
+
+    plan: Plan
+    prepared: Prepared
+    system: KbertSystem
+    exam: Exam
+    seconds: float
+
+
+def write_card(out: Path, report: Report) -> None:
+    """README.md for people and measured.json for programs."""
+    figures = measured(report)
+    (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+    (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
+
+
+def measured(report: Report) -> dict[str, float]:
+    """In per cent or points."""
+    exam = report.exam
+    plain = {
+        name: share(getattr(exam, name))
+        for name in (
+            *("entities", "entities_crowded", "both", "phrasings", "phrasings_crowded"),
+            *("relations", "relations_crowded", "edited", "contexts", "choices_linked", "choices_plain"),
+        )
+    }
+    answerable = exam.entities + exam.phrasings
+    rest = {
+        "absent_declined": declined(exam.absent),
+        "absent_crowded_declined": declined(exam.absent_crowded),
+        "absent_unseen_declined": declined(exam.absent_unseen),
+        "absent_unseen_crowded_declined": declined(exam.absent_unseen_crowded),
+        "strangers_declined": declined(exam.strangers),
+        "answered": 100 - declined(answerable),
+        "answered_crowded": 100 - declined(exam.entities_crowded + exam.phrasings_crowded),
+        "answered_relations": 100 - declined(exam.relations),
+        "answered_relations_crowded": 100 - declined(exam.relations_crowded),
+        "calibration_error": _error(exam.phrasings + exam.both + exam.absent),
+        "calibration_error_relations": _error(exam.relations + exam.absent_unseen),
+        "seconds": report.seconds,
+    }
+    return plain | rest
+
+
+def bars(figures: Mapping[str, float]) -> Iterator[str]:
+    """The table of what was reached and what had to be; a bar that was missed is said to be."""
+    yield "| figure | reached | bar |"
+    yield "|---|---|---|"
+    for name, text, bar in BARS:
+        limit = float(bar[3:])
+        kept = figures[name] >= limit if bar.startswith(">=") else figures[name] <= limit
+        yield f"| {text} | {figures[name]:.1f} | {bar}{'' if kept else ' **missed**'} |"
+
+
+def _error(outcomes: list[Outcome]) -> float:
+    return calibration_error([(one.reply.score, one.reply.best == one.question.expected) for one in outcomes])
+
+
+def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
+    yield from _heading(report)
+    yield "## Against the bars\n"
+    yield from bars(figures)
+    yield ""
+    yield from _sets(report, figures)
+    yield from _silence(report)
+    yield from _ablation(report)
+    yield from _relations(report)
+
+
+def _heading(report: Report) -> Iterator[str]:
+    plan, pack = report.plan, report.prepared.pack
+    yield f"# kbert: the default checkpoint ({time.strftime('%Y-%m-%d')})\n"
+    split = report.prepared.relations
+    practice = sum(one.practice for one in split.train.values())
+    yield "K-BERT on the frozen encoder all-MiniLM-L6-v2, with low-rank adapters (rank"
+    yield f"{plan.lora_rank}, layers {plan.frozen_layers + 1} to 6), a pointer, a ranker of pairs and a linear map for"
+    yield "the rank of facts. It reads facts of the graph off the sentence tree of a question and knows none by heart:"
+    yield f"what taught it how to read is the pack `{pack.name}` {pack.version} with its objects swapped, and"
+    yield f"{practice} invented relations beside it.\n"
+    yield f"Made by `python -m models.training.kbert` (seed {plan.seed}, {plan.threads} threads) on"
+    yield f"{platform.machine()}, Python {platform.python_version()}; every number of the recipe stands in"
+    yield f"models/training/kbert/plan.py. It took {report.seconds / 60:.0f} minutes in all. With `--measure` the same"
+    yield "command measures it again.\n"
+    yield f"Never seen by any weight: the relations {', '.join(split.unseen)} (one of each group of relations.py, drawn"
+    yield f"once with the seed), {len(report.prepared.world.held):,} entities ({100 * plan.entities:.0f} % of the"
+    yield "subjects), and all held phrasings. Thresholds and scales are fitted on held phrasings of every second fact"
+    yield f"of the other entities and on practice relations that no weight saw ({', '.join(split.tune)}).\n"
+    yield "Shares are in per cent. An answer counts when it is right to the letter, of a relation that holds many with"
+    yield "all its objects; an answer that is withheld counts as wrong. Links are exact labels.\n"
+
+
+def _sets(report: Report, figures: dict[str, float]) -> Iterator[str]:
+    exam = report.exam
+    yield "## Natural graph, and six relations a tree\n"
+    yield "Natural: the facts that the pack has of the entity (most have one or two). Six: its own and others, drawn"
+    yield "from the relations that its type may have. In brackets: questions.\n"
+    yield "| | natural | answered | six relations | answered |"
+    yield "|---|---|---|---|---|"
+    rows = (
+        ("entities never seen, trained phrasings", exam.entities, exam.entities_crowded),
+        ("phrasings never seen", exam.phrasings, exam.phrasings_crowded),
+        ("relations never seen, all phrasings", exam.relations, exam.relations_crowded),
+    )
+    for name, natural, crowded in rows:
+        cells = f"{share(natural):.1f} ({len(natural):,}) | {100 - declined(natural):.1f}"
+        yield f"| {name} | {cells} | {share(crowded):.1f} ({len(crowded):,}) | {100 - declined(crowded):.1f} |"
+    yield f"\nEntities and phrasings never seen at once, natural: {figures['both']:.1f} ({len(exam.both):,}).\n"
+    yield "| the fact is taken out, others stay: no answer | natural | six relations |"
+    yield "|---|---|---|"
+    for name, natural, crowded in (
+        ("phrasings never seen", exam.absent, exam.absent_crowded),
+        ("relations never seen", exam.absent_unseen, exam.absent_unseen_crowded),
+    ):
+        cells = f"{declined(natural):.1f} ({len(natural):,}) | {declined(crowded):.1f} ({len(crowded):,})"
+        yield f"| {name} | {cells} |"
+    yield from _rest(exam, figures)
+
+
+def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
+    yield f"\nTriples replaced at run time, all at once: {figures['edited']:.1f} ({len(exam.edited):,}, of all"
+    yield f"relations, seen and unseen). Names of strangers: {figures['strangers_declined']:.1f}"
+    yield f"({len(exam.strangers):,}; nothing links).\n"
+    yield f"The answer as a span of a text of up to four sentences, without the graph: {figures['contexts']:.1f}"
+    yield f"({len(exam.contexts)}). The right one of five objects of the relation: {figures['choices_linked']:.1f}"
+    yield f"({len(exam.choices_linked)}) with the graph, {figures['choices_plain']:.1f} ({len(exam.choices_plain)})"
+    yield "without, where nothing tells them apart.\n"
+    yield "Expected calibration error on what is and what is not in the graph:"
+    yield f"{figures['calibration_error']:.1f} points; on relations never seen"
+    yield f"{figures['calibration_error_relations']:.1f}.\n"
+
+
+def _silence(report: Report) -> Iterator[str]:
+    exam, scale = report.exam, report.system.model.confidences["object"]
+    yield "## When to say nothing\n"
+    yield f"Answers from facts scored below {scale.threshold:.3f} are withheld (`answer: null`, reason `unsure`).\n"
+    yield "| threshold | answerable declined | unseen relations declined | not in the graph declined | the same, six |"
+    yield "|---|---|---|---|---|"
+    for limit in sorted({*THRESHOLDS, round(scale.threshold, 3)}):
+        sets = (exam.entities + exam.phrasings, exam.relations, exam.absent, exam.absent_crowded)
+        yield f"| {limit:.3f} | " + " | ".join(f"{_below(one, limit):.1f}" for one in sets) + " |"
+    yield ""
+
+
+def _below(outcomes: list[Outcome], limit: float) -> float:
+    return share(outcomes, lambda one: one.reply.score < limit)
+
+
+def _ablation(report: Report) -> Iterator[str]:
+    yield "## What the parts do\n"
+    yield "Entities and relations never seen, six relations a tree, all phrasings, on the same trained weights"
+    yield "(models/training/kbert/ablation.py): what the trained model leans on, not what another could have learned.\n"
+    yield "| | exact match | said or withheld, right | declined |"
+    yield "|---|---|---|---|"
+    for name, found in report.exam.ablated.items():
+        best = share(found, lambda one: one.reply.best == one.question.expected)
+        yield f"| {name} | {share(found):.1f} | {best:.1f} | {declined(found):.1f} |"
+    yield ""
+
+
+def _relations(report: Report) -> Iterator[str]:
+    exam = report.exam
+    yield "## By relation\n"
+    yield "Held phrasings (of relations never seen, marked *, all phrasings); no answer where the fact was taken out.\n"
+    yield "| relation | questions | natural | six relations | taken out | no answer | taken out of six | no answer |"
+    yield "|---|---|---|---|---|---|---|---|"
+    groups = [
+        by_relation(one + other)
+        for one, other in (
+            (exam.phrasings, exam.relations),
+            (exam.phrasings_crowded, exam.relations_crowded),
+            (exam.absent, exam.absent_unseen),
+            (exam.absent_crowded, exam.absent_unseen_crowded),
+        )
+    ]
+    for name, natural in groups[0].items():
+        star = "*" if name in report.prepared.relations.unseen else ""
+        absent, crowded = groups[2].get(name, []), groups[3].get(name, [])
+        cells = [f"{name}{star}", f"{len(natural)}", f"{share(natural):.0f}", f"{share(groups[1][name]):.0f}"]
+        cells += [f"{len(absent)}", f"{declined(absent):.0f}" if absent else ""]
+        cells += [f"{len(crowded)}", f"{declined(crowded):.0f}" if crowded else ""]
+        yield "| " + " | ".join(cells) + " |"

@@ -1,0 +1,166 @@
+"""The default checkpoint answers from the graph it is shown, follows its changes, and knows when to be silent."""
+
+import pytest
+
+from models.graph.blocks import statements_block
+from models.graph.memory import GRAPH
+from models.graph.statement import Statement
+from models.kbert.system import KbertSystem
+from models.packs.pack import Pack
+from models.system import Ask, Correction, EditRefused, Material, Reply
+from tests.models.kbert.told import KIM, linked, with_facts
+
+
+def say(system: KbertSystem, *asks: Ask) -> list[Reply]:
+    return system.answer(asks, [system.view(system.base)] * len(asks))
+
+
+def of_pack(system: KbertSystem, name: str, question: str, **options: object) -> Ask:
+    item = next(item for item in Pack.load().items() if item.subject.label == name)
+    entity = system.view(system.base).entity(item.subject.id)
+    assert entity is not None
+    return linked(question, name, entity, **options)
+
+
+def test_it_keeps_the_contract_of_a_system(default: KbertSystem) -> None:
+    system = default
+    assert (system.name, system.memory, system.methods) == ("kbert", GRAPH, ("graph",))
+    assert system.reads == {"graph", "context", "candidates"}
+    assert system.describe()["unsure_below"].keys() == {"object", "span", "pair"}
+
+
+def test_it_answers_in_other_words_from_facts_it_never_saw(default: KbertSystem) -> None:
+    asks = [
+        linked("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked("Whom did Kim Lee marry?", "Kim Lee", KIM),
+        linked("what does Kim Lee do for a living", "Kim Lee", KIM),
+    ]
+    replies = say(default, *asks)
+    assert [reply.answer for reply in replies] == ["Oslo", "Ada Berg", "painter"]
+    assert replies[1].facts == (
+        {
+            **{"entity": "p:kim", "subject": "Kim Lee", "relation": "spouse", "label": "spouse"},
+            **{"object": "Ada Berg", "edit": ""},
+        },
+    )
+    assert all(0.3 < reply.score <= 1 for reply in replies)
+
+
+def test_a_relation_that_holds_many_is_answered_with_all_of_it(default: KbertSystem) -> None:
+    (reply,) = say(default, of_pack(default, "France", "Which countries border France?"))
+    item = next(
+        i for i in Pack.load().items() if i.subject.label == "France" and i.relation.id == "neighbours"
+    )
+    assert reply.answer == item.answer
+    assert [fact["object"] for fact in reply.facts] == item.answer.split(", ")
+
+
+def test_a_changed_triple_changes_the_answer_and_names_the_edit(default: KbertSystem) -> None:
+    peru = next(item for item in Pack.load().items() if item.subject.label == "Peru")
+    block = statements_block("edit/e7", 1, {peru.subject.id: (Statement("capital", "Cusco", "", "set"),)})
+    view = default.view(default.fold([Material("e7", "graph", block)]))
+    entity = view.entity(peru.subject.id)
+    assert entity is not None
+    ask = linked("Peru's capital city?", "Peru", entity)
+    (reply,) = default.answer([ask], [view])
+    assert (reply.answer, reply.edits) == ("Cusco", ("e7",))
+    before = of_pack(default, "Peru", "Peru's capital city?")
+    assert say(default, before)[0].answer == "Lima"
+    assert default.unmoved(([before, before], view), ([before, ask], view)) == [True, False]
+
+
+def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
+    bare = with_facts()
+    replies = say(
+        default,
+        Ask("Where was Kim Lee born?"),
+        linked("Where was Kim Lee born?", "Kim Lee", bare),
+        linked("What is the melting point of Kim Lee?", "Kim Lee", KIM),
+        Ask("Where was Kim Lee born?", linked=False),
+        Ask("Where was Kim Lee born?", mentions=linked("Kim Lee", "Kim Lee", KIM).mentions, linked=False),
+        linked("\u200b", "\u200b", KIM),
+    )
+    reasons = [reply.reason for reply in replies]
+    assert reasons[:5] == ["no_entity", "no_fact", "unsure", "no_graph", "no_graph"]
+    assert all(reply.answer is None for reply in replies)
+    assert replies[2].best in {"Oslo", "painter", "Ada Berg"}
+    assert len(replies[2].facts) == 1
+
+
+def test_batched_is_what_it_is_alone(default: KbertSystem) -> None:
+    text = "Kim Lee was born in Rome. She paints. Her cat is old."
+    asks = [
+        linked("Where was Kim Lee born?", "Kim Lee", KIM),
+        of_pack(default, "France", "What is the currency of France?", top_k=4),
+        linked("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg"), top_k=2),
+        Ask("Where was Kim Lee born?", context=text, linked=False),
+        Ask("Who is nobody?"),
+    ]
+    for together, ask in zip(say(default, *asks), asks, strict=True):
+        (alone,) = say(default, ask)
+        assert alone.answer == together.answer
+        assert alone.score == pytest.approx(together.score, abs=1e-5)
+        assert [a.answer for a in alone.alternatives] == [a.answer for a in together.alternatives]
+        for one, other in zip(alone.alternatives, together.alternatives, strict=True):
+            assert one.score == pytest.approx(other.score, abs=1e-5)
+
+
+def test_a_name_is_taken_for_whom_the_question_fits(default: KbertSystem) -> None:
+    song = with_facts(
+        ("performer", "performer", "Ray Charles"), ("genre", "genre", "soul"), id="s", label="Georgia"
+    )
+    state = with_facts(("capital", "capital", "Tbilisi"), id="t", label="Georgia")
+    asks = [
+        linked(q, "Georgia", song, state) for q in ("Who sings Georgia?", "What is the capital of Georgia?")
+    ]
+    assert [reply.answer for reply in say(default, *asks)] == ["Ray Charles", "Tbilisi"]
+
+
+def test_candidates_are_sorted_and_all_of_them_come_back(default: KbertSystem) -> None:
+    texts = ("Tom Fox", "\u200b", "Ada Berg", "Paris")
+    ask = linked("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=texts, top_k=10)
+    (reply,) = say(default, ask)
+    assert reply.answer == "Ada Berg"
+    assert {reply.answer, *(one.answer for one in reply.alternatives)} == set(texts)
+    assert reply.alternatives[-1].score == 0.0
+    assert [fact["object"] for fact in reply.facts] == ["Ada Berg"]
+    scores = [reply.score, *(one.score for one in reply.alternatives)]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_text_is_read_without_the_graph(default: KbertSystem) -> None:
+    text = "It rains in Lima. The place of birth of Tom Fox is Oslo. The genre of Moon is jazz."
+    (reply,) = say(default, Ask("Where was Tom Fox born?", context=text, linked=False))
+    said = reply.answer or reply.best
+    assert said
+    assert said in text
+    assert (reply.facts, reply.edits) == ((), ())
+
+
+def test_alternatives_are_asked_for(default: KbertSystem) -> None:
+    one, three = say(
+        default,
+        linked("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked("Where was Kim Lee born?", "Kim Lee", KIM, top_k=3),
+    )
+    assert one.alternatives == ()
+    assert {a.answer for a in three.alternatives} == {"Ada Berg", "painter"}
+    assert three.score + sum(a.score for a in three.alternatives) <= 1 + 1e-9
+
+
+def test_a_free_answer_is_no_triple(default: KbertSystem) -> None:
+    with pytest.raises(EditRefused) as refused:
+        default.edit([Correction("a", "Where was Kim born?", "Oslo")], "graph")
+    assert refused.value.code == "triples_only"
+
+
+def test_capacity_counts_edits(default: KbertSystem) -> None:
+    block = statements_block("edit/e1", 1, {"x": (Statement("capital", "Cusco"),)})
+    image = default.fold([Material("e1", "graph", block)])
+    assert default.capacity(image).slots_used == 1
+    assert default.fold([]).checksum == default.base.checksum
+
+
+def test_no_questions_no_answers(default: KbertSystem) -> None:
+    assert default.answer([], []) == []
+    assert default.unmoved(([], default.view(default.base)), ([], default.view(default.base))) == []

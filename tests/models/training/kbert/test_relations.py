@@ -1,0 +1,64 @@
+"""What training may see: relations are split once and for all, and no practice relation is one that is held out."""
+
+import random
+from collections import Counter
+
+import pytest
+
+from models.packs.pack import Pack
+from models.training.kbert.plan import DEFAULT as PLAN
+from models.training.kbert.relations import GROUPS, Known, fits, relations, unseen
+from models.training.kbert.values import invented
+
+HELD = ["position_played", "named_after", "author", "calling_code", "atomic_number"]
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    return Pack.load()
+
+
+def test_five_varied_relations_are_held_out_and_stay_the_same(pack: Pack) -> None:
+    assert unseen(pack, PLAN.seed) == HELD
+    assert len(HELD) == len(GROUPS)
+
+
+def test_the_parts_share_no_relation_and_no_wording(pack: Pack) -> None:
+    split = relations(pack, PLAN.seed, PLAN.tuned)
+    assert list(split.unseen) == HELD
+    assert len(split.tune) == PLAN.tuned
+    assert all(one.practice for one in split.tune.values())
+    parts = [split.train, split.tune, split.unseen]
+    ids = Counter(id for part in parts for id in part)
+    assert set(ids.values()) == {1}
+    wordings = [
+        {text.casefold() for one in part.values() for text in (*one.phrasings, *one.held)} for part in parts
+    ]
+    assert not wordings[0] & wordings[1]
+    assert not wordings[2] & (wordings[0] | wordings[1])
+    labels = [{text.casefold() for one in part.values() for text in one.labels} for part in parts]
+    assert not labels[2] & (labels[0] | labels[1])
+
+
+def test_every_practice_relation_can_be_asked_and_answered(pack: Pack) -> None:
+    split = relations(pack, PLAN.seed, PLAN.tuned)
+    types = {entity.type for entity in pack.entities.values()} | {"any", "agent"}
+    for one in (*split.train.values(), *split.tune.values()):
+        assert all(text.count("{subject}") == 1 for text in one.phrasings)
+        if one.practice:
+            assert len(one.phrasings) >= 2
+            assert one.object in types or invented(one.object, random.Random(1))
+
+
+@pytest.mark.parametrize(
+    ("subject", "type", "expected"),
+    [
+        ("person", "person", True),
+        ("any", "element", True),
+        ("place", "country", True),
+        ("element", "person", False),
+        ("agent", "organization", True),
+    ],
+)
+def test_a_relation_fits_a_type(subject: str, type: str, expected: bool) -> None:
+    assert fits(Known("r", ("r",), subject, "any", ()), type) is expected

@@ -1,0 +1,23 @@
+"""Scores mean what they say, and the threshold declines as many as it was told to."""
+
+import random
+
+from models.training.kbert.scale import calibration_error, fit
+
+
+def test_a_fitted_score_is_the_share_that_is_right() -> None:
+    rng = random.Random(1)
+    x = [(rng.uniform(-3, 3), rng.uniform(-1, 1)) for _ in range(4000)]
+    right = [rng.random() < 1 / (1 + 2.718 ** -(2 * a - 1)) for a, _ in x]
+    scale = fit(x, right, declined=0.05)
+    assert abs(scale.weights[0] - 2) < 0.3
+    assert abs(scale.weights[1]) < 0.3
+    scores = [scale.score(one) for one in x]
+    assert calibration_error(list(zip(scores, right, strict=True))) < 2
+    below = sum(s < scale.threshold for s, ok in zip(scores, right, strict=True) if ok) / sum(right)
+    assert abs(below - 0.05) < 0.01
+
+
+def test_overconfidence_is_an_error() -> None:
+    assert calibration_error([(1.0, False), (1.0, True)]) == 50.0
+    assert calibration_error([]) == 0.0
