@@ -265,26 +265,31 @@ async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
     assert (await imported(editor, OZ))["version"] == 3
 
 
-async def test_another_editor_does_not_sweep_away_what_is_being_written(
-    editor: Editor, another: Starting, raw: redis.Redis
+@pytest.mark.parametrize("when", ["written", "measured"])
+async def test_what_another_editor_sweeps_away_is_never_committed(
+    editor: Editor, another: Starting, raw: redis.Redis, when: str
 ) -> None:
     """As when one is started while the old one finishes: what was committed can be read."""
     async with another(systems=TOYS) as other:
-        writing = editor._importer._imports.write
+        owner: Any = editor._importer._imports if when == "written" else editor._writer
+        method = "write" if when == "written" else "_measured"
+        doing = getattr(owner, method)
 
-        async def slow(*arguments: Any) -> Any:
-            done = await writing(*arguments)
+        async def overtaken(*arguments: Any) -> Any:
+            done = await doing(*arguments)
             await other.import_abandon(await begin(other))
             return done
 
-        editor._importer._imports.write = slow  # type: ignore[method-assign]
+        setattr(owner, method, overtaken)
         receipt = await imported(editor, OZ)
+        setattr(owner, method, doing)
     if receipt["status"] == 201:
-        assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
         async with another(systems=TOYS) as third:
             assert await answers(third, OZ_CAPITAL) == ["Emerald City"]
     else:
-        assert (await head(editor), rows(raw)) == (0, set())
+        assert (await head(editor), rows(raw), noted(raw)) == (0, set(), {})
+        assert (await imported(editor, OZ))["version"] == 1
+        assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, RuntimeError, LedgerUnavailable])
