@@ -111,10 +111,11 @@ def entity(
     aliases = tuple(alias.object for alias in values.pop(ALIAS, {}).values() if alias.object != label)
     description = _last(values.pop(DESCRIPTION, {}))
     facts = tuple(
-        Fact(relation, label_of(relation), relabelled.get(v.object_id, v.object), v.object_id, v.edit)
+        Fact(relation, called, relabelled.get(v.object_id, v.object), v.object_id, v.edit)
         for relation, held in values.items()
-        for v in held.values()
         if not relation.startswith("@")
+        for called in (label_of(relation),)
+        for v in held.values()
     )
     return Entity(id, label, aliases, description, facts)
 

@@ -52,7 +52,7 @@ def image(memory: GraphMemory, blocks: Sequence[Block]) -> Image:
 def content(view: GraphView) -> tuple[Any, ...]:
     rows = {one.edit: (Statement("motto", one.edit, "Q2868"),) for one in view.imports}
     entities = {id: view.entity(id, rows) for id in IDS}
-    relations = [(view.label(r), view.cardinality(r), view.description(r)) for r in ("capital", "motto")]
+    relations = [(view.label(r), view.cardinality(r)) for r in ("capital", "motto")]
     return dict(view.edited), view.imports, dict(view.relabelled), entities, relations
 
 

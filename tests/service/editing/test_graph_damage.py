@@ -116,6 +116,22 @@ async def test_a_damaged_row_is_told_to_who_edits_or_looks_and_nothing_is_writte
         assert (await revert(fresh, 1))["status"] == 201
 
 
+async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
+    chosen: Any, editor: Editor, vandal: redis.Redis
+) -> None:
+    """Only what it once said is not told."""
+    await fact(editor, "Town 7", "motto", "Seven")
+    await revert(editor, 1)
+    vandal.delete(*rows(vandal))
+    async with started(Editor, chosen) as fresh:
+        for id, label in (("Q419", "Peru"), ("n:town_7", "n:town_7")):
+            found = await entity(fresh, id)
+            assert (found["status"], found.get("label")) == (200, label)
+        assert (await fact(fresh, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
+        assert (await entity(fresh, "Q419"))["facts"][0]["added"] == 4
+        assert await search(fresh, "Peru") == ["Q419"]
+
+
 @pytest.mark.parametrize("damage", [flipped, deleted])
 async def test_names_that_are_damaged_are_read_out_of_the_rows(
     chosen: Any, editor: Editor, vandal: redis.Redis, damage: Any
