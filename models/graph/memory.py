@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from models.graph.base import Base
-from models.graph.blocks import IMPORT, STATEMENTS, Told, manifest_in, told_in
+from models.graph.blocks import IMPORT, STATEMENTS, manifest_in, told_in
 from models.graph.statement import LABEL, Said, fold
 from models.graph.view import GraphView, Imported, Ordered
 from models.memory import Block, Image
@@ -55,42 +56,42 @@ def _without(view: GraphView, blocks: Iterable[Block]) -> GraphView:
     gone = {_edit(block): block for block in blocks}
     if not gone:
         return view
+    subjects = {s for block in gone.values() if block.kind == STATEMENTS for s in told_in(block)}
     edited = dict(view.edited)
-    for block in gone.values():
-        for subject in told_in(block) if block.kind == STATEMENTS else ():
-            left = tuple(pair for pair in edited.get(subject, ()) if pair[1].edit not in gone)
-            if left:
-                edited[subject] = left
-            else:
-                edited.pop(subject, None)
+    for subject in subjects:
+        edited[subject] = tuple(pair for pair in edited[subject] if pair[1].edit not in gone)
+        if not edited[subject]:
+            del edited[subject]
     imports = tuple(one for one in view.imports if one.edit not in gone)
-    return GraphView(view.base, edited, imports, _relabelled(edited))
+    return GraphView(view.base, edited, imports, _relabelled(view, edited, subjects))
 
 
 def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
-    edited, imports = dict(view.edited), list(view.imports)
+    imports, fresh = list(view.imports), defaultdict[str, list[tuple[int, Said]]](list)
     for block in blocks:
         if block.kind == IMPORT:
             imports.append(Imported(block.order, _edit(block), manifest_in(block)))
-        else:
-            _tell(edited, block, told_in(block))
-    return GraphView(
-        view.base, edited, tuple(sorted(imports, key=lambda one: one.order)), _relabelled(edited)
-    )
+            continue
+        for subject, statements in told_in(block).items():
+            fresh[subject].append((block.order, Said(_edit(block), statements)))
+    edited = dict(view.edited)
+    for subject, pairs in fresh.items():
+        edited[subject] = tuple(sorted((*edited.get(subject, ()), *pairs), key=_order))
+    imports.sort(key=lambda one: one.order)
+    return GraphView(view.base, edited, tuple(imports), _relabelled(view, edited, fresh))
 
 
-def _tell(edited: dict[str, Ordered], block: Block, told: Told) -> None:
-    for subject, statements in told.items():
-        pairs = (*edited.get(subject, ()), (block.order, Said(_edit(block), statements)))
-        edited[subject] = tuple(sorted(pairs, key=lambda pair: pair[0]))
+def _order(pair: tuple[int, Said]) -> int:
+    return pair[0]
 
 
-def _relabelled(edited: Mapping[str, Ordered]) -> dict[str, str]:
+def _relabelled(view: GraphView, edited: Mapping[str, Ordered], changed: Iterable[str]) -> Mapping[str, str]:
     """Labels that edits gave: objects that are entities are called by them at once."""
-    found: dict[str, str] = {}
-    for subject, pairs in edited.items():
-        if any(one.relation == LABEL for _, said in pairs for one in said.statements):
-            labels = fold(said for _, said in pairs).get(LABEL)
-            if labels:
-                found[subject] = next(reversed(labels))
+    found = dict(view.relabelled)
+    for subject in changed:
+        labels = fold(said for _, said in edited.get(subject, ())).get(LABEL)
+        if labels:
+            found[subject] = next(reversed(labels.values())).object
+        else:
+            found.pop(subject, None)
     return found

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from models.graph.base import Base
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
-from models.graph.statement import DESCRIPTION, HOLDS, LABEL, RELATION, Cardinality, Said, Statement, entity
+from models.graph.statement import HOLDS, LABEL, RELATION, Cardinality, Said, Statement, entity
 
 Ordered: TypeAlias = tuple[tuple[int, Said], ...]  # the place of an edit in the ledger, and what it says
 
@@ -46,9 +46,6 @@ class GraphView:
         return (
             self._of_relation(relation, LABEL) or self._imported_label(relation) or self.base.label(relation)
         )
-
-    def description(self, relation: str) -> str:
-        return self._of_relation(relation, DESCRIPTION)
 
     def cardinality(self, relation: str) -> Cardinality:
         settled = self._of_relation(relation, HOLDS)

@@ -216,7 +216,7 @@ class Editor:
         history = await self._history()
         present = history.present
         at = present.version if version is None else history.existing(version)
-        view = (await self._folder.at(present, at))[self._systems.on_graph[0]].view
+        view = await self._folder.graph_at(present, at)
         return Entities(present, self._folder.library, self._systems.lookup, view, at)
 
     @outcome

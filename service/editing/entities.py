@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +12,12 @@ from errata.wire import EntityFact, EntityHead, EntityList, EntityState, Removed
 from models.graph.blocks import manifest_in, told_in
 from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
-from models.graph.statement import Said, Value, fold
+from models.graph.statement import Said, Statement, Value, fold
 from models.graph.view import GraphView
+from models.memory import Block
 from service.editing.materials import Library
 from service.editing.present import Present
-from service.errors import NotFound
+from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, bears
 from service.ledger.commit import IMPORT, EditRecord
@@ -85,8 +87,10 @@ class Entities:
 
     async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
         """Since when each value holds, and those that held once: folded anew wherever something changed."""
+        return await asyncio.to_thread(self._folded, id, await self._told(id))
+
+    def _folded(self, id: str, told: Mapping[str, Said]) -> tuple[Mapping[Key, int], list[RemovedFact]]:
         base = self.view.base.told.get(id, ())
-        told = await self._told(id)
         added: dict[Key, int] = {}
         removed: dict[Key, RemovedFact] = {}
         before: Mapping[Key, Value] = _values([Said("", base)])
@@ -109,13 +113,20 @@ class Entities:
         told = {one.id: self._block(one) for one in own}
         found = {edit: Said(edit, said[id]) for edit, block in told.items() if id in (said := told_in(block))}
         for one in records:
-            if one.method == IMPORT:
-                statements = await self.lookup.imported(manifest_in(self._block(one)), id)
-                if statements:
-                    found[one.id] = Said(one.id, statements)
+            if one.method == IMPORT and (statements := await self._imported(one, id)):
+                found[one.id] = Said(one.id, statements)
         return found
 
-    def _block(self, edit: EditRecord) -> Any:
+    async def _imported(self, edit: EditRecord, id: str) -> tuple[Statement, ...]:
+        """Of an import that is not in force and is damaged nothing can be told, and nothing needs to be."""
+        try:
+            return await self.lookup.imported(manifest_in(self._block(edit)), id)
+        except LedgerCorrupt:
+            if edit.id in {one.edit for one in self.view.imports}:
+                raise
+            return ()
+
+    def _block(self, edit: EditRecord) -> Block:
         return self.library.of([edit])[0].block
 
     def _switched(self, relevant: set[str]) -> Iterator[tuple[int, Sequence[str]]]:

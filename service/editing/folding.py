@@ -6,6 +6,8 @@ import asyncio
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
 from models.system import Material
 from service.editing.materials import Library
 from service.editing.present import Present
@@ -28,6 +30,7 @@ class Folder:
         self.library = Library(ledger)
         self._bases: dict[str, Reading] = {}
         self._old: OrderedDict[int, Mapping[str, Reading]] = OrderedDict()
+        self._graphs: OrderedDict[int, asyncio.Task[GraphView]] = OrderedDict()
 
     async def bases(self) -> Mapping[str, Reading]:
         """Every model before any edit."""
@@ -51,6 +54,35 @@ class Folder:
         if len(self._old) > OLD_KEPT:
             self._old.popitem(last=False)
         return self._old[version]
+
+    async def graph_at(self, present: Present, version: int) -> GraphView:
+        """The graph alone at a version, compiled once for all who ask."""
+        model = self._systems.on_graph[0]
+        if version == present.version:
+            now: GraphView = present.readings[model].view
+            return now
+        if version not in self._graphs:
+            self._graphs[version] = asyncio.create_task(self._graph(present, version, model))
+        task = self._graphs[version]
+        self._graphs.move_to_end(version)
+        if len(self._graphs) > OLD_KEPT:
+            self._graphs.popitem(last=False)
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            self._graphs.pop(version, None)  # what failed is tried again
+            raise
+
+    async def _graph(self, present: Present, version: int, model: str) -> GraphView:
+        active = await asyncio.to_thread(present.active_at, version)
+        known = {model: (await self.bases())[model]}
+        materials = self.library.of([edit for edit in active if edit.memory == GRAPH])
+        image = await self._systems.run(self._systems.of(model).fold, materials)
+        reading = known[model]
+        if reading.image.delta_to(image):
+            reading = await self._systems.compiled(model, image)
+        view: GraphView = reading.view
+        return view
 
     async def folded(
         self,

@@ -7,10 +7,8 @@ A session that nobody feeds is given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
 from time import monotonic
 from typing import Any
 
@@ -18,13 +16,13 @@ from errata.wire import ImportOrder
 
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.memory import GRAPH
-from models.graph.view import GraphView
 from models.system import Material
 from service.editing.draft import Draft
 from service.editing.edit import NO_GRAPH, digest
 from service.editing.materials import key
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.session import Session, among
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.writer import Order, Writer, Written
@@ -39,10 +37,8 @@ from service.errors import (
 )
 from service.graph.bucketing import Bucketing, buckets_for
 from service.graph.formats.reading import Reading as FileReading
-from service.graph.formats.row import GraphFileError, Rejected, Row
+from service.graph.formats.row import GraphFileError
 from service.graph.intake import Intake
-from service.graph.lookup import Lookup
-from service.graph.naming import ambiguous
 from service.graph.writing import Imports
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
@@ -51,62 +47,8 @@ MOST = 2  # at a time: each has a spool on the disk
 IDLE_S = 120.0
 
 
-@dataclass
-class Session:
-    """One file on its way in. done, of: in the phase's own unit."""
-
-    id: str
-    order: ImportOrder
-    author: str
-    repetition: str | None
-    version: int
-    view: GraphView
-    intake: Intake
-    reading: FileReading
-    started: float = field(default_factory=monotonic)
-    fed: float = field(default_factory=monotonic)
-    bytes: int = 0
-    phase: str = "reading"
-    done: int = 0
-    total: int | None = None
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    content: Any = field(default_factory=sha256)
-
-    def take(self, rows: Iterable[Row | Rejected]) -> None:
-        for row in rows:
-            self.intake.objects_by_name = self.reading.format in ("tsv", "csv")
-            self.intake.take(row)
-
-    def progress(self) -> dict[str, Any]:
-        counts = self.intake.counts
-        return {
-            "phase": self.phase,
-            "done": self.done,
-            "total": self.total,
-            "lines": self.reading.lines,
-            "triples": counts.triples,
-            "rejected": counts.rejected.total(),
-        }
-
-    def counts(self, manifest: Manifest, new: int) -> dict[str, Any]:
-        """The wire's ImportCounts. new: how many entities the graph did not have."""
-        counts = self.intake.counts
-        return {
-            "format": self.reading.format or "tsv",
-            "lines": self.reading.lines,
-            "triples": manifest.triples,
-            "entities": manifest.entities,
-            "new_entities": new,
-            "rejected": counts.rejected.total(),
-            "rejected_by": dict(counts.rejected),
-            "left_out": dict(counts.left_out + self.reading.left_out),
-            "listed": list(counts.listed),
-            "seconds": round(monotonic() - self.started, 3),
-        }
-
-
 class Importing:
-    """The plan of an import, once its rows are written. moved: refuse when the graph is not as the file was read on."""
+    """The plan of an import, once its rows are written."""
 
     kind: Kind = "edit"
 
@@ -140,7 +82,7 @@ class Importing:
 
 
 def refuse_if_moved(session: Session, present: Present) -> None:
-    """StaleVersion when the graph was written since: names were resolved on what it was."""
+    """GraphMoved when the graph was written since: names were resolved on what it was."""
     later = present.commits[session.version :]
     if any(GRAPH in commit.writes for commit in later):
         raise GraphMoved(
@@ -173,7 +115,7 @@ class Importer:
         view = present.readings[self._systems.on_graph[0]].view
         lookup = self._systems.lookup
         trusted = lookup.has_no_other_names(view)
-        intake = Intake(view, lookup.linker, _among(lookup, view), trusted)
+        intake = Intake(view, lookup.linker, among(lookup, view), trusted)
         reading = FileReading(order.format, order.language)
         session = Session(new_edit_id(), order, author, repetition, present.version, view, intake, reading)
         self._sessions[session.id] = session
@@ -185,11 +127,13 @@ class Importer:
 
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
         """InvalidInput when the file cannot be read at all; the session is then over."""
-        session = self._of(id)
-        async with session.turn:
+        async with self._of(id).turn:
+            session = self._of(id)  # it may have been given up meanwhile
             try:
+                if self._writer.present is not None:
+                    refuse_if_moved(session, self._writer.present)
                 session.content.update(data)
-                await asyncio.to_thread(session.take, session.reading.feed(data))
+                await _whole(session.take, session.reading.feed(data))
             except GraphFileError as error:
                 raise self._unreadable(session, error) from error
             session.fed = monotonic()
@@ -199,8 +143,8 @@ class Importer:
 
     async def finish(self, id: str, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
         """The commit, and the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
-        session = self._of(id)
-        async with session.turn:
+        async with self._of(id).turn:
+            session = self._of(id)
             try:
                 return await self._finished(session, watch)
             except GraphFileError as error:
@@ -210,7 +154,7 @@ class Importer:
                 self._sessions.pop(id, None)
 
     async def _finished(self, session: Session, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
-        await asyncio.to_thread(session.take, session.reading.finish())
+        await _whole(session.take, session.reading.finish())
         counts, spool = session.intake.counts, session.intake.spool
         if not spool.rows:
             detail = f"none of {session.reading.lines:,} lines can be used"
@@ -239,6 +183,7 @@ class Importer:
         made = written.commit.edits[0] if written.commit else None
         if made is None or made.id != session.id:
             await self._drop(session)
+            await self._systems.lookup.forget(session.view)
         session.phase = "replicas"
         return written, dict(made.notes) if made else told
 
@@ -278,18 +223,11 @@ class Importer:
                 await self.abandon(session.id)
 
 
-def _among(lookup: Lookup, view: GraphView) -> Callable[[str], str | None]:
-    """Which entity a name of several means at this version: asked from the reader's thread."""
-    loop = asyncio.get_running_loop()
-
-    def among(name: str) -> str | None:
-        named = (
-            asyncio.run_coroutine_threadsafe(lookup.named(name, view), loop).result()
-            if view.imports
-            else lookup.told_names(name, view)
-        )
-        if len(named) > 1:
-            raise ambiguous(name, named, "subject")
-        return named[0].id if named else None
-
-    return among
+async def _whole(work: Callable[..., None], *arguments: Any) -> None:
+    """In a thread, to its end also where the caller is gone: what it works on is closed after that."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

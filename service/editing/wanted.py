@@ -17,7 +17,6 @@ class Wanted:
     """place: of the item in the request. repeated: an earlier one says all of it. question: "" where unknown.
 
     triple, told: of an edit of the graph, and what its block says. idle: why nothing has to be written for it.
-    before, values: what the graph says before and after, of an edit of the graph.
     """
 
     place: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
@@ -78,7 +78,7 @@ class Bucketing:
         first: dict[str, Sequence[Sequence[str]]] = {}
         more: dict[str, tuple[int, int]] = {}
         for entity, statements in told.items():
-            ordered = sorted(map(_short, statements), key=lambda one: FIRST.get(one[0], 3))
+            ordered = list(map(_short, _ordered(statements)))
             label = next((one[1] for one in ordered if one[0] == LABEL), "")
             known = self.knows(entity, label)
             self.new += not known
@@ -105,6 +105,13 @@ class Bucketing:
             made.pieces.append((key, piece.encode(key, {"told": {entity: chunk}})))
         made.more[bucket] = start + len(chunks) - 1
         return len(chunks)
+
+
+def _ordered(statements: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Names, then what is set, of each relation the last, then what is added: the first ones are all that is read."""
+    last = {one[0]: one for one in statements if one[ACT] == "set"}
+    kept = (one for one in statements if one[ACT] != "set" or last[one[0]] is one)
+    return sorted(kept, key=lambda one: (FIRST.get(one[0], 3), one[ACT] != "set"))
 
 
 def _tell(told: dict[tuple[str, ...], None], statement: tuple[str, ...]) -> None:

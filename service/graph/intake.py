@@ -51,6 +51,7 @@ class Intake:
         self.labels: dict[str, str] = {}
         self.relations: dict[str, str] = {}
         self.meant: dict[str, str] = {}
+        self._ambiguous: dict[str, Ambiguous] = {}
         self._known: dict[str, tuple[str, str]] = {}
 
     def take(self, row: Row | Rejected) -> None:
@@ -112,6 +113,8 @@ class Intake:
     def _entity(self, name: str) -> str:
         """The entity with this name; a new one where there is none, with the name as its label."""
         known = self.meant.get(name)
+        if name in self._ambiguous:
+            raise self._ambiguous[name]
         if known is None:
             known = self.meant[name] = self._resolved(name)
             self.spool.add((known, LABEL, name, "", "default"))
@@ -120,7 +123,11 @@ class Intake:
     def _resolved(self, name: str) -> str:
         ids = self._linker.resolve(name)
         made = new_id(name)
-        return made if ids in ((), (made,)) else self._one(name, ids) or made
+        try:
+            return made if ids in ((), (made,)) else self._one(name, ids) or made
+        except Ambiguous as error:
+            self._ambiguous[name] = error
+            raise
 
     def _object(self, text: str) -> str:
         """The entity that an object is, where its name is that of one only."""

@@ -83,6 +83,20 @@ class Lookup:
         """What keeps names of this view from being found, in one sentence; None when nothing does."""
         return next((self._damage[one.edit] for one in view.imports if one.edit in self._damage), None)
 
+    async def forget(self, view: GraphView) -> None:
+        """All names but those of this view: what a dry run of an import has linked would stay for ever."""
+        async with self._preparing:
+            names = [*_names(view.base.told)]
+            for subject, pairs in view.edited.items():
+                names += (name for _, said in pairs for name in _names({subject: said.statements}))
+            for one in view.imports:
+                async for some in self._rows.names(one.manifest):
+                    names += some
+            self._naming = {one.edit for one in view.imports}
+            self._naming |= {said.edit for pairs in view.edited.values() for _, said in pairs}
+            self._known = {"", *self._naming}
+            await asyncio.to_thread(self.linker.replace, names)
+
     async def _link_import(self, one: Imported) -> None:
         try:
             async for some in self._rows.names(one.manifest):
@@ -156,7 +170,7 @@ class Lookup:
         for one in view.imports:
             if one.edit in rows:
                 rows[one.edit] += await self._rows.rest(one.manifest, id)
-        return view.entity(id, rows)
+        return await asyncio.to_thread(view.entity, id, rows)
 
     async def imported(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
         """What one import says of an entity, in force or not."""

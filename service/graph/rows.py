@@ -10,7 +10,7 @@ import json
 import logging
 import zlib
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, TypeAlias
@@ -23,7 +23,7 @@ from service.ledger.connection import Connection
 
 log = logging.getLogger(__name__)
 
-KEPT = 200_000  # statements about an entity, by import; the least recently read goes first
+KEPT = 500_000  # statements in memory, about a hundred megabytes; the least recently read go first
 AT_A_TIME = 512  # keys in one command: some megabytes
 
 Wanted: TypeAlias = tuple[Manifest, str]  # of which import, of which entity
@@ -36,6 +36,7 @@ class Cache:
 
     most: int = KEPT
     held: OrderedDict[tuple[str, str], Statements] = field(default_factory=OrderedDict)
+    size: int = 0
 
     def get(self, key: tuple[str, str]) -> Statements | None:
         found = self.held.get(key)
@@ -44,9 +45,10 @@ class Cache:
         return found
 
     def put(self, key: tuple[str, str], statements: Statements) -> None:
+        self.size += 1 + len(statements) - (1 + len(self.held[key]) if key in self.held else 0)
         self.held[key] = statements
-        while len(self.held) > self.most:
-            self.held.popitem(last=False)
+        while self.size > self.most:
+            self.size -= 1 + len(self.held.popitem(last=False)[1])
 
 
 class Rows:
@@ -86,10 +88,8 @@ class Rows:
         content = piece.decode(first, (await self._read([first]))[0])
         start, count = content["more"].get(entity, (0, 0))
         names = [keys.piece(manifest.id, bucket, number) for number in range(start, start + count)]
-        pieces = zip(names, await self._read(names), strict=True) if names else ()
-        return tuple(
-            one for name, data in pieces for one in piece.statements(piece.decode(name, data)["told"][entity])
-        )
+        pieces = list(zip(names, await self._read(names), strict=True)) if names else []
+        return await asyncio.to_thread(_rest, entity, pieces)
 
     async def _fetched(
         self, missing: Mapping[tuple[str, str], Manifest]
@@ -140,6 +140,11 @@ class Rows:
             yield await asyncio.to_thread(
                 lambda found: [n for p in found for n in _names_of(*p)], list(pieces)
             )
+
+
+def _rest(entity: str, pieces: Sequence[tuple[str, bytes | None]]) -> Statements:
+    told = (piece.decode(name, data)["told"][entity] for name, data in pieces)
+    return tuple(one for some in told for one in piece.statements(some))
 
 
 def _names(data: bytes) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""The rows of an import until all of it is read: on disk, in parts, so that a file may be larger than the memory.
+"""The rows of an import until all of it is read: on disk, in parts, so that only its names are held in memory.
 
 A part holds a range of the hash of the entity, and so whole buckets or a share of one. The files have no name: a
 process that is killed leaves nothing.

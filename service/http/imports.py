@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from time import monotonic
 from typing import Annotated, Any
 
 from errata.wire import ImportOrder, ImportReceipt
@@ -21,6 +22,7 @@ from service.http.writes import REFUSALS, repetition
 from service.replicas.outcome import Outcome
 
 CHUNK = 1_000_000  # bytes that cross to the editor together
+AT_LEAST_S = 10.0  # what a slow sender has sent crosses, so that the editor knows that it lives
 SILENCE_S = 60.0  # between two pieces of the body
 FEED_S = 120.0
 FINISH_S = 3_600.0
@@ -71,7 +73,7 @@ async def _fed(editor: Callee, session: str, request: Request) -> Outcome | None
 
 async def _chunks(request: Request) -> AsyncIterator[bytes]:
     """The body, some of it at a time. ClientDisconnect when the sender is gone, TooSlow when it is silent."""
-    waiting = bytearray()
+    waiting, due = bytearray(), monotonic() + AT_LEAST_S
     stream = request.stream()
     while True:
         try:
@@ -81,9 +83,10 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
             break
         except TimeoutError as error:
             raise TooSlow(f"nothing came for {SILENCE_S:g} s: nothing was imported; send it again") from error
-        if len(waiting) >= CHUNK:
+        if len(waiting) >= CHUNK or monotonic() > due:
             yield bytes(waiting)
             waiting.clear()
+            due = monotonic() + AT_LEAST_S
     if waiting:
         yield bytes(waiting)
 
@@ -91,9 +94,7 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
 async def _lines(editor: Callee, session: str, finishing: asyncio.Task[Outcome]) -> AsyncIterator[bytes]:
     """Progress, and the receipt or the problem last: a stream without it was cut."""
     while not finishing.done():
-        told: Outcome = await editor.call("import_progress", session, limit_s=FEED_S)
-        if told.status < 400:
-            yield b'{"progress":' + told.body + b"}\n"
+        yield b'{"progress":' + await _progress(editor, session) + b"}\n"
         await asyncio.wait([finishing], timeout=LOOK_EVERY_S)
     try:
         outcome = finishing.result()
@@ -101,6 +102,15 @@ async def _lines(editor: Callee, session: str, finishing: asyncio.Task[Outcome])
         outcome = Outcome.of(error, None)
     kind = b"receipt" if outcome.status < 400 else b"problem"
     yield b'{"' + kind + b'":' + outcome.body + b"}\n"
+
+
+async def _progress(editor: Callee, session: str) -> bytes:
+    """What is not in the editor's hands any more waits for the replicas; one look that fails ends nothing."""
+    with suppress(ErrataError):
+        told: Outcome = await editor.call("import_progress", session, limit_s=FEED_S)
+        if told.status < 400:
+            return told.body
+    return b'{"phase":"replicas","done":0}'
 
 
 def _described() -> dict[str, Any]:

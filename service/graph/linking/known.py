@@ -61,7 +61,8 @@ class Known:
         first: dict[tuple[str, str], Entry] = {}
         for entry in entries:
             first.setdefault((entry.folded, entry.id), entry)
-        return [entry for entry in first.values() if entry.id not in self.meant(entry.folded)]
+        meant = {folded: frozenset(self.meant(folded)) for folded, _ in first}
+        return [entry for entry in first.values() if entry.id not in meant[entry.folded]]
 
     def _ids_with(self, new: Sequence[Entry]) -> dict[str, Ids]:
         more: dict[str, list[str]] = defaultdict(list)

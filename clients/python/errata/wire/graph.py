@@ -33,7 +33,7 @@ class RemovedFact(EntityFact):
 
 
 class EntityHead(Response):
-    """facts: how many triples it is the subject of."""
+    """degree: how many triples it is the subject of; of very many at least so many, where it is one of a list."""
 
     id: str
     label: str
@@ -80,6 +80,7 @@ class ImportCounts(Response):
     left_out: dict[str, int] = Field(default_factory=dict)
     listed: list[RejectedLine] = Field(default_factory=list)
     seconds: float
+    source: str = ""
 
 
 class ImportReceipt(EditReceipt):
