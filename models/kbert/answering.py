@@ -78,8 +78,7 @@ class Answerer:
         ]
 
     def _plant(self, ask: Ask, chosen: Sequence[Chosen]) -> Planted | None:
-        if not (ask.context or ask.explain or any(one.hung for one in chosen)):
-            return None
+        """Without facts it is read as by a plain BERT, which leaves nothing to point at but the context."""
         return self._planted(ask.question, ask.context or None, chosen)
 
     def _pair(self, ask: Ask, read: Read, text: str) -> Planted | None:

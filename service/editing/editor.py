@@ -179,7 +179,9 @@ class Editor:
         if run:
             async with self._checking:  # a second one finds most questions asked
                 present = await self._writer.known()
-                self._checked = await check(present.version, present.active_edits(), present.readings)
+                checked = await check(present.version, present.active_edits(), present.readings)
+                damaged = await self._importer.damage(present)
+                self._checked = checked.model_copy(update={"damaged": damaged})
         if self._checked is None:
             raise NotFound(
                 "the fact tests have not been run since the start: run them with POST /admin/checks"

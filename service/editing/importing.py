@@ -192,6 +192,12 @@ class Importer:
         with suppress(LedgerUnavailable):
             await asyncio.shield(self._imports.drop(session.id))
 
+    async def damage(self, present: Present) -> list[str]:
+        """What is wrong with the rows of the imports in force."""
+        views = [present.readings[model].view for model in self._systems.on_graph[:1]]
+        found = [await self._imports.damage(one.manifest) for view in views for one in view.imports]
+        return [one for one in found if one is not None]
+
     def progress(self, id: str) -> dict[str, Any]:
         return self._of(id).progress()
 

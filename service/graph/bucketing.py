@@ -24,6 +24,11 @@ def buckets_for(rows: int) -> int:
     return 1 << (wanted - 1).bit_length()
 
 
+def chunk(number: int, buckets: int) -> tuple[int, int]:
+    """The first bucket of a chunk, and the one behind its last: what one part of the spool completes."""
+    return number * buckets // PARTS, (number + 1) * buckets // PARTS
+
+
 @dataclass
 class Written:
     """Keys and bytes of some buckets. more: bucket -> how many further pieces it has."""
@@ -60,7 +65,7 @@ class Bucketing:
                     statement[2] = self.meant.get(statement[1], "")
                 told = shared.setdefault(piece.bucket_of(entity, self.buckets), {})
                 _tell(told.setdefault(entity, {}), tuple(statement))
-            first, complete = part * self.buckets // PARTS, (part + 1) * self.buckets // PARTS
+            first, complete = chunk(part, self.buckets)
             # Empty ones, too: a bucket that is not there is damage.
             yield self._pieces({bucket: shared.pop(bucket, {}) for bucket in range(first, complete)})
 

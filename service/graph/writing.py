@@ -10,21 +10,21 @@ import asyncio
 import json
 import logging
 import zlib
-from collections.abc import AsyncIterator, Callable, Container, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
 from models.graph.blocks import Manifest
-from service.errors import NotReady
-from service.graph import keys
-from service.graph.bucketing import Bucketing, Written
+from service.errors import LedgerCorrupt, NotReady
+from service.graph import keys, piece
+from service.graph.bucketing import Bucketing, Written, chunk
 from service.ledger import keys as ledger_keys
 from service.ledger.connection import Connection
 from service.ledger.script import lua
 
 log = logging.getLogger(__name__)
 
-AT_A_TIME = 256  # keys in one pipeline
+AT_A_TIME, BYTES_AT_A_TIME = 256, 4_000_000  # keys in one pipeline, and what they hold
 NAMES_A_PIECE = 10_000
 
 
@@ -97,6 +97,32 @@ class Imports:
             relations,
         )
 
+    async def damage(self, manifest: Manifest) -> str | None:
+        """Where the rows of an import are not what its commit says, in one sentence; None where all of them are."""
+        for number, digest in enumerate(manifest.chunks):
+            first, end = chunk(number, manifest.buckets)
+            found = sha256()
+            for bucket in range(first, end):
+                for data in await self._bucket(manifest.id, bucket):
+                    found.update(data)
+            if "sha256:" + found.hexdigest() != digest:
+                return f"the rows of buckets {first} to {end - 1} of the import {manifest.id} are missing or altered"
+        return None
+
+    async def _bucket(self, source: str, bucket: int) -> list[bytes]:
+        """Its pieces in the order in which they were written."""
+        own = keys.piece(source, bucket)
+        async with self._connection.bounded("read the graph"):
+            data = await self._connection.commands.get(own)
+        try:
+            more = piece.decode(own, data)["more"].values()
+        except LedgerCorrupt:
+            return []
+        names = [keys.piece(source, bucket, n) for n in range(1, max((s + c for s, c in more), default=1))]
+        async with self._connection.bounded("read the graph"):
+            rest = await self._connection.commands.mget(names) if names else []
+        return [*(one or b"" for one in rest), data]
+
     async def drop(self, source: str) -> bool:
         """Leave nothing of an import that no commit names. False when one names it: then it stays."""
         async with self._connection.bounded("take an import for dead"):
@@ -130,10 +156,10 @@ class Imports:
             raise NotReady("another editor took this import for dead: nothing was imported; send it again")
 
     async def _store(self, pieces: Sequence[tuple[str, bytes]]) -> None:
-        for start in range(0, len(pieces), AT_A_TIME):
+        for some in _loads(pieces):
             async with self._connection.bounded("store the graph"):
                 pipeline = self._connection.commands.pipeline(transaction=False)
-                for key, data in pieces[start : start + AT_A_TIME]:
+                for key, data in some:
                     pipeline.set(key, data)
                 await pipeline.execute()
 
@@ -142,6 +168,20 @@ async def _in_thread(bucketing: Bucketing) -> AsyncIterator[Written]:
     """The work of a processor, away from the event loop."""
     written = bucketing.written()
     while (some := await asyncio.to_thread(next, written, None)) is not None:
+        yield some
+
+
+def _loads(pieces: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """As many as a pipeline carries within its time."""
+    some: list[tuple[str, bytes]] = []
+    size = 0
+    for one in pieces:
+        if some and (len(some) == AT_A_TIME or size + len(one[1]) > BYTES_AT_A_TIME):
+            yield some
+            some, size = [], 0
+        some.append(one)
+        size += len(one[1])
+    if some:
         yield some
 
 

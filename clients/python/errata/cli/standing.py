@@ -12,6 +12,11 @@ from errata.wire import CheckReport, MemoryState, ModelCard, ModelList, ReplicaL
 
 
 def draw_check(check: CheckReport) -> RenderableType:
+    damage = [Text(f"Damaged: {one}.", style="red") for one in check.damaged]
+    return Group(_tests(check), *damage) if damage else _tests(check)
+
+
+def _tests(check: CheckReport) -> RenderableType:
     aside = f" ({check.superseded:,} not run: a later edit answers instead)" if check.superseded else ""
     if not check.total:
         return Text(f"There is nothing to test at version {check.version}: no edit is active.")

@@ -19,7 +19,7 @@ def check(
     call = here.calls.last_check() if last else here.calls.check()
     reply = here.send(call, "Re-running the fact tests")
     here.show(reply, draw_check)
-    if reply.value.broken:
+    if reply.value.broken or reply.value.damaged:
         raise typer.Exit(Exit.BROKEN)
 
 

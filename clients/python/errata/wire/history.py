@@ -115,10 +115,14 @@ class Diff(Response):
 
 
 class CheckReport(Response):
-    """The fact tests at one version. superseded: tests not run, because a later edit answers anew."""
+    """The fact tests at one version. superseded: tests not run, because a later edit answers anew.
+
+    damaged: imports in force whose rows are not what their commits say, in one sentence each.
+    """
 
     version: Version
     total: int
     holding: int
     broken: list[BrokenTest]
     superseded: int
+    damaged: list[str] = Field(default_factory=list)

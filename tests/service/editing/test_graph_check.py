@@ -1,0 +1,40 @@
+"""The check reads every row of the imports in force, so that damage is found before a question meets it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import redis
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.graph.requests import imported, rows, tsv
+from tests.service.parts import said
+from tests.service.toy_graph import TOYS
+
+HUB = [("Oz", "motto", f"word {number}") for number in range(2_000)]  # more than one piece holds
+FILE = tsv(*HUB, ("Ev", "capital", "Evna"))
+
+
+@pytest.fixture
+async def editor(another: Starting) -> AsyncIterator[Editor]:
+    async with another(systems=TOYS) as editor:
+        yield editor
+
+
+async def test_rows_that_are_as_they_were_written_are_no_damage(editor: Editor) -> None:
+    await imported(editor, FILE)
+    assert said(await editor.check(True))["damaged"] == []
+
+
+async def test_every_row_that_is_altered_or_gone_is_found(editor: Editor, raw: redis.Redis) -> None:
+    await imported(editor, FILE)
+    for key in sorted(name for name in rows(raw) if b":graph:" in name):
+        sound = raw.get(key)
+        assert isinstance(sound, bytes)
+        for damaged in (b"", sound[:-1] + bytes([sound[-1] ^ 1])):
+            raw.set(key, damaged)
+            assert len(said(await editor.check(True))["damaged"]) == 1, key
+        raw.set(key, sound)
+    assert said(await editor.check(True))["damaged"] == []
