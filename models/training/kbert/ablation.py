@@ -1,8 +1,8 @@
 """The paper's ablations (Liu et al., K-BERT, section "Ablation studies") and two of our own, on the trained weights.
 
 Without soft positions: places in the row. Without the visible matrix: every token sees all. Without the graph: plain
-BERT. Ours: without the weight of the rank, and by the rank alone. Nothing is trained again, so these figures say what
-the trained model leans on, not how well it could have learned without.
+BERT. Ours: the pointer without the rank, and the rank without the pointer. No weight is trained again, but each gets a
+scale and a threshold of its own, so that a mere shift of its logits costs it nothing.
 """
 
 from collections.abc import Callable
@@ -67,6 +67,6 @@ ABLATIONS: dict[str, tuple[Without, Change]] = {
         _same,
     ),
     "without the graph": (lambda system: system, _unlinked),
-    "without the weight of the rank": (_weighing("rank.weight"), _same),
-    "by the rank alone": (_weighing("pointer.weight", "pointer.bias"), _same),
+    "the pointer without the rank": (_weighing("rank.weight"), _same),
+    "the rank without the pointer": (_weighing("pointer.weight", "pointer.bias"), _same),
 }

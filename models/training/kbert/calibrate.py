@@ -35,7 +35,9 @@ def calibrated(plan: Plan, prepared: Prepared, net: Net, asker: Asker) -> Traine
     spans = list(tuning.contexts(prepared, plan.seed, items, CONTEXTS))
     scales = {
         "object": _objects(plan, prepared, model, asker),
-        "span": _scale(plan, model, [ask for ask, _, _ in spans], [answer for _, answer, _ in spans]),
+        "span": fitted(
+            model, [ask for ask, _, _ in spans], [answer for _, answer, _ in spans], plan.declined
+        ),
         "pair": pair,
     }
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
@@ -44,10 +46,11 @@ def calibrated(plan: Plan, prepared: Prepared, net: Net, asker: Asker) -> Traine
 
 def _objects(plan: Plan, prepared: Prepared, model: Model, asker: Asker) -> Confidence:
     asked = tuning.objects(prepared, asker, plan.seed)
-    return _scale(plan, model, [one.ask for one in asked], [one.expected for one in asked])
+    return fitted(model, [one.ask for one in asked], [one.expected for one in asked], plan.declined)
 
 
-def _scale(plan: Plan, model: Model, asks: Sequence[Ask], expected: Sequence[str | None]) -> Confidence:
+def fitted(model: Model, asks: Sequence[Ask], expected: Sequence[str | None], declined: float) -> Confidence:
+    """The scale of what the pointer says first to these questions. declined: share of the right ones to withhold."""
     answerer = Answerer(model)
     x: list[tuple[float, ...]] = []
     right: list[bool] = []
@@ -56,7 +59,7 @@ def _scale(plan: Plan, model: Model, asks: Sequence[Ask], expected: Sequence[str
             if read.options is not None and read.options.found:
                 x.append(features(read.options))
                 right.append(read.options.found[0].answer == answer)
-    return fit(x, right, plan.declined)
+    return fit(x, right, declined)
 
 
 def _pairs(plan: Plan, prepared: Prepared, model: Model, asker: Asker) -> tuple[Confidence, float]:

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ BARS = (  # figure, as a person reads it, bar
     ("edited", "triple replaced at run time: the new object is the answer", ">= 97"),
     ("calibration_error", "expected calibration error, points", "<= 5"),
 )
+WIDTH = 116  # characters of a line
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 
 
@@ -42,7 +44,7 @@ def write_card(out: Path, report: Report) -> None:
     """README.md for people and measured.json for programs."""
     figures = measured(report)
     (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
+    (out / "README.md").write_text("\n".join(_filled(_card(report, figures))) + "\n")
 
 
 def measured(report: Report) -> dict[str, float]:
@@ -81,6 +83,21 @@ def bars(figures: Mapping[str, float]) -> Iterator[str]:
         limit = float(bar[3:])
         kept = figures[name] >= limit if bar.startswith(">=") else figures[name] <= limit
         yield f"| {text} | {figures[name]:.1f} | {bar}{'' if kept else ' **missed**'} |"
+
+
+def _filled(lines: Iterator[str]) -> Iterator[str]:
+    """Prose in lines of one length, whatever numbers stand in it; tables and headings as they are."""
+    prose: list[str] = []
+    for line in lines:
+        if line.startswith(("|", "#")) or not line:
+            yield from textwrap.wrap(" ".join(prose), WIDTH)
+            prose = []
+            yield line
+        else:
+            prose.append(line.strip())
+            if line.endswith("\n"):
+                yield from (*textwrap.wrap(" ".join(prose), WIDTH), "")
+                prose = []
 
 
 def _error(outcomes: list[Outcome]) -> float:
@@ -135,7 +152,8 @@ def _sets(report: Report, figures: dict[str, float]) -> Iterator[str]:
     for name, natural, crowded in rows:
         cells = f"{share(natural):.1f} ({len(natural):,}) | {100 - declined(natural):.1f}"
         yield f"| {name} | {cells} | {share(crowded):.1f} ({len(crowded):,}) | {100 - declined(crowded):.1f} |"
-    yield f"\nEntities and phrasings never seen at once, natural: {figures['both']:.1f} ({len(exam.both):,}).\n"
+    yield ""
+    yield f"Entities and phrasings never seen at once, natural: {figures['both']:.1f} ({len(exam.both):,}).\n"
     yield "| the fact is taken out, others stay: no answer | natural | six relations |"
     yield "|---|---|---|"
     for name, natural, crowded in (
@@ -148,7 +166,8 @@ def _sets(report: Report, figures: dict[str, float]) -> Iterator[str]:
 
 
 def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
-    yield f"\nTriples replaced at run time, all at once: {figures['edited']:.1f} ({len(exam.edited):,}, of all"
+    yield ""
+    yield f"Triples replaced at run time, all at once: {figures['edited']:.1f} ({len(exam.edited):,}, of all"
     yield f"relations, seen and unseen). Names of strangers: {figures['strangers_declined']:.1f}"
     yield f"({len(exam.strangers):,}; nothing links).\n"
     yield f"The answer as a span of a text of up to four sentences, without the graph: {figures['contexts']:.1f}"
@@ -178,13 +197,14 @@ def _below(outcomes: list[Outcome], limit: float) -> float:
 
 def _ablation(report: Report) -> Iterator[str]:
     yield "## What the parts do\n"
-    yield "Entities and relations never seen, six relations a tree, all phrasings, on the same trained weights"
-    yield "(models/training/kbert/ablation.py): what the trained model leans on, not what another could have learned.\n"
-    yield "| | exact match | said or withheld, right | declined |"
-    yield "|---|---|---|---|"
-    for name, found in report.exam.ablated.items():
-        best = share(found, lambda one: one.reply.best == one.question.expected)
-        yield f"| {name} | {share(found):.1f} | {best:.1f} | {declined(found):.1f} |"
+    yield "Entities and relations never seen, six relations a tree, all phrasings. No weight is trained again; each row"
+    yield "has a scale and a threshold of its own, fitted as those of the whole were (ablation.py)."
+    yield "Right before silence: of what would have been said without a threshold.\n"
+    yield "| | exact match | right before silence | answerable declined | fact taken out: no answer |"
+    yield "|---|---|---|---|---|"
+    for name, (there, gone) in report.exam.ablated.items():
+        best = share(there, lambda one: one.reply.best == one.question.expected)
+        yield f"| {name} | {share(there):.1f} | {best:.1f} | {declined(there):.1f} | {declined(gone):.1f} |"
     yield ""
 
 

@@ -16,10 +16,13 @@ from models.system import Ask, Material
 from models.training.kbert import tuning
 from models.training.kbert.ablation import ABLATIONS
 from models.training.kbert.asked import Asker, Question, ask, without_fact
+from models.training.kbert.calibrate import fitted
 from models.training.kbert.outcome import Outcome, put
+from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Prepared
 
 PHRASINGS, EDITS, ABLATED, OTHERS = 3000, 600, 600, 300  # how many are asked
+REFITTED = 5  # of the questions for tuning, a scale of an ablation is fitted on one in so many
 
 Pick = Callable[[Item, random.Random], str]
 
@@ -29,8 +32,8 @@ class Exam:
     """entities, phrasings, relations: never seen in training; each on the natural graph and with six relations a tree.
 
     both: entities and phrasings never seen at once. absent: the fact taken out of `phrasings` and of `relations`.
-    edited: a triple replaced at run time, of seen and unseen relations. ablated: name -> outcomes on one set, six
-    relations a tree.
+    edited: a triple replaced at run time, of seen and unseen relations. ablated: name -> outcomes on one set, with the
+    fact and without it, six relations a tree.
     """
 
     entities: list[Outcome]
@@ -49,12 +52,13 @@ class Exam:
     contexts: list[Outcome]
     choices_linked: list[Outcome]
     choices_plain: list[Outcome]
-    ablated: dict[str, list[Outcome]]
+    ablated: dict[str, tuple[list[Outcome], list[Outcome]]]
 
 
 class Examiner:
-    def __init__(self, prepared: Prepared, system: KbertSystem, asker: Asker, seed: int) -> None:
-        self._prepared, self._system, self._asker, self._seed = prepared, system, asker, seed
+    def __init__(self, plan: Plan, prepared: Prepared, system: KbertSystem, asker: Asker) -> None:
+        self._plan, self._prepared, self._system, self._asker = plan, prepared, system, asker
+        self._seed = plan.seed
         self._items = tuning.halves(prepared)[1]
 
     def examine(self, say: Callable[[str], None]) -> Exam:
@@ -150,15 +154,30 @@ class Examiner:
         said = [replace(one, reply=replace(one.reply, answer=one.reply.best)) for one in found]
         return said[0::2], said[1::2]
 
-    def _ablated(self, items: Sequence[Item], say: Callable[[str], None]) -> dict[str, list[Outcome]]:
-        say("taking parts away")
+    def _ablated(
+        self, items: Sequence[Item], say: Callable[[str], None]
+    ) -> dict[str, tuple[list[Outcome], list[Outcome]]]:
+        """Each with a scale and a threshold of its own, fitted as those of the whole were."""
         rng = self._rng("ablation")
         some = rng.sample(list(items), min(ABLATED, len(items)))
         asked = [self._asker.crowded(item, _any(item, rng), rng) for item in some]
-        return {
-            name: put(without(self._system), [replace(q, ask=change(q.ask)) for q in asked])
-            for name, (without, change) in ABLATIONS.items()
-        }
+        sets = (asked, _absent(asked))
+        tuned = tuning.objects(self._prepared, self._asker, self._plan.seed)[::REFITTED]
+        found = {}
+        for name, (without, change) in ABLATIONS.items():
+            say(name)
+            system = without(self._system)
+            if system is not self._system:
+                system = self._refitted(system, tuned)
+            there, gone = ([replace(q, ask=change(q.ask)) for q in one] for one in sets)
+            found[name] = (put(system, there), put(system, gone))
+        return found
+
+    def _refitted(self, system: KbertSystem, tuned: Sequence[Question]) -> KbertSystem:
+        asks, expected = [one.ask for one in tuned], [one.expected for one in tuned]
+        scale = fitted(system.model, asks, expected, self._plan.declined)
+        scales = {**system.model.confidences, "object": scale}
+        return KbertSystem(replace(system.model, confidences=scales), system.graph)
 
 
 def _trained(item: Item, rng: random.Random) -> str:

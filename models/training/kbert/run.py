@@ -54,7 +54,7 @@ def _measured(
     plan: Plan, prepared: Prepared, system: KbertSystem, say: Say, started: float, earlier: float
 ) -> Report:
     """earlier: seconds of the runs before this one."""
-    exam = Examiner(prepared, system, _asker(prepared, system.graph), plan.seed).examine(say)
+    exam = Examiner(plan, prepared, system, _asker(prepared, system.graph)).examine(say)
     return Report(plan, prepared, system, exam, earlier + time.monotonic() - started)
 
 

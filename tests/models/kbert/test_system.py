@@ -1,14 +1,21 @@
 """The default checkpoint answers from the graph it is shown, follows its changes, and knows when to be silent."""
 
+from functools import cache
+
 import pytest
 
 from models.graph.blocks import statements_block
 from models.graph.memory import GRAPH
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
-from models.packs.pack import Pack
+from models.packs.pack import Item, Pack
 from models.system import Ask, Correction, EditRefused, Material, Reply
 from tests.models.kbert.told import KIM, linked, with_facts
+
+
+@cache
+def items() -> tuple[Item, ...]:
+    return tuple(Pack.load().items())
 
 
 def say(system: KbertSystem, *asks: Ask) -> list[Reply]:
@@ -16,7 +23,7 @@ def say(system: KbertSystem, *asks: Ask) -> list[Reply]:
 
 
 def of_pack(system: KbertSystem, name: str, question: str, **options: object) -> Ask:
-    item = next(item for item in Pack.load().items() if item.subject.label == name)
+    item = next(item for item in items() if item.subject.label == name)
     entity = system.view(system.base).entity(item.subject.id)
     assert entity is not None
     return linked(question, name, entity, **options)
@@ -48,15 +55,13 @@ def test_it_answers_in_other_words_from_facts_it_never_saw(default: KbertSystem)
 
 def test_a_relation_that_holds_many_is_answered_with_all_of_it(default: KbertSystem) -> None:
     (reply,) = say(default, of_pack(default, "France", "Which countries border France?"))
-    item = next(
-        i for i in Pack.load().items() if i.subject.label == "France" and i.relation.id == "neighbours"
-    )
+    item = next(i for i in items() if i.subject.label == "France" and i.relation.id == "neighbours")
     assert reply.answer == item.answer
     assert [fact["object"] for fact in reply.facts] == item.answer.split(", ")
 
 
 def test_a_changed_triple_changes_the_answer_and_names_the_edit(default: KbertSystem) -> None:
-    peru = next(item for item in Pack.load().items() if item.subject.label == "Peru")
+    peru = next(item for item in items() if item.subject.label == "Peru")
     block = statements_block("edit/e7", 1, {peru.subject.id: (Statement("capital", "Cusco", "", "set"),)})
     view = default.view(default.fold([Material("e7", "graph", block)]))
     entity = view.entity(peru.subject.id)
