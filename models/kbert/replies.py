@@ -18,7 +18,7 @@ Scales = Mapping[str, Confidence]
 def told(ask: Ask, read: Read, scales: Scales) -> Reply:
     """By the facts and, where there is a context, by a span of it."""
     if read.options is None or not read.options.found:
-        return Reply(None, 0.0, "", _missing(ask, read))
+        return Reply(None, 0.0, "", _missing(ask, read), truncated=_truncated(read))
     best = read.options.found[0]
     scale = scales["span" if best.hung is None else "object"]
     score = scale.score(features(read.options))
@@ -103,7 +103,8 @@ def _others(read: Options, left: float) -> tuple[Alternative, ...]:
 
 
 def _missing(ask: Ask, read: Read) -> str:
-    if ask.context:
+    """Facts for which the question leaves no room are there all the same."""
+    if ask.context or any(one.hung for one in read.chosen):
         return UNSURE
     if not ask.linked:
         return NO_GRAPH

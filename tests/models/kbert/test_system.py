@@ -169,3 +169,23 @@ def test_capacity_counts_edits(default: KbertSystem) -> None:
 def test_no_questions_no_answers(default: KbertSystem) -> None:
     assert default.answer([], []) == []
     assert default.unmoved(([], default.view(default.base)), ([], default.view(default.base))) == []
+
+
+def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:
+    (reply,) = say(default, linked("word " * 400 + "Kim Lee", "Kim Lee", KIM))
+    assert (reply.answer, reply.reason, reply.truncated) == (None, "unsure", True)
+
+
+def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
+    odd = [
+        Ask("", top_k=5, explain=True),
+        Ask("Who?", context="\u200b", linked=False, explain=True),
+        linked("Kim Lee", "Kim Lee", KIM, candidates=("\u200b", " "), explain=True),
+        linked("Where was Kim Lee born?", "Kim Lee", KIM, context="Bla bla. " * 300),
+        linked(
+            "Who is Kim Lee?",
+            "Kim Lee",
+            with_facts(("spouse", "spouse", "\u200b"), ("job", "job", "x " * 300)),
+        ),
+    ]
+    assert all(reply.answer is None and reply.reason for reply in say(default, *odd))
