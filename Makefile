@@ -26,6 +26,7 @@ bench: .venv/bench
 
 train: .venv/dev
 	nice $(BIN)/python -m models.training
+	nice $(BIN)/python -m models.training.kbert
 
 pack: .venv/build
 	$(BIN)/python -m models.packs.build

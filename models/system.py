@@ -38,7 +38,8 @@ class Alternative:
 class Reply:
     """What a system says to one question.
 
-    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`).
+    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`,
+        `no_graph`).
     score: calibrated probability that the answer is right, in [0, 1].
     edits: ids of the edits whose rows this answer rests on.
     facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.

@@ -54,7 +54,7 @@ class MiniLM:
             + weights["embeddings.token_type_embeddings.weight"][0]
         )
         self._norm = (weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"])
-        self._layers = [_Layer.read(weights, index) for index in range(LAYERS)]
+        self._layers = [Layer.read(weights, index) for index in range(LAYERS)]
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
         """Token ids with [CLS] and [SEP], and whether the text had to be cut."""
@@ -85,7 +85,7 @@ class MiniLM:
 
 
 @dataclass(frozen=True)
-class _Layer:
+class Layer:
     qkv: Matrix
     out: Matrix
     out_norm: tuple[Tensor, Tensor]
@@ -94,13 +94,13 @@ class _Layer:
     down_norm: tuple[Tensor, Tensor]
 
     @staticmethod
-    def read(weights: dict[str, Tensor], index: int) -> "_Layer":
+    def read(weights: dict[str, Tensor], index: int) -> "Layer":
         def pair(name: str) -> tuple[Tensor, Tensor]:
             prefix = f"encoder.layer.{index}.{name}."
             return weights[prefix + "weight"], weights[prefix + "bias"]
 
         heads = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
-        return _Layer(
+        return Layer(
             Matrix(torch.cat([w for w, _ in heads]), torch.cat([b for _, b in heads])),
             Matrix(*pair("attention.output.dense")),
             pair("attention.output.LayerNorm"),

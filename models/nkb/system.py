@@ -138,8 +138,7 @@ class NkbSystem:
             return [False] * len(questions)
         keys, numbers = self._recent.of(questions)
         old, new = (
-            opened(self.reader.scope, keys, numbers, [view.gates] * len(questions), OPEN)
-            for view in views
+            opened(self.reader.scope, keys, numbers, [view.gates] * len(questions), OPEN) for view in views
         )
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
 

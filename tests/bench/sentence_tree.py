@@ -1,0 +1,61 @@
+"""What K-BERT's parts cost in one process: the facts, and the visible matrix."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from models.graph.knowledge import Mention
+from models.graph.view import GraphView
+from models.kbert.batch import Batch, collate
+from models.kbert.system import KbertSystem
+from models.system import Ask
+from tests.bench.questions import asked
+from tests.bench.table import Row
+from tests.bench.timing import cost, interleaved
+
+BATCH, ROUNDS, PAIRS = 32, 15, 100
+
+
+def rows() -> Iterator[Row]:
+    system = KbertSystem.load()
+    view = system.view(system.base)
+    asks = [_linked(view, question, subject) for question, subject in asked(BATCH)]
+    seconds = interleaved(
+        {
+            "with": lambda: system.answer(asks, [view] * BATCH),
+            "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], [view] * BATCH),
+        },
+        ROUNDS,
+    )
+    taken = f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
+    yield Row(
+        "in process, K-BERT with facts against without", seconds["without"] / seconds["with"], "", taken
+    )
+    yield _visible_matrix(system, asks)
+
+
+def _linked(view: GraphView, question: str, subject: str) -> Ask:
+    label = view.base.told[subject][0].object
+    start, entity = question.index(label), view.entity(subject)
+    assert entity is not None
+    return Ask(question, mentions=(Mention(start, start + len(label), (entity,)),))
+
+
+def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
+    """The same rows through the encoder, each token seeing what it may, against all of them seeing each other."""
+    model = system.model
+    planted = [read.planted for read in system._answerer.read(asks)]
+    trees = [one.row for one in planted if one is not None]
+
+    def read(masked: bool) -> Batch:
+        batch = collate(trees, model.tokens.padding)
+        batch = batch if masked else batch.without_visible_matrix()
+        model.encoder.read(batch)
+        return batch
+
+    taken = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
+    return Row(
+        "cost of the visible matrix, batch of 32",
+        taken,
+        "",
+        f"per cent of the encoder's time, median of {PAIRS} pairs",
+    )
