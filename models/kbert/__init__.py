@@ -5,7 +5,7 @@ from models.kbert.checkpoint import load_classifier, load_encoder, load_pointer,
 from models.kbert.classifier import Classifier
 from models.kbert.config import EncoderConfig, ReadingConfig
 from models.kbert.encoder import Encoder
-from models.kbert.errors import CheckpointError, GraphRefused, InputRefused, KBertError
+from models.kbert.errors import GraphRefused, InputRefused, KBertError
 from models.kbert.graph import NO_GRAPH, Fact, Graph, Knowledge
 from models.kbert.pointer import Answer, Pointer, answers
 from models.kbert.reader import Reader
@@ -14,6 +14,7 @@ from models.kbert.tagger import Tagger
 from models.kbert.tokens import Characters, WordPieces, read_tokens
 from models.kbert.triples import Triple, parse_spo, read_spo
 from models.kbert.words import LongestMatch, Word
+from models.stored.files import CheckpointError
 
 __all__ = [
     "NO_GRAPH",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.kbert.errors import CheckpointError
+from models.stored.files import CheckpointError
 
 DOWN, UP = ".A", ".B"
 

@@ -18,12 +18,11 @@ from torch import Tensor, nn
 from models.kbert.classifier import Classifier
 from models.kbert.config import EncoderConfig, Norm
 from models.kbert.encoder import Encoder, fresh
-from models.kbert.errors import CheckpointError
-from models.kbert.files import CONFIG, WEIGHTS, find, read_json, read_tensors
 from models.kbert.names import SEGMENTS, Naming, detect, to_hf, to_uer, unwrapped
 from models.kbert.pointer import Pointer
 from models.kbert.pool import Pooling
 from models.kbert.tagger import Tagger
+from models.stored.files import CONFIG, WEIGHTS, CheckpointError, find, read_json, read_tensors, some
 
 M = TypeVar("M", Classifier, Tagger, Pointer)
 OF_ENCODER = ("embedding.", "embeddings.", "encoder.")
@@ -148,13 +147,8 @@ def _fill(model: nn.Module, checkpoint: Stored) -> None:
 def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
     """Names are the authors': Hugging Face's were translated before."""
     if missing:
-        yield f"missing {_some(missing)}"
+        yield f"missing {some(missing)}"
     if extra:
-        yield f"the model has no {_some(extra)}"
+        yield f"the model has no {some(extra)}"
     if odd:
-        yield f"of another shape than {CONFIG} says: {_some(odd)}"
-
-
-def _some(names: list[str], most: int = 5) -> str:
-    rest = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + rest
+        yield f"of another shape than {CONFIG} says: {some(odd)}"

@@ -22,12 +22,12 @@ from models.encoder.weights import EncoderFiles, find
 from models.kbert.adapters import merged
 from models.kbert.confidence import Confidence
 from models.kbert.config import ReadingConfig
-from models.kbert.errors import CheckpointError
 from models.kbert.heads import NAMES, PAIR, Heads
 from models.kbert.packed import PackedEncoder
 from models.kbert.relevance import Relevance
-from models.kbert.sums import ADVICE, digest, record
 from models.kbert.tokens import Recalled, Tokens, WordPieces
+from models.stored.files import CheckpointError
+from models.stored.sums import ADVICE, digest, record
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
 CONFIG, ADAPTERS, HEADS, CONFIDENCE = (

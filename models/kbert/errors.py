@@ -3,7 +3,8 @@
 KBertError          every refusal below is one, and a ValueError
   InputRefused      a text that no sentence tree can be made of
   GraphRefused      triples that cannot be a knowledge graph
-  CheckpointError   files that are not a whole model
+
+Files that are not a whole model are a CheckpointError (models/stored), which is a ValueError, too.
 """
 
 
@@ -17,7 +18,3 @@ class InputRefused(KBertError):
 
 class GraphRefused(KBertError):
     """A subject that cannot be looked up, or more triples than were allowed."""
-
-
-class CheckpointError(KBertError):
-    """A file or folder whose tensors are not those of the model."""

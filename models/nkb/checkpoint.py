@@ -6,30 +6,24 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
     model.safetensors       T5's names, and decoder.block.L.layer.2.DenseReluDense.{wi_ex,wo_ex}.weight
                             and, with the adapter, .{ex_ada_in,ex_ada_out}.{weight,bias}
 
-Also read: safetensors in shards, and pytorch_model.bin (whole or in shards), tensors only.
+What else is read: models/stored/files.py.
 """
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
 from models.nkb.bank import Init
 from models.nkb.config import BankConfig
 from models.nkb.mount import mount
+from models.stored.files import CONFIG, WEIGHTS, CheckpointError, read_json, read_tensors, some
 
-CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
 TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
 UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files
-
-
-class CheckpointError(ValueError):
-    """A folder that is not a whole checkpoint. The sentence names the file or the keys."""
 
 
 def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
@@ -58,54 +52,10 @@ def read(folder: Path, bank: BankConfig | None, init: Init) -> T5ForConditionalG
 
 
 def read_config(folder: Path) -> tuple[T5Config, BankConfig]:
-    path = folder / CONFIG
-    if not path.is_file():
-        raise CheckpointError(f"{folder} has no {CONFIG}: not a checkpoint folder")
-    try:
-        raw = json.loads(path.read_text())
-    except json.JSONDecodeError as cause:
-        raise CheckpointError(f"{path} is not JSON: {cause}") from cause
-    if not isinstance(raw, dict) or raw.get("model_type") != "t5":
-        raise CheckpointError(f"{path} does not describe a T5: model_type must be 't5'")
+    raw = read_json(folder)
+    if raw.get("model_type") != "t5":
+        raise CheckpointError(f"{folder / CONFIG} does not describe a T5: model_type must be 't5'")
     return T5Config.from_dict(raw), BankConfig.parse(raw)
-
-
-def read_tensors(folder: Path) -> dict[str, Tensor]:
-    """All weights of a folder by name; safetensors if there are any, else tensors-only unpickling."""
-    readers: list[tuple[str, Callable[[Path], dict[str, Tensor]]]] = [(WEIGHTS, _safe), (PICKLED, _unpickle)]
-    for name, reader in readers:
-        files = list(_files(folder, name))
-        if files:
-            return {key: value for file in files for key, value in reader(file).items()}
-    raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED}, whole or in shards")
-
-
-def _files(folder: Path, name: str) -> Iterator[Path]:
-    index = folder / f"{name}.index.json"
-    if (folder / name).is_file():
-        yield folder / name
-    elif index.is_file():
-        yield from (
-            folder / shard for shard in sorted(set(json.loads(index.read_text())["weight_map"].values()))
-        )
-
-
-def _safe(path: Path) -> dict[str, Tensor]:
-    return _read_file(path, load_file)
-
-
-def _unpickle(path: Path) -> dict[str, Tensor]:
-    return _read_file(path, lambda file: torch.load(file, map_location="cpu", weights_only=True))
-
-
-def _read_file(path: Path, reader: Callable[[Path], Any]) -> dict[str, Tensor]:
-    try:
-        tensors = reader(path)
-    except Exception as cause:
-        raise CheckpointError(f"{path} cannot be read as tensors ({cause}); fetch it again") from cause
-    if not isinstance(tensors, dict) or not all(isinstance(value, Tensor) for value in tensors.values()):
-        raise CheckpointError(f"{path} is not a mapping of names to tensors")
-    return tensors
 
 
 def _untie_if_different(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor]) -> None:
@@ -130,13 +80,8 @@ def _fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pa
 def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
     if missing:
         hint = " (pass `bank` to mount a new one)" if any("_ex" in key for key in missing) else ""
-        yield f"missing {_some(missing)}{hint}"
+        yield f"missing {some(missing)}{hint}"
     if extra:
-        yield f"not part of the model: {_some(extra)}"
+        yield f"not part of the model: {some(extra)}"
     if odd:
-        yield f"of another shape than config.json says: {_some(odd)}"
-
-
-def _some(keys: list[str], most: int = 5) -> str:
-    rest = f" and {len(keys) - most} more" if len(keys) > most else ""
-    return ", ".join(keys[:most]) + rest
+        yield f"of another shape than config.json says: {some(odd)}"

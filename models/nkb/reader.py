@@ -6,7 +6,6 @@ values are solved for, and the subjects that were taught), confidence.json, and 
 of the others has to be.
 """
 
-import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +23,6 @@ from transformers import T5Config, T5ForConditionalGeneration
 from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
 from models.nkb.backbone import build
-from models.nkb.checkpoint import CheckpointError
 from models.nkb.confidence import Confidence
 from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
@@ -32,12 +30,13 @@ from models.nkb.familiar import familiarity, unpack
 from models.nkb.mount import mount
 from models.nkb.numbers import numbers
 from models.nkb.scope import Scope
+from models.stored import sums
+from models.stored.files import CheckpointError
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 SCOPE, REFERENCE, CONFIDENCE = "scope.safetensors", "reference.safetensors", "confidence.json"
 DIGESTED = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
-SUMS = "SHA256SUMS"
 END = 1  # the answer tokenizer's end token
 
 
@@ -84,8 +83,7 @@ class Reader:
         except CheckpointError:
             raise
         except FileNotFoundError as cause:
-            advice = "fetch it again, or train it with `make train`"
-            raise CheckpointError(f"{cause.filename} is missing: {advice}") from cause
+            raise CheckpointError(f"{cause.filename} is missing: {sums.ADVICE}") from cause
         except (
             SafetensorError,
             json.JSONDecodeError,
@@ -114,7 +112,7 @@ class Reader:
 
 
 def _load(folder: Path, encoder: MiniLM) -> Reader:
-    digest = _digest(folder)
+    digest = sums.digest(folder, DIGESTED)
     raw = json.loads((folder / CONFIG).read_text())
     t5 = build(T5Config.from_dict(raw))
     bank = BankConfig.parse(raw)
@@ -139,26 +137,6 @@ def _load(folder: Path, encoder: MiniLM) -> Reader:
     )
 
 
-def _digest(folder: Path) -> str:
-    """Of all files, each of which has to be the one that was written with the others."""
-    recorded = _recorded(folder)
-    total = hashlib.sha256()
-    for name in DIGESTED:
-        found = hashlib.sha256((folder / name).read_bytes())
-        if recorded.get(name) != found.hexdigest():
-            advice = "fetch it again, or train the checkpoint with `make train`"
-            raise CheckpointError(f"{folder / name} is damaged: {SUMS} lists another content; {advice}")
-        total.update(found.digest())
-    return "sha256:" + total.hexdigest()
-
-
-def _recorded(folder: Path) -> dict[str, str]:
-    """File -> SHA-256, as `sha256sum` writes and checks them."""
-    lines = (line.partition("  ") for line in (folder / SUMS).read_text().splitlines())
-    return {name: digest for digest, _, name in lines}
-
-
 def record(folder: Path) -> None:
     """Write down what the files of a finished checkpoint are."""
-    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in DIGESTED]
-    (folder / SUMS).write_text("\n".join(sums) + "\n")
+    sums.record(folder, DIGESTED)

@@ -13,7 +13,7 @@ from models.kbert import CheckpointError
 from models.kbert.confidence import Confidence
 from models.kbert.default import CONFIG, DEFAULT, DIGESTED, HEADS, Settings, Trained, assemble, load, save
 from models.kbert.heads import NAMES, PAIR
-from models.kbert.sums import SUMS, record
+from models.stored.sums import SUMS, record
 
 
 @pytest.fixture

@@ -158,7 +158,7 @@ def test_cut_off_weights_are_refused_by_file(folder: Path) -> None:
     ("text", "named"),
     [
         ("{", "is not JSON"),
-        ("[]", "does not describe a T5"),
+        ("[]", "is not a JSON object"),
         ('{"model_type": "bert"}', "does not describe a T5"),
     ],
 )

@@ -4,10 +4,10 @@ import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from models.kbert.errors import CheckpointError
+from models.stored.files import CheckpointError
 
 SUMS = "SHA256SUMS"
-ADVICE = "fetch it again, or train the checkpoint with `python -m models.training.kbert`"
+ADVICE = "fetch it again, or train the checkpoint with `make train`"
 
 
 def digest(folder: Path, names: Sequence[str]) -> str:

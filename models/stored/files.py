@@ -14,12 +14,14 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-from models.kbert.errors import CheckpointError
-
 CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 WANTED = (CONFIG, "model*.safetensors*", "pytorch_model*.bin*", "vocab.*", "tokenizer.json")
+
+
+class CheckpointError(ValueError):
+    """Files that are not a whole model. The sentence names the file or the tensors."""
 
 
 def find(name_or_folder: str | Path, revision: str | None) -> Path:
@@ -34,8 +36,8 @@ def find(name_or_folder: str | Path, revision: str | None) -> Path:
         raise CheckpointError(f"{name!r} is neither a folder nor a name on the hub")
     if revision is None or not COMMIT.fullmatch(revision):
         raise CheckpointError(
-            f"{name} is not a folder here; from the hub it is loaded at one commit only: `revision` is its 40 "
-            f"hex digits, not {revision!r}"
+            f"{name} is not a folder here; to load it from the hub, pin `revision` to a commit of 40 hex "
+            f"digits, not {revision!r}: branches and tags can change under you"
         )
     return _fetch(name, revision)
 
@@ -108,3 +110,9 @@ def _read(path: Path) -> dict[str, Tensor]:
 
 def _tensors_only(path: Path) -> Any:
     return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def some(names: list[str], most: int = 5) -> str:
+    """In one line, not all of very many."""
+    rest = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
