@@ -53,8 +53,8 @@ class Bystanders:
 
 
 def _wordings(edits: Sequence[EditRecord]) -> dict[str, list[str]]:
-    """By model, what the edits are about."""
+    """By model, what the edits are about: where nobody can ask for it, the name of the subject."""
     wordings: dict[str, list[str]] = defaultdict(list)
     for edit in edits:
-        wordings[edit.model] += edit.wordings
+        wordings[edit.model] += edit.wordings or [str(edit.notes.get("subject", ""))]
     return wordings

@@ -24,6 +24,7 @@ from service.errors import InvalidInput, NothingToDo, UnknownModel
 from service.ledger.commit import EditRecord, Kind, canonical, edit_order, new_edit_id, sha256
 from service.ledger.fold import Change
 
+SAID_ALREADY = "the graph says so already; there is nothing to edit"
 KNOWN = "the model gives this answer already: nothing was written for it"
 TWICE = "the same correction stands earlier in this request: nothing was written for it"
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"
@@ -58,7 +59,8 @@ class Editing:
             idle = await self._idle(present)
         fresh = [one for place, one in enumerate(self._wanted) if place not in idle]
         if not fresh and not self._dry_run:
-            raise NothingToDo(_nothing(len(idle)), version=present.version)
+            asked = any(self._wanted[place].told is None for place in idle)
+            raise NothingToDo(_nothing(len(idle)) if asked else SAID_ALREADY, version=present.version)
         with watch.part("editor"):
             await self._make(fresh)
         materials = [self._placed(one, present.version + 1, index) for index, one in enumerate(fresh)]

@@ -148,6 +148,9 @@ class Editor:
         except ErrataError as error:
             said = error.code
             raise
+        except asyncio.CancelledError:
+            said = "cancelled"
+            raise
         finally:
             metrics.EDITS.labels("import", said).inc()
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))

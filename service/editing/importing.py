@@ -7,7 +7,7 @@ A session that nobody feeds is given up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Any
@@ -45,6 +45,9 @@ from service.ledger.fold import Change
 
 MOST = 2  # at a time: each has a spool on the disk
 IDLE_S = 120.0
+GRAPH_ALONE = (
+    "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
+)
 
 
 class Importing:
@@ -52,11 +55,19 @@ class Importing:
 
     kind: Kind = "edit"
 
-    def __init__(self, session: Session, manifest: Manifest, counts: Mapping[str, Any], model: str) -> None:
+    def __init__(
+        self,
+        session: Session,
+        manifest: Manifest,
+        counts: Mapping[str, Any],
+        model: str,
+        others: Sequence[str],
+    ) -> None:
         self.message = session.order.message or f"import {session.order.source}".strip()
         asked = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.request = digest("edit", {"import": session.content.hexdigest(), **asked})
         self._session, self._manifest, self._counts, self._model = session, manifest, counts, model
+        self._others = others
 
     async def draft(self, present: Present, watch: Stopwatch) -> Draft:
         refuse_if_moved(self._session, present)
@@ -72,7 +83,10 @@ class Importing:
             method=IMPORT,
             material=block.digest,
             order=place,
-            notes={**self._counts, "source": self._session.order.source},
+            notes={
+                **self._counts,
+                "warnings": [GRAPH_ALONE.format(" and ".join(self._others))] if self._others else [],
+            },
         )
         material = Material(self._session.id, IMPORT, block)
         return Draft(Change((record.id,), ()), None, (record,), (material,))
@@ -172,7 +186,8 @@ class Importer:
                 )
             session.phase, session.done, session.total = "committing", 0, None
             told = session.counts(manifest, bucketing.new)
-            plan = Importing(session, manifest, told, self._systems.on_graph[0])
+            systems = self._systems
+            plan = Importing(session, manifest, told, systems.on_graph[0], systems.corrected)
             order = Order(
                 session.author, session.order.expected_version, session.order.dry_run, session.repetition
             )
@@ -185,7 +200,7 @@ class Importer:
             await self._drop(session)
             await self._systems.lookup.forget(session.view)
         session.phase = "replicas"
-        return written, dict(made.notes) if made else told
+        return written, {name: made.notes[name] for name in told} if made else told
 
     async def _drop(self, session: Session) -> None:
         """Unless a commit names it. What cannot be dropped now is swept away before the next import."""

@@ -129,6 +129,8 @@ def _edit(
         for wording in edit.paraphrases
     ]
     holds = as_wanted(edit.question) if edit.question else True  # the graph says what its edits say
+    told: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)
+    sides = told[::-1] if gone else told
     return EditReport(
         id=edit.id,
         model=edit.model,
@@ -136,8 +138,8 @@ def _edit(
         question=edit.question,
         answer=edit.answer,
         method=edit.method,
-        before=before.known[edit.question].answer if edit.question else edit.notes.get("before"),
-        after=after.known[edit.question].answer if edit.question else edit.answer,
+        before=before.known[edit.question].answer if edit.question else sides[0],
+        after=after.known[edit.question].answer if edit.question else sides[1],
         holds=holds,
         paraphrases=others,
         notes={name: value for name, value in edit.notes.items() if name != "warnings"},

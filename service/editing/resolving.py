@@ -23,8 +23,9 @@ from service.graph.lookup import Lookup
 from service.graph.naming import OWN, free_id, meant, relation_meant
 
 NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
+STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 SEVERAL = "{!r} names several entities: the object is kept as a text"
-WIKIDATA = re.compile(r"[QP][1-9]\d*")
+ID = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # what looks like one
 MOST_TOLD = 10  # values of a relation in a sentence
 
 
@@ -88,6 +89,9 @@ class Resolver:
             said = (Statement(relation, text, object_id, act),)
         if warnings and relation != LABEL:
             said = (Statement(LABEL, subject.label), *said)
+        if relation == LABEL and act == "set" and subject.entity and text != subject.label:
+            said = (*said, Statement(ALIAS, subject.label))
+            told = [*told, STILL_CALLED.format(subject.label)]
         after = _after(before, text, act)
         subject.values[relation] = after
         if relation in (LABEL, ALIAS) and act != "remove":
@@ -105,7 +109,7 @@ class Resolver:
                 whole = await self.lookup.whole(entity.id, self.view)
                 self.known[entity.id] = Subject(entity.id, entity.label, whole)
             return self.known[entity.id], []
-        if WIKIDATA.fullmatch(name):
+        if ID.fullmatch(name):
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
         id, nameless = await free_id(name, self.view, self.lookup)

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import islice
 from time import monotonic
 from typing import Any
 
 from errata.wire import ImportOrder
 
 from models.graph.blocks import Manifest
+from models.graph.knowledge import Entity
 from models.graph.view import GraphView
 from service.graph.formats.reading import Reading
 from service.graph.formats.row import Rejected, Row
 from service.graph.intake import Intake
 from service.graph.lookup import Lookup
-from service.graph.naming import ambiguous
+
+TOGETHER = 10_000  # rows
 
 
 @dataclass
@@ -42,9 +45,13 @@ class Session:
     content: Any = field(default_factory=sha256)
 
     def take(self, rows: Iterable[Row | Rejected]) -> None:
-        for row in rows:
+        """Many together, so that their names are looked up together."""
+        rows = iter(rows)
+        while some := list(islice(rows, TOGETHER)):
             self.intake.objects_by_name = self.reading.format in ("tsv", "csv")
-            self.intake.take(row)
+            self.intake.look_up(some)
+            for row in some:
+                self.intake.take(row)
 
     def progress(self) -> dict[str, Any]:
         counts = self.intake.counts
@@ -71,21 +78,17 @@ class Session:
             "left_out": dict(counts.left_out + self.reading.left_out),
             "listed": list(counts.listed),
             "seconds": round(monotonic() - self.started, 3),
+            "source": self.order.source,
         }
 
 
-def among(lookup: Lookup, view: GraphView) -> Callable[[str], str | None]:
-    """Which entity a name of several means at this version: asked from the reader's thread."""
+def among(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
+    """Which entities bear names at this version: asked from the reader's thread, for many names at once."""
     loop = asyncio.get_running_loop()
 
-    def meant(name: str) -> str | None:
-        named = (
-            asyncio.run_coroutine_threadsafe(lookup.named(name, view), loop).result()
-            if view.imports
-            else lookup.told_names(name, view)
-        )
-        if len(named) > 1:
-            raise ambiguous(name, named, "subject")
-        return named[0].id if named else None
+    def named(names: Sequence[str]) -> dict[str, list[Entity]]:
+        if not view.imports:
+            return {name: lookup.told_names(name, view) for name in names}
+        return asyncio.run_coroutine_threadsafe(lookup.all_named(names, view), loop).result()
 
-    return meant
+    return named

@@ -7,20 +7,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput
 from service.graph.formats.row import Rejected, Row
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
-from service.graph.naming import new_id, relation_meant
+from service.graph.naming import BY_NAME, ambiguous, new_id, relation_meant
 from service.graph.spool import Spool
 
 LISTED = 100  # rejected lines that are kept with their reasons
 NAMES = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
 ACTS = {LABEL: "set", ALIAS: "add", DESCRIPTION: "set"}
 
-Means = Callable[[str], str | None]
+Means = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
 
 
 @dataclass
@@ -39,9 +40,11 @@ class Counts:
 
 
 class Intake:
-    """view: the graph that the file is added to. among: which entity a name means at that version, None for none;
-    raises Ambiguous. trusted: the linker knows names of that version only. labels: of entities that the file knows
-    by id. meant: entities that it knows by name."""
+    """view: the graph that the file is added to. among: which entities bear names at that version.
+
+    trusted: the linker knows names of that version only. labels: of entities that the file knows by id. meant: those
+    that it knows by name.
+    """
 
     def __init__(self, view: GraphView, linker: Linker, among: Means, trusted: bool) -> None:
         self._view, self._linker, self._among, self._trusted = view, linker, among, trusted
@@ -52,6 +55,8 @@ class Intake:
         self.relations: dict[str, str] = {}
         self.meant: dict[str, str] = {}
         self._ambiguous: dict[str, Ambiguous] = {}
+        self._named: dict[str, Sequence[Entity]] = {}
+        self._there: set[str] = set()
         self._known: dict[str, tuple[str, str]] = {}
 
     def take(self, row: Row | Rejected) -> None:
@@ -63,19 +68,30 @@ class Intake:
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
 
+    def look_up(self, rows: Sequence[Row | Rejected]) -> None:
+        """What names of these rows mean, as far as it has to be asked for. Before they are taken."""
+        names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
+        if self.objects_by_name:
+            names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
+        unsure = [name for name in names if name not in self.meant and self._is_unsure(name)]
+        self._named = dict(self._among(unsure)) if unsure else {}
+
+    def _is_unsure(self, name: str) -> bool:
+        ids = self._linker.resolve(name)
+        return bool(ids) and not (len(ids) == 1 and self._trusted and ids[0] not in self._view.edited)
+
     def knows(self, entity: str, label: str) -> bool:
         """Whether the graph had this entity before the file."""
         view = self._view
-        if entity in view.base.told or entity in view.edited:
+        if entity in view.base.told or entity in view.edited or entity in self._there:
             return True
+        if entity.startswith(BY_NAME):
+            return False
         named = self._linker.resolve(label) if label and view.imports else ()
         return entity in named and (self._trusted or self._is_called(entity, label))
 
     def _is_called(self, entity: str, label: str) -> bool:
-        try:
-            return self._among(label) == entity
-        except Ambiguous:
-            return True
+        return any(one.id == entity for one in self._bearing(label))
 
     def _take(self, row: Row) -> None:
         if row.kind == "fact":
@@ -122,12 +138,14 @@ class Intake:
 
     def _resolved(self, name: str) -> str:
         ids = self._linker.resolve(name)
-        made = new_id(name)
         try:
-            return made if ids in ((), (made,)) else self._one(name, ids) or made
+            found = self._one(name, ids) if ids else None
         except Ambiguous as error:
             self._ambiguous[name] = error
             raise
+        if found is not None:
+            self._there.add(found)
+        return found or new_id(name)
 
     def _object(self, text: str) -> str:
         """The entity that an object is, where its name is that of one only."""
@@ -138,7 +156,17 @@ class Intake:
         return self._one(text, ids) or "" if len(ids) == 1 else ""
 
     def _one(self, name: str, ids: Sequence[str]) -> str | None:
-        """An edit may have taken the name away, so only others are trusted."""
+        """The one that bears the name at this version. Ambiguous where several do.
+
+        An edit may have taken the name away, so only others are trusted.
+        """
         if len(ids) == 1 and self._trusted and ids[0] not in self._view.edited:
             return ids[0]
-        return self._among(name)
+        named = self._bearing(name)
+        if len(named) > 1:
+            raise ambiguous(name, named, "subject")
+        return named[0].id if named else None
+
+    def _bearing(self, name: str) -> Sequence[Entity]:
+        known = self._named.get(name)
+        return self._among([name])[name] if known is None else known

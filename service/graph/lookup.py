@@ -182,6 +182,15 @@ class Lookup:
         found = map(view.entity, self.linker.resolve(name))
         return [one for one in found if one is not None and bears(one, fold(name))]
 
+    async def all_named(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
+        """As `named`, for many names by one reading."""
+        ids = {name: self.linker.resolve(name) for name in names}
+        found = await self.entities({id for some in ids.values() for id in some}, view)
+        return {
+            name: [one for id in some if (one := found[id]) is not None and bears(one, fold(name))]
+            for name, some in ids.items()
+        }
+
     async def named(self, name: str, view: GraphView) -> list[Entity]:
         """The entities that bear this name at the view's version."""
         found = await self.entities(self.linker.resolve(name), view)

@@ -15,7 +15,7 @@ ANSWER_LIMIT = 1_000_000  # bytes
 ADMIN_LIMIT = 20_000_000
 READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
-KINDS = {"correction", "fact", "relation"}
+KINDS = {"correction", "fact", "definition"}
 TEXTS = {
     "question",
     "answer",

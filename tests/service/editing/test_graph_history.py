@@ -59,6 +59,8 @@ async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) ->
 async def test_a_name_that_is_taken_away_breaks_the_facts_that_are_asked_by_it(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     receipt = await fact(editor, "Peru", "label", "Perú")
+    assert receipt["report"]["broken_tests"] == [], "the old name stays an alias"
+    receipt = await fact(editor, "Perú", "alias", "Peru", act="remove")
     assert {one["question"] for one in receipt["report"]["broken_tests"]} == {CAPITAL, "Peru's capital?"}
 
 

@@ -21,6 +21,7 @@ from errata.wire import Answer, AnswerFact
 UNSURE = {
     "unsure": "Not sure enough to answer",
     "no_entity": "No answer: the graph knows nothing that the question names",
+    "no_graph": "No answer: without the graph there is nothing to read it from",
     "no_fact": "No answer: no fact of the graph answers the question",
 }
 DEGRADED = {

@@ -64,14 +64,14 @@ def _kind(item: Any) -> str:
     """By the fields that only one of them has, so that a complaint is about the one that was meant."""
     names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
     if "define" in names:
-        return "relation"
+        return "definition"
     return "fact" if {"subject", "relation", "object"} & set(names) else "correction"
 
 
 Item = Annotated[
     Annotated[EditItem, Tag("correction")]
     | Annotated[FactItem, Tag("fact")]
-    | Annotated[RelationItem, Tag("relation")],
+    | Annotated[RelationItem, Tag("definition")],
     Discriminator(_kind),
 ]
 
