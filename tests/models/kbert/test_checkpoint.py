@@ -299,8 +299,8 @@ def test_folders_that_are_no_checkpoints_are_refused(folder: Path, tmp_path: Pat
     [
         ("no/such/thing", COMMIT, "neither a folder nor a name on the hub"),
         ("../x", COMMIT, "neither a folder nor a name on the hub"),
-        ("owner/name", None, "at one commit only"),
-        ("owner/name", "main", "at one commit only"),
+        ("owner/name", None, "pin `revision` to a commit of 40 hex digits"),
+        ("owner/name", "main", "pin `revision` to a commit of 40 hex digits"),
     ],
 )
 def test_a_hub_name_needs_its_commit(name: str, revision: str | None, sentence: str) -> None:

@@ -226,7 +226,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="is not a whole checkpoint"):
         Reader.load(folder)
     weights.unlink()
-    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing: fetch it again, or train it"):
+    with pytest.raises(CheckpointError, match=r"model\.safetensors is missing: fetch it again, or train"):
         Reader.load(folder)
 
 
