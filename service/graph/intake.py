@@ -71,7 +71,7 @@ class Intake:
     def look_up(self, rows: Sequence[Row | Rejected]) -> None:
         """What names of these rows mean, as far as it has to be asked for. Before they are taken."""
         names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
-        if self.objects_by_name:
+        if self.objects_by_name and not (self._trusted and not self._view.edited):
             names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
         unsure = [name for name in names if name not in self.meant and self._is_unsure(name)]
         self._named = dict(self._among(unsure)) if unsure else {}
