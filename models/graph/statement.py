@@ -18,6 +18,8 @@ Cardinality = Literal["one", "many"]
 LABEL, ALIAS, DESCRIPTION, HOLDS = "@label", "@alias", "@description", "@holds"
 """What is no relation between entities: names, a description, and of a relation whether it holds "one" or "many"."""
 
+OWN_HOLDS: Mapping[str, Cardinality] = {LABEL: "one", ALIAS: "many", DESCRIPTION: "one"}
+
 RELATION = "@relation/"
 """Before the name of a relation: the id under which something is said about the relation itself."""
 

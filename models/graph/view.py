@@ -9,7 +9,7 @@ from typing import TypeAlias
 from models.graph.base import Base
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
-from models.graph.statement import HOLDS, LABEL, RELATION, Cardinality, Said, Statement, entity
+from models.graph.statement import HOLDS, LABEL, OWN_HOLDS, RELATION, Cardinality, Said, Statement, entity
 
 Ordered: TypeAlias = tuple[tuple[int, Said], ...]  # the place of an edit in the ledger, and what it says
 
@@ -48,6 +48,9 @@ class GraphView:
         )
 
     def cardinality(self, relation: str) -> Cardinality:
+        """How many values it holds for one subject; of what an entity is called it is fixed."""
+        if relation in OWN_HOLDS:
+            return OWN_HOLDS[relation]
         settled = self._of_relation(relation, HOLDS)
         if settled == "one":
             return "one"

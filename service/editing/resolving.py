@@ -118,10 +118,6 @@ class Resolver:
         return made, [NEW_ENTITY.format(name, id)]
 
     def _act(self, relation: str) -> Act:
-        if relation in (LABEL, DESCRIPTION):
-            return "set"
-        if relation == ALIAS:
-            return "add"
         holds = self.holds.get(relation) or self.view.cardinality(relation)
         return "set" if holds == "one" else "add"
 

@@ -87,8 +87,6 @@ def among(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str
     loop = asyncio.get_running_loop()
 
     def named(names: Sequence[str]) -> dict[str, list[Entity]]:
-        if not view.imports:
-            return {name: lookup.told_names(name, view) for name in names}
         return asyncio.run_coroutine_threadsafe(lookup.all_named(names, view), loop).result()
 
     return named

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from models.graph.knowledge import Entity
-from models.graph.statement import ALIAS, DESCRIPTION, LABEL
+from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput
 from service.graph.formats.row import Rejected, Row
@@ -18,8 +18,6 @@ from service.graph.naming import BY_NAME, ambiguous, new_id, relation_meant
 from service.graph.spool import Spool
 
 LISTED = 100  # rejected lines that are kept with their reasons
-NAMES = {"label": LABEL, "alias": ALIAS, "description": DESCRIPTION}
-ACTS = {LABEL: "set", ALIAS: "add", DESCRIPTION: "set"}
 
 Means = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
 
@@ -114,15 +112,15 @@ class Intake:
         subject = row.subject if row.by_id else self._entity(row.subject)
         if row.kind == "label":
             self.labels[subject] = row.object
-        relation = NAMES[row.kind]
-        self.spool.add((subject, relation, row.object, "", ACTS[relation]))
+        relation, act = self._relation(row.kind)
+        self.spool.add((subject, relation, row.object, "", act))
 
     def _relation(self, name: str) -> tuple[str, str]:
         """Its name in the graph, and how a value of it is told."""
         known = self._known.get(name)
         if known is None:
             relation = relation_meant(name, self._view)
-            act = ACTS.get(relation) or ("set" if self._view.cardinality(relation) == "one" else "add")
+            act = "set" if self._view.cardinality(relation) == "one" else "add"
             known = self._known[name] = relation, act
         return known
 

@@ -177,24 +177,18 @@ class Lookup:
         first = (await self._rows.told([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.rest(manifest, id) if first else ()
 
-    def told_names(self, name: str, view: GraphView) -> list[Entity]:
-        """As `named`, at once, for a view without imports."""
-        found = map(view.entity, self.linker.resolve(name))
-        return [one for one in found if one is not None and bears(one, fold(name))]
+    async def named(self, name: str, view: GraphView) -> list[Entity]:
+        """The entities that bear this name at the view's version."""
+        return (await self.all_named([name], view))[name]
 
     async def all_named(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
-        """As `named`, for many names by one reading."""
+        """The same for many names, by one reading."""
         ids = {name: self.linker.resolve(name) for name in names}
         found = await self.entities({id for some in ids.values() for id in some}, view)
         return {
             name: [one for id in some if (one := found[id]) is not None and bears(one, fold(name))]
             for name, some in ids.items()
         }
-
-    async def named(self, name: str, view: GraphView) -> list[Entity]:
-        """The entities that bear this name at the view's version."""
-        found = await self.entities(self.linker.resolve(name), view)
-        return [one for one in found.values() if one is not None and bears(one, fold(name))]
 
     async def _of(
         self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
