@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.effects import draw_report
+from errata.cli.outcomes import warnings
 from errata.cli.receipt import reach
 from errata.cli.words import one_line, plural, seconds
 from errata.wire import ImportCounts, ImportReceipt
@@ -19,6 +20,7 @@ MOST_SHOWN = 20
 def draw_import(receipt: ImportReceipt) -> RenderableType:
     done = receipt.imported
     parts: list[RenderableType] = [_headline(receipt), _counts(done), *_rejected(done)]
+    parts += [warning for edit in receipt.report.edits for warning in warnings(edit)]
     parts += draw_report(receipt.report)
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))

@@ -19,7 +19,7 @@ def draw_check(check: CheckReport) -> RenderableType:
 def _tests(check: CheckReport) -> RenderableType:
     aside = f" ({check.superseded:,} not run: a later edit answers instead)" if check.superseded else ""
     if not check.total:
-        return Text(f"There is nothing to test at version {check.version}: no edit is active.")
+        return Text(f"There is nothing to test at version {check.version}: no edit in force has a question.")
     if not check.broken:
         hold = "The only fact test holds" if check.total == 1 else f"All {check.total:,} fact tests hold"
         return Text(f"{hold} at version {check.version}{aside}.", style="green")

@@ -11,7 +11,7 @@ PERU = "What is the capital of Peru?"
 
 
 def test_tests_that_hold_are_one_line(run: Any) -> None:
-    assert run("check").stdout == "There is nothing to test at version 0: no edit is active.\n"
+    assert run("check").stdout == "There is nothing to test at version 0: no edit in force has a question.\n"
     run("edit", PERU, "Cusco")
     assert run("check").stdout == "The only fact test holds at version 1.\n"
     run("edit", "q", "a")
