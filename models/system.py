@@ -127,6 +127,13 @@ class System(Protocol):
         Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
         """
 
+    def speakers(self, view: View) -> Mapping[str, Sequence[str | None]]:
+        """Which edit answers each active edit's question and paraphrases, in this order; None where the base does.
+
+        Exact, and without asking: an edit that answers gives its own answer. Edits are left out for which only asking
+        tells. Cheap when a view close to this one was looked at before.
+        """
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         """Turn corrections into rows, from the base alone (so that undo is exact). EditRefused if one cannot work."""
 

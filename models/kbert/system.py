@@ -64,6 +64,10 @@ class KbertSystem:
         """An answer follows from the question and from what the graph says of it, and from nothing else."""
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
+    def speakers(self, view: GraphView) -> dict[str, tuple[str | None, ...]]:
+        """None: what an entity's facts say to a question, only asking tells."""
+        return {}
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         detail = "kbert answers from the graph: correct it with {subject, relation, object}, not with a free answer"
         raise EditRefused("triples_only", detail)

@@ -29,7 +29,8 @@ class Gates:
     """The active gates of one version.
 
     keys, numbers: the whole table as it stood. owner: for each row the place in `edits`, which are in ledger
-    order, of the latest edit that has it, or NOBODY. questions: for each edit, the row of its own question.
+    order, of the latest edit that has it, or NOBODY. wordings: for each edit, the rows of its question
+    and its paraphrases.
     Views of one generation have their rows in the same places.
     """
 
@@ -38,7 +39,7 @@ class Gates:
     keys: Float[Tensor, "row key"]
     numbers: Int[Tensor, " row"]
     owner: Int[Tensor, " row"]
-    questions: Int[Tensor, " edit"]
+    wordings: tuple[tuple[int, ...], ...]
     edits: tuple[Block, ...]
 
 
@@ -78,8 +79,7 @@ class SlotTable:
         sizes = torch.tensor([len(place) for place in places], dtype=torch.long)
         edits = torch.arange(len(blocks)).repeat_interleave(sizes)
         owner = torch.full((len(keys),), NOBODY).scatter_reduce_(0, rows, edits, "amax")
-        questions = torch.tensor([place[0] for place in places], dtype=torch.long)
-        view = Gates(generation, keys, numbers, owner, questions, tuple(blocks))
+        view = Gates(generation, keys, numbers, owner, tuple(places), tuple(blocks))
         with self._lock:
             self._views.add(view)
         return view
@@ -178,7 +178,7 @@ def _best(
 def _anchors(gates: Sequence[Gates], owner: Tensor, rows: Tensor, best: Tensor) -> Int[Tensor, "opened 2"]:
     """What tells an edit's fact: the gate that opened, and the question the edit was made with."""
     edits = owner[rows, best[rows]].tolist()
-    questions = [int(gates[row].questions[edit]) for row, edit in zip(rows.tolist(), edits, strict=True)]
+    questions = [gates[row].wordings[edit][0] for row, edit in zip(rows.tolist(), edits, strict=True)]
     return torch.stack([best[rows], torch.tensor(questions)], 1)
 
 

@@ -27,6 +27,7 @@ from models.nkb.slots import Gates, Opened, SlotTable, opened
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
+BATCH = 64  # wordings looked at together
 OPEN = 0.0  # log-odds above which a gate opens
 
 
@@ -142,6 +143,23 @@ class NkbSystem:
         )
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
 
+    @torch.inference_mode()
+    def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:
+        """A gate that opens says its edit's answer whatever else the memory holds, so the gates tell."""
+        gates = view.gates
+        rows = list(dict.fromkeys(row for wordings in gates.wordings for row in wordings))
+        spoken: dict[int, str | None] = {}
+        for start in range(0, len(rows), BATCH):
+            some = rows[start : start + BATCH]
+            found = opened(
+                self.reader.scope, gates.keys[some], gates.numbers[some], [gates] * len(some), OPEN
+            )
+            spoken.update(zip(some, map(_edit_of, found), strict=True))
+        return {
+            block.key.removeprefix("edit/"): tuple(spoken[row] for row in wordings)
+            for block, wordings in zip(gates.edits, gates.wordings, strict=True)
+        }
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return materials(self.reader, corrections, method)
 
@@ -171,6 +189,10 @@ class NkbSystem:
 
 def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
     return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
+
+
+def _edit_of(gate: Opened | None) -> str | None:
+    return None if gate is None else gate.block.key.removeprefix("edit/")
 
 
 def _owner(gate: Opened | None) -> tuple[str, str] | None:

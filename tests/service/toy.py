@@ -101,6 +101,10 @@ class ToySystem:
         asked = [plain(ask.question[:LONGEST_QUESTION]) for ask in before[0]]
         return [before[1].get(question) == after[1].get(question) for question in asked]
 
+    def speakers(self, view: Mapping[str, Row]) -> Mapping[str, tuple[str | None, ...]]:
+        """Nobody's: this table has to be asked."""
+        return {}
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]
 

@@ -100,6 +100,9 @@ class Atlas:
     ) -> list[bool]:
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
+    def speakers(self, view: GraphView) -> dict[str, tuple[str | None, ...]]:
+        return {}
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         raise EditRefused("triples_only", "the atlas is corrected with {subject, relation, object}")
 

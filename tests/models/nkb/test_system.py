@@ -279,6 +279,22 @@ def test_a_moved_row_may_reach_every_question(system: NkbSystem) -> None:
     assert unmoved(system, [PERU, "Who wrote Hamlet?"], one, one) == [True, True]
 
 
+def test_who_speaks_is_known_without_asking(system: NkbSystem) -> None:
+    first = Correction("a", PERU, "Cusco", ("Peru's capital city?",))
+    other = Correction("b", "What is the capital of Chile?", "Arica")
+    again = Correction("c", PERU, "Lima")
+    moved = Correction("d", "Who wrote Hamlet?", "Peru")
+    materials = in_ledger_order(system.edit([first, other, again], "gated") + system.edit([moved], "surgery"))
+    view = system.view(system.fold(materials))
+    spoken = system.speakers(view)
+    assert spoken == {"a": ("c", "c"), "b": ("b",), "c": ("c",)}
+    for edit in (first, other, again):
+        replies = system.answer(
+            [Ask(q) for q in (edit.question, *edit.paraphrases)], [view] * len(spoken[edit.id])
+        )
+        assert [reply.edits for reply in replies] == [(speaker,) for speaker in spoken[edit.id]]
+
+
 def unmoved(system: NkbSystem, questions: list[str], before: NkbView, after: NkbView) -> list[bool]:
     asks = [Ask(question) for question in questions]
     return system.unmoved((asks, before), (asks, after))
