@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from errata.wire import EditReport
+from errata.wire import EditReport, RefusedEdit
 
 from models.system import Material
 from service.editing.present import Present
@@ -18,13 +18,18 @@ from service.ledger.fold import Change
 
 @dataclass(frozen=True)
 class Draft:
-    """records, materials: of new edits. idle: place among the edits asked for -> report of one that is not needed."""
+    """records, materials: of new edits. idle: place among the edits asked for -> report of one that is not needed.
+
+    places: id of a new edit -> its place in the request. refused: what was left out of it.
+    """
 
     change: Change
     target: int | None = None
     records: tuple[EditRecord, ...] = ()
     materials: tuple[Material, ...] = ()
     idle: Mapping[int, EditReport] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[RefusedEdit, ...] = ()
 
 
 class Plan(Protocol):

@@ -38,11 +38,11 @@ from service.editing.history import History
 from service.editing.importing import Importer
 from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
-from service.editing.report import Reporter
+from service.editing.report import Reporter, unmeasured
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
-from service.editing.writer import Order, Writer
+from service.editing.writer import Order, Writer, Written
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -105,8 +105,21 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         asked = EditRequest.model_validate(request)
+        if not asked.measure:
+            return await self._look(asked, idempotency_key)
         order = Order(author, asked.expected_version, asked.dry_run, idempotency_key)
         return await self._write("edit", lambda: Editing(asked, self._systems), order, asked.wait)
+
+    async def _look(self, asked: EditRequest, idempotency_key: str | None) -> Outcome:
+        """What would be refused, or what the key has made already. Nobody who writes has to wait for it."""
+        watch, plan = Stopwatch(), Editing(asked, self._systems)
+        present = await self._writer.newest()
+        written = await self._writer.made(plan, idempotency_key) if idempotency_key else None
+        if written is None:
+            with watch.part("editor"):
+                refused = await plan.check(present)
+            written = Written(None, unmeasured(present, refused, watch))
+        return await receipt(self._ledger, written, "edit", watch, self._patience)
 
     @outcome
     async def revert(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, Report, TestsRun
+from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, RefusedEdit, Report, TestsRun
 
 from models.graph.memory import GRAPH
 from service.editing.bystanders import Bystanders, Readings
@@ -50,8 +50,23 @@ class Reporter:
             timings=watch.timings(),
             tests=tests,
             edits_left_out=left_out,
+            refused=list(draft.refused),
         )
         return report.model_dump(mode="json")
+
+
+def unmeasured(present: Present, refused: Sequence[RefusedEdit], watch: Stopwatch) -> dict[str, Any]:
+    """The wire's Report of a request that was only looked at."""
+    report = Report(
+        edits=[],
+        probes=0,
+        changed=[],
+        broken_tests=[],
+        capacity=_capacity(present.readings.values()),
+        timings=watch.timings(),
+        refused=list(refused),
+    )
+    return report.model_dump(mode="json")
 
 
 def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
@@ -100,7 +115,7 @@ async def _edits(
     ]
     for place, idle in sorted(draft.idle.items()):
         reports.insert(place, idle)
-    return reports
+    return [one.model_copy(update={"place": draft.places.get(one.id, one.place)}) for one in reports]
 
 
 def _taken_over(present: Present, edit: EditRecord) -> list[str]:

@@ -6,7 +6,8 @@ Facts of one request see those before them.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from errata.wire import Act, FactItem, RelationItem
@@ -14,7 +15,7 @@ from errata.wire import Act, FactItem, RelationItem
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
 from models.graph.view import GraphView
-from service.errors import InvalidInput, NothingToDo
+from service.errors import ErrataError, InvalidInput, NothingToDo
 from service.graph.formats.row import Refused
 from service.graph.formats.text import MAX_RELATION_CHARS, clean
 from service.graph.linking.folding import fold
@@ -68,6 +69,16 @@ class Resolver:
     lookup: Lookup
     known: dict[str, Subject] = field(default_factory=dict)
     holds: dict[str, Cardinality] = field(default_factory=dict)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """A fact that is refused leaves no trace of itself for those after it."""
+        known, holds = dict(self.known), dict(self.holds)
+        try:
+            yield
+        except ErrataError:
+            self.known, self.holds = known, holds
+            raise
 
     def define(self, item: RelationItem) -> None:
         if item.holds is not None:

@@ -112,12 +112,17 @@ class Writer:
         """Whether a commit was made with this key."""
         return await self._ledger.remembered(idempotency_key) is not None
 
+    async def made(self, plan: Plan, idempotency_key: str) -> Written | None:
+        """What the first request with this key made, if there was one."""
+        version = await self._ledger.remembered(idempotency_key)
+        return None if version is None else await self._repeated(plan, version)
+
     async def _attempt(self, plan: Plan, order: Order, watch: Stopwatch) -> Written:
         present = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:
-            version = await self._ledger.remembered(order.idempotency_key)
-            if version is not None:
-                return await self._repeated(plan, version)
+            made = await self.made(plan, order.idempotency_key)
+            if made is not None:
+                return made
         if order.expected_version is not None and order.expected_version != present.version:
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
         measured = await self._measured(present, plan, watch)

@@ -71,7 +71,7 @@ class ToySystem:
         table = dict(self._taught)
         for block in sorted(image.ordered, key=lambda block: block.kind == "gated"):
             content = _content(block)
-            row = Row(content["answer"], tuple(content["edits"]))
+            row = Row(content["answer"], tuple(content.get("edits", [_edit(block)])))
             table.update((plain(question), row) for question in content["questions"])
         return table
 
@@ -139,7 +139,7 @@ class ToySystem:
 
 def _row(question: str, deltas: Sequence[Block]) -> Block:
     """The table's row after all edits of one question: the last one answers, and the row remembers the others."""
-    edits = [edit for delta in deltas for edit in _content(delta)["edits"]]
+    edits = [_edit(delta) for delta in deltas]
     answer = _content(deltas[-1])["answer"]
     content = {"questions": [question], "answer": answer, "edits": edits[-1:]}
     name = hashlib.sha256(json.dumps([question, edits]).encode()).hexdigest()[:16]
@@ -147,8 +147,12 @@ def _row(question: str, deltas: Sequence[Block]) -> Block:
 
 
 def _block(edit: str, kind: str, questions: Sequence[str], answer: str) -> Block:
-    content = {"questions": list(questions), "answer": answer, "edits": [edit]}
+    content = {"questions": list(questions), "answer": answer}
     return Block(f"edit/{edit}", 0, kind, {"json": _tensor(content)})
+
+
+def _edit(block: Block) -> str:
+    return block.key.removeprefix("edit/")
 
 
 def _tensor(content: Mapping[str, Any]) -> torch.Tensor:

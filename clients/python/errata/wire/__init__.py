@@ -78,6 +78,7 @@ from errata.wire.report import (
     EditReport,
     EditTimings,
     ParaphraseReport,
+    RefusedEdit,
     Report,
     TestsRun,
 )
@@ -142,6 +143,7 @@ __all__ = [
     "Name",
     "ParaphraseReport",
     "Problem",
+    "RefusedEdit",
     "RejectedLine",
     "RelationItem",
     "RemovedFact",

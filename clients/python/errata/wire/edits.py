@@ -77,7 +77,12 @@ Item = Annotated[
 
 
 class EditRequest(Request):
-    """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on."""
+    """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on.
+
+    skip_refused: what is wrong with one edit does not refuse the others; the report tells which were left out.
+    measure: False, in a dry run, only tells which edits would be refused. It takes little time, and what it has made
+        of the corrections is kept for the commit. One whose Idempotency-Key made a commit is answered with that.
+    """
 
     edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_EDITS)]
     message: Message = ""
@@ -85,6 +90,14 @@ class EditRequest(Request):
     method: Method | None = None
     wait: Wait = "all"
     dry_run: bool = False
+    skip_refused: bool = False
+    measure: bool = True
+
+    @model_validator(mode="after")
+    def _measures_what_it_makes(self) -> EditRequest:
+        if not self.measure and not self.dry_run:
+            raise PydanticCustomError("unmeasured", "`measure` may be false in a dry run only")
+        return self
 
 
 class RevertRequest(Request):

@@ -17,6 +17,7 @@ class ParaphraseReport(Response):
 class EditReport(Response):
     """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...).
 
+    id: "" where nothing had to be written. place: of the edit in the request; None for a revert or rollback.
     memory, model: where it was written and who was asked. question: "" where the graph alone changed and no
     question is known that asks for it; notes then has `subject`, `relation`, `object` and `act`.
     """
@@ -33,6 +34,19 @@ class EditReport(Response):
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""
+    place: int | None = None
+
+
+class RefusedEdit(Response):
+    """An edit that was left out of its request, at `place` in it. reason: the editor's own code, of `edit_refused`.
+
+    code: as of a problem document; `superseded` where a later edit of the same request answers anew.
+    """
+
+    place: int
+    code: str
+    reason: str = ""
+    detail: str
 
 
 class ChangedProbe(Response):
@@ -78,6 +92,7 @@ class Report(Response):
     """What a commit did, measured: probes is how many unrelated questions were asked before and after.
 
     edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
+    refused: edits that were left out, because `skip_refused` was asked for.
     """
 
     edits: list[EditReport]
@@ -88,3 +103,4 @@ class Report(Response):
     timings: EditTimings
     tests: TestsRun = TestsRun()
     edits_left_out: int = 0
+    refused: list[RefusedEdit] = Field(default_factory=list)

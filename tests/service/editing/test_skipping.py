@@ -1,0 +1,172 @@
+"""Edits that cannot be made are left out where the caller asks for it, and told of; a look tells of them beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from errata.wire import EditReceipt, EditRequest
+
+from models.system import Correction, Material
+from service.editing.editor import Editor
+from service.editing.made import Made
+from service.editing.systems import Systems
+from service.ledger.store import RedisLedger
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    PERU,
+    became,
+    change,
+    checksum,
+    edits,
+    head,
+    item,
+    revert,
+)
+from tests.service.parts import said
+from tests.service.toy import load_toy
+
+OTHER = "Peru's capital city?"
+
+
+async def skipping(editor: Editor, *items: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return await edits(editor, *items, skip_refused=True, **more)
+
+
+async def look(editor: Editor, *items: dict[str, Any], key: str | None = None) -> dict[str, Any]:
+    return await edits(editor, *items, dry_run=True, measure=False, key=key)
+
+
+def refused(receipt: dict[str, Any]) -> list[tuple[int, str, str]]:
+    return [(one["place"], one["code"], one["reason"]) for one in receipt["report"]["refused"]]
+
+
+def placed(receipt: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(one["place"], one["after"]) for one in receipt["report"]["edits"]]
+
+
+async def test_what_cannot_be_made_is_left_out_and_told_with_its_place_and_reason(
+    editor: Editor, ledger: RedisLedger
+) -> None:
+    receipt = await skipping(
+        editor,
+        item(FRANCE, "unreachable"),
+        item(PERU, "Cusco"),
+        item("q", "a", model="nobody"),
+        item(JAPAN, "x" * 201),
+        item("Who wrote Hamlet?", "Marlowe"),
+    )
+    assert (receipt["status"], receipt["version"]) == (201, 1)
+    assert refused(receipt) == [
+        (0, "edit_refused", "unreachable"),
+        (2, "unknown_model", ""),
+        (3, "edit_refused", "answer_too_long"),
+    ]
+    assert "more than 200 characters" in receipt["report"]["refused"][2]["detail"]
+    assert placed(receipt) == [(1, "Cusco"), (4, "Marlowe")]
+    assert [edit.question for edit in (await ledger.get(1)).edits] == [PERU, "Who wrote Hamlet?"]
+
+
+async def test_of_two_answers_to_one_question_the_later_is_taken(editor: Editor) -> None:
+    receipt = await skipping(
+        editor, item(PERU, "Cusco", OTHER), item(FRANCE, "Lyon"), item(OTHER.upper(), "Puno")
+    )
+    [told] = receipt["report"]["refused"]
+    assert (told["place"], told["code"]) == (0, "superseded")
+    assert told["detail"] == f"edits.2 gives {OTHER.upper()!r} another answer: the later one was taken"
+    assert placed(receipt) == [(1, "Lyon"), (2, "Puno")]
+
+
+async def test_what_was_superseded_by_an_edit_that_is_refused_itself_stands(editor: Editor) -> None:
+    receipt = await skipping(editor, item(PERU, "Cusco"), item(PERU, "unreachable"))
+    assert refused(receipt) == [(1, "edit_refused", "unreachable")]
+    assert placed(receipt) == [(0, "Cusco")]
+
+
+async def test_an_edit_that_does_not_come_out_is_left_out(editor: Editor) -> None:
+    """A gate answers before the row that surgery moves."""
+    await change(editor, PERU, "Cusco")
+    receipt = await skipping(editor, item(PERU, "Puno"), item(FRANCE, "Lyon"), method="surgery")
+    assert refused(receipt) == [(0, "edit_refused", "does_not_hold")]
+    assert (receipt["version"], placed(receipt)) == (2, [(1, "Lyon")])
+
+
+async def test_where_all_are_refused_or_known_nothing_is_made_and_each_is_told(editor: Editor) -> None:
+    answer = await skipping(editor, item(PERU, "Lima"), item(FRANCE, "unreachable"))
+    assert (answer["status"], answer["code"], await head(editor)) == (409, "nothing_to_do", 0)
+    assert [(one["place"], one["reason"]) for one in answer["refused"]] == [(1, "unreachable")]
+
+
+async def test_without_leaving_out_every_refused_edit_is_named(editor: Editor) -> None:
+    answer = await edits(editor, item(PERU, "unreachable"), item(FRANCE, "Lyon"), item(JAPAN, "x" * 201))
+    assert (answer["status"], answer["reason"], await head(editor)) == (422, "unreachable", 0)
+    assert answer["detail"].endswith("cannot be said (and 1 more are refused)")
+    assert [one["place"] for one in answer["refused"]] == [0, 2]
+
+
+async def test_what_is_left_out_is_told_again_when_the_receipt_was_lost(editor: Editor) -> None:
+    asked = [item(PERU, "Cusco"), item(FRANCE, "unreachable")]
+    first = await skipping(editor, *asked, key="k")
+    again = await skipping(editor, *asked, key="k")
+    assert (again["version"], again["report"]["refused"]) == (1, first["report"]["refused"])
+    assert (refused(again), await head(editor)) == ([(1, "edit_refused", "unreachable")], 1)
+
+
+async def test_a_look_tells_what_would_be_refused_and_changes_nothing(editor: Editor) -> None:
+    receipt = await look(editor, item(PERU, "Cusco"), item(FRANCE, "unreachable"), item(PERU, "Puno"))
+    assert (receipt["status"], receipt["version"], receipt["report"]["edits"]) == (200, None, [])
+    assert refused(receipt) == [(0, "superseded", ""), (1, "edit_refused", "unreachable")]
+    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+    EditReceipt.model_validate(receipt)
+
+
+async def test_a_look_with_the_key_of_a_commit_is_answered_with_the_commit(editor: Editor) -> None:
+    made = await edits(editor, item(PERU, "Cusco"), key="k")
+    seen = await look(editor, item(PERU, "Cusco"), key="k")
+    assert (seen["version"], seen["report"]["edits"]) == (1, made["report"]["edits"])
+    other = await look(editor, item(PERU, "Puno"), key="k")
+    assert (other["status"], other["code"]) == (422, "invalid_input")
+
+
+def test_only_a_dry_run_may_go_unmeasured() -> None:
+    asked = {"edits": [item(PERU, "Cusco")], "measure": False}
+    with pytest.raises(ValueError, match="in a dry run only"):
+        EditRequest.model_validate(asked)
+    assert EditRequest.model_validate({**asked, "dry_run": True}).dry_run
+
+
+async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    system = editor._systems.of("toy")
+    make = system.edit
+
+    def counted(some: Sequence[Correction], method: str) -> list[Material]:
+        asked.extend(one.question for one in some)
+        return make(some, method)
+
+    monkeypatch.setattr(system, "edit", counted)
+    await look(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+    receipt = await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+    assert (asked, became(receipt)) == ([PERU, FRANCE], [("Lima", "Cusco"), ("Paris", "Lyon")])
+    await revert(editor, 1)
+    again = await edits(editor, item(PERU, "Cusco"))
+    ids = [one["report"]["edits"][0]["id"] for one in (receipt, again)]
+    assert (len(set(ids)), len(asked)) == (2, 2)
+    assert said(await editor.show(3))["edits"][0]["id"] == ids[1]
+
+
+async def test_rows_are_forgotten_when_there_are_too_many() -> None:
+    systems = Systems({"toy": load_toy()})
+    systems._made = Made(most=2)
+    for question in ("a", "b", "c"):
+        await systems.materials("toy", [Correction(question, question, "x")], "gated")
+    assert [systems._made.has("toy", "gated", Correction("i", q, "x")) for q in ("a", "b", "c")] == [
+        False,
+        True,
+        True,
+    ]
+    systems.close()
