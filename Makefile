@@ -5,7 +5,7 @@ GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test lint parity bench train pack clean
+.PHONY: serve test lint parity bench bench-editing train pack clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
@@ -23,6 +23,9 @@ parity: .venv/dev
 
 bench: .venv/bench
 	$(BIN)/python -m tests.bench
+
+bench-editing: .venv/bench
+	nice $(BIN)/python -m tests.bench.editing_methods
 
 train: .venv/dev
 	nice $(BIN)/python -m models.training

@@ -1,0 +1,41 @@
+"""Plain fine-tuning of the values on one edit after the other: the baseline of every editing paper.
+
+    V <- Adam on mean_j CE(head(rmsnorm(x_j + a_j (V - V0))), y_j), everything else frozen
+
+Kingma and Ba (arXiv:1412.6980), a fresh optimiser for each edit. It knows neither other questions nor earlier edits.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from models.editors.method import Bank, Edit, Values, rows_bytes
+from models.editors.targets import loss
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    rate: float
+    steps: int
+    name: str = "fine-tuning"
+
+    def start(self, bank: Bank) -> Float[Tensor, "slot d"]:
+        return bank.values.clone()
+
+    def step(self, bank: Bank, state: Float[Tensor, "slot d"], edit: Edit) -> Float[Tensor, "slot d"]:
+        values = state.clone().requires_grad_()
+        optimiser = torch.optim.Adam([values], lr=self.rate)
+        before = edit.x - edit.a @ bank.values
+        for _ in range(self.steps):
+            missed = loss(bank.head, bank.epsilon, before + edit.a @ values, edit.wanted).mean()
+            (values.grad,) = torch.autograd.grad(missed, values)
+            optimiser.step()
+        return values.detach()
+
+    def rows(self, bank: Bank, state: Float[Tensor, "slot d"]) -> Values:
+        return Values(state)
+
+    def kept_bytes(self, edit: Edit) -> int:
+        return rows_bytes(edit)

@@ -1,0 +1,89 @@
+"""The cells of the scoreboard: each is one method, one number of edits and one seed."""
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import torch
+
+from models.editors.method import Bank
+from models.nkb.reader import CONFIG, DEFAULT, TOKENIZER, WEIGHTS
+from models.nkb.system import NkbSystem
+from models.packs.pack import Item, Pack
+from models.stored import sums
+from tests.bench.editing_methods import draw, material, paper
+from tests.bench.editing_methods.peers import Edits, Peer, Surgery
+from tests.bench.editing_methods.said import Model
+from tests.bench.editing_methods.score import score
+from tests.bench.editing_methods.settings import CHOSEN
+from tests.bench.editing_methods.ways import Product, Way
+
+PRODUCT, SURGERY = "gated", "surgery"
+METHODS = (PRODUCT, SURGERY, *(method.name for method in CHOSEN))
+Cell = dict[str, Any]
+
+
+class Cells:
+    """All methods on one model and one pack."""
+
+    def __init__(self, model: Model, pack: Pack) -> None:
+        self._model, self._pack = model, pack
+        self._answers = draw.Answers(list(pack.items()))
+        self._banks: dict[int, Bank] = {}
+        self._streams: tuple[tuple[int, int], list[draw.Stream]] | None = None
+        self._edits = Edits(model)
+        self._surgery = Surgery(NkbSystem(model.reader))
+        self._peers_rest_on = sums.digest(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
+
+    def score(self, name: str, n: int, seed: int) -> Cell:
+        started = time.perf_counter()
+        streams, way = self._of(n, seed), self._way(name, seed)
+        scores = score(way, streams, self._model.base)
+        figures = {key: round(value, 4) for key, value in scores.figures.items()}
+        seconds = round(time.perf_counter() - started, 1)
+        return self._cell(name, str(n), seed, counts=scores.counts, figures=figures, seconds=seconds)
+
+    def paper(self, seed: int) -> Iterator[Cell]:
+        trials = paper.trials(self._model, self._test(seed), self._answers, seed)
+        for place, (name, counts) in enumerate(paper.cells(self._model, trials)):
+            yield self._cell(name, "paper", seed, counts=counts, place=place)
+
+    def rests_on(self, name: str) -> str:
+        """Digest of what a cell depends on: the peers do not read the product's gates."""
+        return self._model.reader.digest if name == PRODUCT else self._peers_rest_on
+
+    def _cell(self, name: str, n: str, seed: int, **figures: Any) -> Cell:
+        about = {
+            "method": name,
+            "n": n,
+            "seed": seed,
+            "settings": settings(name),
+            "rests_on": self.rests_on(name),
+        }
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        return {**about, **figures, "threads": torch.get_num_threads(), "at": at}
+
+    def _way(self, name: str, seed: int) -> Way:
+        if name == PRODUCT:
+            return Product(self._model)
+        method = self._surgery if name == SURGERY else next(one for one in CHOSEN if one.name == name)
+        if seed not in self._banks:
+            self._banks[seed] = material.bank(self._model, draw.facts(self._pack, seed).reference)
+        return Peer(self._model, self._banks[seed], method, self._edits)
+
+    def _of(self, n: int, seed: int) -> Sequence[draw.Stream]:
+        """Those of one cell are kept: the next method makes the same edits."""
+        if self._streams is None or self._streams[0] != (n, seed):
+            drawn = draw.streams(self._test(seed), n, seed, self._model.base, self._answers)
+            self._streams = (n, seed), list(drawn)
+            self._edits.forget()
+        return self._streams[1]
+
+    def _test(self, seed: int) -> Sequence[Item]:
+        return draw.facts(self._pack, seed).test
+
+
+def settings(name: str) -> dict[str, Any]:
+    """As they are written down with each result; none for what takes none."""
+    return next((vars(one) for one in CHOSEN if one.name == name), {})

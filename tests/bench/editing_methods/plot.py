@@ -1,0 +1,68 @@
+"""The scoreboard as one SVG, readable on a white and on a black page."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+
+INK = "#808890"  # grey enough for both pages
+COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One method. points: (edits, per cent) by figure."""
+
+    name: str
+    points: Mapping[str, Sequence[tuple[int, float]]]
+
+
+def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
+    """The first line is the one that matters, and is drawn on top of the others."""
+    style = {
+        "text.color": INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+    }
+    with plt.rc_context({**style, "svg.hashsalt": "errata", "font.size": 10, "svg.fonttype": "path"}):
+        figure, axes = plt.subplots(
+            1, len(figures), figsize=(3.1 * len(figures), 3.7), sharex=True, sharey=True
+        )
+        for one, name in zip(axes, figures, strict=True):
+            _panel(one, lines, name)
+        axes[0].set_ylabel("per cent")
+        handles, labels = axes[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower center", ncols=len(lines), frameon=False, columnspacing=1.2)
+        figure.tight_layout(rect=(0, 0.09, 1, 1))
+        figure.savefig(path, transparent=True, metadata={"Date": None})
+        plt.close(figure)
+
+
+def _panel(axes: Axes, lines: Sequence[Line], name: str) -> None:
+    for place, (line, colour, mark) in enumerate(zip(lines, COLOURS, MARKS, strict=False)):
+        places = [n for n, _ in line.points[name]]
+        heights = [share for _, share in line.points[name]]
+        axes.plot(
+            places,
+            heights,
+            label=line.name,
+            color=colour,
+            marker=mark,
+            markersize=6 if place == 0 else 4.5,
+            linewidth=2.8 if place == 0 else 1.3,
+            zorder=len(lines) - place,
+        )
+    axes.set_title(name if name in ("reliability", "generalisation") else f"locality, {name}", fontsize=11)
+    axes.set_xscale("log")
+    axes.set_ylim(-2, 102)
+    axes.set_xlabel("sequential edits")
+    axes.grid(color=INK, alpha=0.25, linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)

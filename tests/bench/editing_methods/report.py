@@ -1,0 +1,193 @@
+"""RESULTS.md and the plot beside it, from the results that are there."""
+
+import math
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench.editing_methods.draw import KINDS
+from tests.bench.editing_methods.plot import Line, draw
+from tests.bench.editing_methods.results import Results, has_collapsed
+from tests.bench.table import machine
+
+TABLE, PLOT = "RESULTS.md", "plot.svg"
+SHARES = ("reliability", "generalisation", *KINDS)
+UNDO = ("first, then", "first, now", "kept", "back", "bits", "refused")
+PROTOCOL = ("first token", "whole answer", "destroyed")
+Cells = Sequence[Mapping[str, Any]]  # of one method and size, one for each seed
+
+
+def wilson(right: int, asked: int, z: float = 1.96) -> tuple[float, float]:
+    """Bounds of a 95 % interval, in per cent. Wilson, JASA 22 (1927)."""
+    share, spread = right / asked, z * z / asked
+    middle = (share + spread / 2) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / asked + spread / (4 * asked)) / (1 + spread)
+    return 100 * max(0.0, middle - half), 100 * min(1.0, middle + half)
+
+
+def counted(cell: Mapping[str, Any], name: str) -> tuple[int, int]:
+    """[right, asked] of a figure, with all forms it is asked in."""
+    parts = [
+        c
+        for key, c in cell["counts"].items()
+        if key == name or (name in KINDS and key.startswith(f"{name}, "))
+    ]
+    return sum(right for right, _ in parts), sum(asked for _, asked in parts)
+
+
+def shares(cells: Cells, name: str) -> list[float]:
+    found = [counted(cell, name) for cell in cells]
+    return [100 * right / asked for right, asked in found if asked]
+
+
+def told(cells: Cells, name: str, worst: Callable[[list[float]], float] = min) -> str:
+    """Mean of the seeds, interval over all questions, worst seed, number of questions."""
+    each = shares(cells, name)
+    if not each:
+        return "–"
+    right, asked = (sum(part) for part in zip(*(counted(cell, name) for cell in cells), strict=True))
+    low, high = wilson(right, asked)
+    return f"**{sum(each) / len(each):.1f}** ({low:.1f}–{high:.1f}), {worst(each):.1f}; {asked:,}"
+
+
+def write(results: Results, methods: Sequence[str], folder: Path) -> None:
+    cells = _grouped(results)
+    sizes = sorted({int(n) for _, n in cells if n.isdigit()})
+    lines = [*_head(results), *_scoreboard(results, methods, sizes), *_undo(cells, methods, sizes)]
+    lines += [*_costs(cells, methods, sizes), *_protocol(cells), *_settings(results, methods)]
+    (folder / TABLE).write_text("\n".join(lines) + "\n")
+    draw(
+        folder / PLOT,
+        [_line(cells, name, sizes) for name in methods],
+        ("reliability", "generalisation", *KINDS[:2]),
+    )
+
+
+Grouped = Mapping[tuple[str, str], Cells]
+
+
+def _grouped(results: Results) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for (method, n, _), cell in sorted(results.items()):
+        found.setdefault((method, n), []).append(cell)
+    return found
+
+
+def _line(cells: Grouped, name: str, sizes: Sequence[int]) -> Line:
+    own = {n: cells[name, str(n)] for n in sizes if (name, str(n)) in cells}
+    points = {
+        figure: [(n, sum(each) / len(each)) for n, some in own.items() if (each := shares(some, figure))]
+        for figure in SHARES
+    }
+    return Line(name, points)
+
+
+def _head(results: Results) -> Iterator[str]:
+    days = sorted({cell["at"][:10] for cell in results.values()})
+    hours = sum(cell.get("seconds", 0) for cell in results.values()) / 3600
+    threads = ", ".join(sorted({str(cell["threads"]) for cell in results.values()}))
+    yield "# Editing methods compared"
+    yield ""
+    yield "Made by `make bench-editing`, {}; {:.1f} hours in all, {} thread(s). Machine: {}.".format(
+        " to ".join(dict.fromkeys((days[0], days[-1]))), hours, threads, machine(os.cpu_count() or 1)
+    )
+    yield "What is measured, and how, stands in [README.md](README.md)."
+    yield ""
+    yield "![Reliability, generalisation and locality against the number of edits](plot.svg)"
+    yield ""
+    yield "Shares in per cent: **mean of the seeds** (95 % interval over all questions, Wilson), worst seed; questions."
+
+
+def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+    yield ""
+
+
+def _scoreboard(results: Results, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+    cells = _grouped(results)
+    for n in sizes:
+        yield from ("", f"## {n:,} edit{'s' * (n > 1)}", "")
+        yield from _table(
+            ("method", *SHARES), ([name, *_row(results, cells, name, str(n))] for name in methods)
+        )
+
+
+def _row(results: Results, cells: Grouped, name: str, n: str) -> list[str]:
+    if (name, n) in cells:
+        return [told(cells[name, n], share) for share in SHARES]
+    return [
+        "collapsed before: not run" if has_collapsed(results, name, n) else "not run",
+        *("" for _ in SHARES[1:]),
+    ]
+
+
+def _undo(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+    yield from ("## What lasts, and what comes off", "")
+    yield "The first hundred edits when they were all, and at the end; then a random half is taken back (of one edit,"
+    yield "that one): kept edits that stand, reverted questions that are answered as before, and streams whose rows are"
+    yield "bit for bit those of never having made the reverted ones. At last, edits that the method refused."
+    yield ""
+    rows = (
+        [name, f"{n:,}", *(told(cells[name, str(n)], one) for one in UNDO)]
+        for n in sizes
+        for name in methods
+        if (name, str(n)) in cells
+    )
+    yield from _table(
+        ("method", "edits", "first 100, then", "now", "kept", "back", "same bits", "refused"), rows
+    )
+
+
+def _costs(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+    yield from ("## What it costs", "")
+    yield "ms: one more edit on top of these (p50), from its words to rows that answer. kB: what is kept of an edit."
+    yield "rows: of all edits, for each slot of the bank. answers: in a second, as a share of those without edits."
+    yield ""
+    names = ("edit_ms", "bytes_per_edit", "rows_per_slot", "rate")
+    rows = (
+        [name, f"{n:,}", *(_figure(cells[name, str(n)], one) for one in names)]
+        for n in sizes
+        for name in methods
+        if (name, str(n)) in cells
+    )
+    yield from _table(("method", "edits", "ms", "kB", "rows", "answers"), rows)
+
+
+def _figure(cells: Cells, name: str) -> str:
+    each = [cell["figures"][name] for cell in cells if name in cell["figures"]]
+    if not each:
+        return "–"
+    mean = sum(each) / len(each)
+    return f"{mean / 1024:.1f}" if name == "bytes_per_edit" else f"{mean:.3g}" if mean < 10 else f"{mean:.0f}"
+
+
+def _protocol(cells: Grouped) -> Iterator[str]:
+    some = {name: own for (name, n), own in cells.items() if n == "paper"}
+    if not some:
+        return
+    yield from ("## The paper's own protocol", "")
+    yield "67 single edits of one-token answers for each seed. The paper has success 98.5 (first token) at destruction"
+    yield "2.7, on its own model and data. Destroyed: of five other questions for each edit; worst is the largest."
+    yield ""
+    order = sorted(some, key=lambda name: min(cell["place"] for cell in some[name]))
+    rows = (
+        [name, *(told(some[name], one, max if one == "destroyed" else min) for one in PROTOCOL)]
+        for name in order
+    )
+    yield from _table(("method", *PROTOCOL), rows)
+
+
+def _settings(results: Results, methods: Sequence[str]) -> Iterator[str]:
+    yield from ("## Settings of the peers", "")
+    yield "Chosen once on 500 tuning facts that are neither edited nor asked here (`tune.py`)."
+    yield ""
+    for name in methods:
+        own = next(
+            (c["settings"] for (method, _, _), c in results.items() if method == name and c["settings"]), {}
+        )
+        if own:
+            yield f"- {name}: " + ", ".join(f"{key} {value}" for key, value in own.items() if key != "name")

@@ -1,0 +1,121 @@
+"""Every method behind one face: make a stream of edits, answer with them, take some back. And the product's own.
+
+The product's default runs through the product's own code, gate and withholding included; peers.py has the others.
+"""
+
+import statistics
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Protocol
+
+from models.memory import Image
+from models.nkb.system import NkbSystem
+from models.system import Ask, Correction, EditRefused, Material
+from tests.bench.editing_methods.draw import Wish
+from tests.bench.editing_methods.said import Model, Said, batches, clean
+
+
+class Made(Protocol):
+    """A stream of edits, all of them active.
+
+    made: ids of those that were not refused. edit_ms: one more edit on top of these, from its words to the rows that
+    answer. bytes_per_edit: what has to be kept of one. digest: of the rows, bit for bit.
+    """
+
+    made: frozenset[str]
+    edit_ms: float
+    bytes_per_edit: float
+    rows_per_slot: float
+
+    @property
+    def digest(self) -> str: ...
+
+    def say(self, questions: Sequence[str]) -> list[Said]: ...
+
+    def keeping(self, ids: Collection[str]) -> "Made":
+        """The same with only these active; what the others wrote is gone."""
+
+    def unread(self) -> "Made":
+        """The same, which has read no question yet."""
+
+
+class Way(Protocol):
+    name: str
+
+    def make(self, wishes: Sequence[Wish]) -> Made: ...
+
+
+@dataclass(frozen=True)
+class Product:
+    """The default: gated slots, through the public functions of the system that is served."""
+
+    model: Model
+    name: str = "gated"
+
+    def make(self, wishes: Sequence[Wish]) -> Made:
+        system = NkbSystem(self.model.reader)
+        made: list[Material] = []
+        taken: list[float] = []
+        for order, wish in enumerate(wishes, 1):
+            started = time.perf_counter()
+            try:
+                (one,) = system.edit([Correction(wish.id, wish.question, wish.answer)], self.name)
+            except EditRefused:
+                continue
+            taken.append(time.perf_counter() - started)
+            made.append(replace(one, block=replace(one.block, order=order)))
+        system.view(system.fold(made[:-1]))
+        started = time.perf_counter()
+        system.view(system.fold(made))
+        last = time.perf_counter() - started
+        return ProductMade(system, made, 1e3 * (statistics.median(taken or [0]) + last))
+
+
+@dataclass(frozen=True)
+class ProductMade:
+    system: NkbSystem
+    materials: Sequence[Material]
+    edit_ms: float
+
+    def say(self, questions: Sequence[str]) -> list[Said]:
+        view, said = self.system.view(self._image), []
+        for some in batches(questions):
+            replies = self.system.answer([Ask(question) for question in some], [view] * len(some))
+            said += [
+                Said(None if one.answer is None else clean(one.answer), clean(one.best)) for one in replies
+            ]
+        return said
+
+    def keeping(self, ids: Collection[str]) -> "ProductMade":
+        return replace(self, materials=[one for one in self.materials if one.edit in ids])
+
+    def unread(self) -> "ProductMade":
+        return self
+
+    @property
+    def made(self) -> frozenset[str]:
+        return frozenset(one.edit for one in self.materials)
+
+    @property
+    def digest(self) -> str:
+        return self._image.checksum
+
+    @property
+    def bytes_per_edit(self) -> float:
+        return mean([len(one.block.encoded) for one in self.materials])
+
+    @property
+    def rows_per_slot(self) -> float:
+        """Slots that are used, for each slot that is reserved."""
+        used = sum(len(one.block.tensors["steps"]) for one in self.materials)
+        return used / self.system.reader.bank.size
+
+    @cached_property
+    def _image(self) -> Image:
+        return self.system.fold(self.materials)
+
+
+def mean(sizes: Sequence[int]) -> float:
+    return sum(sizes) / len(sizes) if sizes else 0.0
