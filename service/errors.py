@@ -17,6 +17,7 @@
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
     │   ├── GraphMoved                   409 graph_moved          extras: current, expected
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
+    │   ├── BreaksTests                  409 breaks_tests         extras: tests
     │   └── NothingToDo                  409 nothing_to_do
     ├── TooMany                          429 too_many             Retry-After
     ├── Unavailable                      the same request may succeed later
@@ -129,6 +130,12 @@ class Ambiguous(Conflict):
     """A name that several entities bear. `candidates` says how to tell them apart."""
 
     code, title = "ambiguous", "The name is ambiguous"
+
+
+class BreaksTests(Conflict):
+    """Fact tests of earlier edits that would no longer hold. `tests` names them; only `strict` refuses for them."""
+
+    code, title = "breaks_tests", "It would break earlier edits"
 
 
 class NothingToDo(Conflict):

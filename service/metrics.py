@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -83,6 +83,27 @@ LAG = Gauge(
     ["model"],
     multiprocess_mode="livemax",
 )
+STANDING = Gauge(
+    "errata_edits_standing",
+    "Edits by state: holding, broken, superseded, reverted.",
+    ["state"],
+    multiprocess_mode="livemax",
+)
+SLOTS = Gauge(
+    "errata_memory_slots",
+    "Slots of a memory: used, reserved.",
+    ["memory", "slots"],
+    multiprocess_mode="livemax",
+)
+ROWS_PER_SLOT = Gauge(
+    "errata_memory_rows_per_slot", "How crowded a memory is.", ["memory"], multiprocess_mode="livemax"
+)
+MARGIN = Gauge(
+    "errata_memory_margin",
+    "What is left before the answers of a memory's edits get worse.",
+    ["memory"],
+    multiprocess_mode="livemin",
+)
 REDIS_FAILURES = Counter(
     "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
 )
@@ -100,6 +121,22 @@ def informed(model: str, link_s: float, read_s: float, cache: tuple[int, int], f
     GRAPH_ROWS.labels(model, "miss").inc(cache[1])
     for count in facts:
         FACTS.labels(model).observe(count)
+
+
+def edits_stand(counts: Mapping[str, int]) -> None:
+    """Of the newest version."""
+    for state in ("holding", "broken", "superseded", "reverted"):
+        STANDING.labels(state).set(counts[state])
+
+
+def room(memory: str, used: int, reserved: int, rows_per_slot: float | None, margin: float | None) -> None:
+    """How full a memory is. None where that means nothing for it."""
+    SLOTS.labels(memory, "used").set(used)
+    SLOTS.labels(memory, "reserved").set(reserved)
+    if rows_per_slot is not None:
+        ROWS_PER_SLOT.labels(memory).set(rows_per_slot)
+    if margin is not None:
+        MARGIN.labels(memory).set(margin)
 
 
 def replica_at(model: str, version: int, head: int) -> None:

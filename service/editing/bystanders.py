@@ -6,16 +6,14 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from urllib.parse import urlencode
 
-from errata.wire import ChangedProbe
+from errata.wire import ChangedProbe, Link
 
 from service.editing.probes import Probes
-from service.editing.reading import Reading
+from service.editing.standing import Readings
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
-
-Readings: TypeAlias = Mapping[str, Reading]  # by model
 
 
 @dataclass(frozen=True)
@@ -29,11 +27,13 @@ class Bystanders:
         edits: Sequence[EditRecord],
         before: Readings,
         after: Readings,
+        versions: tuple[int, int | None],
         earlier: Sequence[EditRecord] = (),
     ) -> tuple[int, list[ChangedProbe]]:
         """How many questions were asked that these edits are not about, and those answered differently.
 
-        earlier: edits that stand on both sides, whose own questions are asked too.
+        versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
+        whose own questions are asked too.
         """
         count, found = 0, []
         for model, edited in sorted(_wordings(edits).items()):
@@ -45,11 +45,29 @@ class Bystanders:
             old, new = before[model].known, after[model].known
             count += len(questions)
             found += [
-                ChangedProbe(question=q, before=old[q].answer, after=new[q].answer)
+                ChangedProbe(
+                    question=q,
+                    before=old[q].answer,
+                    after=new[q].answer,
+                    model=model,
+                    link=_link(q, model, versions),
+                )
                 for q in moved
                 if old[q].answer != new[q].answer
             ]
         return count, found
+
+
+def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:
+    before, after = versions
+    return Link(
+        before=_path(question, model, before), after=None if after is None else _path(question, model, after)
+    )
+
+
+def _path(question: str, model: str, version: int) -> str:
+    """Of GET /v1/answers."""
+    return "/v1/answers?" + urlencode({"question": question, "model": model, "version": version})
 
 
 def _wordings(edits: Sequence[EditRecord]) -> dict[str, list[str]]:

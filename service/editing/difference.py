@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 from errata.wire import Change, Diff, FactChange
 
 from models.graph.memory import GRAPH
-from service.editing.bystanders import Bystanders, Readings
+from service.editing.bystanders import Bystanders
+from service.editing.standing import Readings
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
 
@@ -55,7 +56,7 @@ async def diff(
     edits = {edit.id: edit for one in asked for edit in (one.old, one.new) if edit}
     kept = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
     earlier = [edit for edit in active[1] if edit.id in kept][-MOST_ASKED:]
-    probes, others = await bystanders.changed(list(edits.values()), *readings, earlier)
+    probes, others = await bystanders.changed(list(edits.values()), *readings, versions, earlier)
     before, after = ({r.system.memory: r.image.checksum for r in side.values()} for side in readings)
     return Diff(
         from_version=versions[0],

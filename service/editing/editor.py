@@ -28,17 +28,18 @@ from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.bystanders import Bystanders
+from service.editing.capacity import capacity
 from service.editing.difference import diff
 from service.editing.draft import Plan
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
-from service.editing.fact_tests import check
 from service.editing.folding import Folder
 from service.editing.history import History
 from service.editing.importing import Importer
 from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
 from service.editing.report import Reporter, unmeasured
+from service.editing.standing import check, standing
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
@@ -93,10 +94,11 @@ class Editor:
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
-        self._told: History | None = None
         await self.ready()
+        self._standing = asyncio.create_task(self._look_at_standing())
 
     async def aclose(self) -> None:
+        self._standing.cancel()
         self._systems.close()
         await self._ledger.aclose()
 
@@ -107,7 +109,7 @@ class Editor:
         asked = EditRequest.model_validate(request)
         if not asked.measure:
             return await self._look(asked, idempotency_key)
-        order = Order(author, asked.expected_version, asked.dry_run, idempotency_key)
+        order = Order(author, asked.expected_version, asked.dry_run, asked.strict, idempotency_key)
         return await self._write("edit", lambda: Editing(asked, self._systems), order, asked.wait)
 
     async def _look(self, asked: EditRequest, idempotency_key: str | None) -> Outcome:
@@ -126,7 +128,7 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         asked = RevertRequest.model_validate(request)
-        order = Order(author, idempotency_key=idempotency_key)
+        order = Order(author, strict=asked.strict, idempotency_key=idempotency_key)
         return await self._write("revert", lambda: Reverting(asked), order, asked.wait)
 
     @outcome
@@ -134,7 +136,7 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         asked = RollbackRequest.model_validate(request)
-        order = Order(author, idempotency_key=idempotency_key)
+        order = Order(author, strict=asked.strict, idempotency_key=idempotency_key)
         return await self._write("rollback", lambda: RollingBack(asked), order, asked.wait)
 
     @outcome
@@ -166,6 +168,8 @@ class Editor:
             raise
         finally:
             metrics.EDITS.labels("import", said).inc()
+        if written.commit is not None:
+            self._publish(written.commit.version, written.report.get("standing"))
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))
         more = {"imported": counts}
         return await receipt(self._ledger, written, "edit", watch, patience if wait == "all" else None, more)
@@ -187,22 +191,26 @@ class Editor:
             metrics.EDITS.labels(kind, said).inc()
         if written.commit is not None:
             metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
+            self._publish(written.commit.version, written.report.get("standing"))
         return await receipt(self._ledger, written, kind, watch, self._patience if wait == "all" else None)
 
     @outcome
-    async def check(self, run: bool) -> Outcome:
-        """The fact tests: run now, or as they last ran."""
+    async def check(self, run: bool, superseded: bool = False) -> Outcome:
+        """The fact tests: run now, or as they last ran. superseded: list those too that a later edit took over."""
         if run:
             async with self._checking:  # a second one finds most questions asked
                 present = await self._writer.known()
-                checked = await check(present.version, present.active_edits(), present.readings)
+                edits = present.active_edits()
+                checked = await check(present.version, edits, present.readings, len(present.edits))
                 damaged = await self._importer.damage(present)
                 self._checked = checked.model_copy(update={"damaged": damaged})
+                self._publish(present.version, checked.edits.model_dump() if checked.edits else None)
         if self._checked is None:
             raise NotFound(
                 "the fact tests have not been run since the start: run them with POST /admin/checks"
             )
-        return Outcome.ok(self._checked)
+        told = self._checked if superseded else self._checked.model_copy(update={"superseded_tests": None})
+        return Outcome.ok(told)
 
     @outcome
     async def log(self, limit: int, before: int | None = None) -> Outcome:
@@ -239,7 +247,7 @@ class Editor:
 
     @outcome
     async def memory(self) -> Outcome:
-        return Outcome.ok((await self._history()).memory)
+        return Outcome.ok(await (await self._history()).memory())
 
     @outcome
     async def replicas(self) -> Outcome:
@@ -247,11 +255,7 @@ class Editor:
         return Outcome.ok(ReplicaList(head=head, replicas=await living(self._ledger, head)))
 
     async def _history(self) -> History:
-        """The same one until there is a new version, since some of it takes a while to count."""
-        present = await self._writer.known()
-        if self._told is None or self._told.present is not present:
-            self._told = History(present)
-        return self._told
+        return History(await self._writer.known())
 
     async def ready(self) -> dict[str, Any]:
         """Whether it could edit now; `degraded` says why not."""
@@ -265,6 +269,29 @@ class Editor:
         if present is not None:
             metrics.LEDGER_VERSION.labels("errata").set(present.version)
         return {"ready": degraded is None, "version": present and present.version, "degraded": degraded}
+
+    async def _look_at_standing(self) -> None:
+        """At the start; the first commit then finds most of it looked at."""
+        present = self._writer.present
+        if present is not None:
+            now = await standing(present.active_edits(), present.readings)
+            self._publish(present.version, now.counts(len(present.edits)).model_dump())
+
+    def _publish(self, version: int, counts: Mapping[str, int] | None) -> None:
+        """How the edits of the newest version stand, and what room they leave. An older one is of no interest."""
+        present = self._writer.present
+        if counts is None or present is None or present.version != version:
+            return
+        metrics.edits_stand(counts)
+        for reading in present.readings.values():
+            room = capacity([reading])
+            metrics.room(
+                reading.system.memory,
+                room.slots_used,
+                room.slots_reserved,
+                room.rows_per_slot,
+                room.margin,
+            )
 
 
 EditorDeployment = serve.deployment(Editor)

@@ -1,120 +1,89 @@
-"""Fact tests: every wording of every edit with its answer, kept for ever, so that no later edit breaks one silently.
+"""Fact tests: every wording of every edit with its answer, kept for ever, so that no later edit silently breaks one.
 
-A test is void, and nobody is told that it is broken, when a later edit was made to answer anew: it has the same
-wording, or what it corrected was the answer of the earlier edit (its notes then say `replaces`).
+A test holds when its answer comes out, whichever edit says it. Else it is superseded when a later edit was made to
+answer anew, and that one is in its place: the later one has the same wording, or what it corrected was the answer of
+the earlier (its notes then say `replaces`). Else it is broken.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
-from errata.wire import BrokenTest, CheckReport
+from errata.wire import BrokenTest
 
-from service.editing.reading import Reading
+from service.editing.reading import Said
 from service.editing.wanted import comes_out
-from service.editing.wording import plain, words
+from service.editing.wording import plain
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
-State = Literal["holding", "void", "broken"]
+Key: TypeAlias = tuple[str, int]
 
 
 class FactTest(NamedTuple):
-    """One wording of an edit. heirs: active edits that replaced it."""
+    """One wording of an edit. place: 0 is its question."""
 
     record: EditRecord
-    question: str
-    heirs: frozenset[str] = frozenset()
+    place: int
 
     @property
-    def edit(self) -> str:
-        return self.record.id
+    def key(self) -> Key:
+        return self.record.id, self.place
+
+    @property
+    def question(self) -> str:
+        return self.record.wordings[self.place]
 
     @property
     def version(self) -> int:
-        """Of the commit that made the edit."""
-        return self.record.order // EDITS_PER_COMMIT
+        return version_of(self.record)
 
-    def state(self, readings: Mapping[str, Reading]) -> State:
-        """The question has to be asked before."""
-        said = readings[self.record.model].known[self.question]
-        if comes_out(self.record, said.answer, said.objects):
-            return "holding"
-        return "void" if self.heirs.intersection(said.edits) else "broken"
+    def holds(self, said: Said) -> bool:
+        return comes_out(self.record, said.answer, said.objects)
 
-    def broken(self, readings: Mapping[str, Reading]) -> BrokenTest:
+    def failed(self, actual: str | None) -> BrokenTest:
         return BrokenTest(
-            edit=self.edit,
+            edit=self.record.id,
             version=self.version,
             question=self.question,
             expected=self.record.answer,
-            actual=readings[self.record.model].known[self.question].answer,
+            actual=actual,
         )
 
 
-def fact_tests_of(edits: Sequence[EditRecord]) -> tuple[list[FactTest], int]:
-    """The tests that count among active edits in ledger order, and how many do not: another edit has the wording."""
-    heirs, nobody = heirs_of(edits), frozenset[str]()
-    speaks = _speaking(edits)
-    counting = [
-        FactTest(edit, question, heirs.get(edit.id, nobody))
-        for edit in edits
-        for question in edit.wordings
-        if speaks[edit.model, plain(question)] == edit.id
-    ]
-    return counting, sum(len(edit.wordings) for edit in edits) - len(counting)
+def version_of(edit: EditRecord) -> int:
+    """Of the commit that made the edit."""
+    return edit.order // EDITS_PER_COMMIT
 
 
-def _speaking(edits: Sequence[EditRecord]) -> Mapping[tuple[str, str], str]:
-    """Model and wording -> the last edit that has it."""
-    return {(edit.model, plain(q)): edit.id for edit in edits for q in edit.wordings}
+class Successors:
+    """Who took the place of whom, among active edits in ledger order."""
+
+    def __init__(self, edits: Sequence[EditRecord]) -> None:
+        self._heirs = _heirs_of(edits)
+        self._last = {(edit.model, plain(wording)): edit.id for edit in edits for wording in edit.wordings}
+
+    def of(self, test: FactTest, said: Said | None) -> str | None:
+        """The edit that took over: one that replaced the test's and speaks, or the last one of this wording.
+
+        said: None where nobody asked. Whoever replaced it is taken to speak then; a value that another edit adds to
+        others is taken to be still there.
+        """
+        heirs = self._heirs.get(test.record.id, ())
+        if said is not None:
+            heirs = [edit for edit in heirs if edit in said.edits]
+        elif test.record.triple is not None and test.record.triple.act == "add":
+            return None
+        last = self._last[test.record.model, plain(test.question)]
+        return heirs[-1] if heirs else last if last != test.record.id else None
 
 
-def heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, frozenset[str]]:
-    """Edit -> the later ones that replaced it, or replaced one that did."""
-    heirs: dict[str, set[str]] = defaultdict(set)
+def _heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, Sequence[str]]:
+    """Edit -> the later ones that replaced it, or replaced one that did, in ledger order."""
+    heirs: dict[str, dict[str, None]] = defaultdict(dict)
     for edit in reversed(edits):
         for replaced in edit.notes.get("replaces", ()):
-            heirs[replaced] |= {edit.id} | heirs[edit.id]
-    return {key: frozenset(found) for key, found in heirs.items() if found}
-
-
-def superseded(edits: Sequence[EditRecord]) -> int:
-    """How many active edits have their question answered by a later one."""
-    heirs = heirs_of(edits)
-    speaks = _speaking(edits)
-    asked = [edit for edit in edits if edit.question]
-    return sum(speaks[e.model, plain(e.question)] != e.id or bool(heirs.get(e.id)) for e in asked)
-
-
-def nearest(tests: Sequence[FactTest], questions: Iterable[str], most: int) -> list[FactTest]:
-    """Those to run when there are too many: most words in common with the questions, then the newest."""
-    if len(tests) <= most:
-        return list(tests)
-    near = frozenset[str]().union(*map(words, questions))
-    places = sorted(range(len(tests)), key=lambda p: (-len(words(tests[p].question) & near), -p))
-    return [tests[place] for place in sorted(places[:most])]
-
-
-def questions_of(tests: Iterable[FactTest]) -> Mapping[str, list[str]]:
-    """By model: what has to be asked before `state` and `broken` can tell."""
-    questions: dict[str, list[str]] = defaultdict(list)
-    for test in tests:
-        questions[test.record.model].append(test.question)
-    return questions
-
-
-async def check(version: int, edits: Sequence[EditRecord], readings: Mapping[str, Reading]) -> CheckReport:
-    """All that count, at one version."""
-    tests, void = fact_tests_of([edit for edit in edits if edit.model in readings])
-    for model, questions in questions_of(tests).items():
-        await readings[model].ask(questions)
-    states = [test.state(readings) for test in tests]
-    return CheckReport(
-        version=version,
-        total=len(tests) - states.count("void"),
-        holding=states.count("holding"),
-        broken=[t.broken(readings) for t, state in zip(tests, states, strict=True) if state == "broken"],
-        superseded=void + states.count("void"),
-    )
+            heirs[replaced] |= dict.fromkeys((*heirs[edit.id], edit.id))
+    place = {edit.id: index for index, edit in enumerate(edits)} if heirs else {}
+    return {key: sorted(found, key=place.__getitem__) for key, found in heirs.items() if found}

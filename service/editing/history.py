@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from errata.wire import (
-    EditCounts,
     EditState,
     MemoryState,
     VersionDetail,
@@ -17,8 +15,8 @@ from errata.wire import (
     WriteSummary,
 )
 
-from service.editing.fact_tests import superseded
 from service.editing.present import Present
+from service.editing.standing import standing
 from service.errors import NotFound
 from service.ledger.commit import Commit, EditRecord
 
@@ -48,15 +46,11 @@ class History:
             report=dict(commit.report),
         )
 
-    @cached_property
-    def memory(self) -> MemoryState:
-        active = self.present.active_edits()
-        counts = EditCounts(
-            active=len(active), reverted=len(self.present.edits) - len(active), superseded=superseded(active)
-        )
-        readings = self.present.readings.values()
-        checksums = {reading.system.memory: reading.image.checksum for reading in readings}
-        return MemoryState(version=self.present.version, checksums=checksums, edits=counts)
+    async def memory(self) -> MemoryState:
+        present = self.present
+        counts = (await standing(present.active_edits(), present.readings)).counts(len(present.edits))
+        checksums = {one.system.memory: one.image.checksum for one in present.readings.values()}
+        return MemoryState(version=present.version, checksums=checksums, edits=counts)
 
     def existing(self, version: int) -> int:
         """The version itself, 0 included. NotFound when there is none."""

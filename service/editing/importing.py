@@ -188,8 +188,9 @@ class Importer:
             told = session.counts(manifest, bucketing.new)
             systems = self._systems
             plan = Importing(session, manifest, told, systems.on_graph[0], systems.corrected)
+            asked = session.order
             order = Order(
-                session.author, session.order.expected_version, session.order.dry_run, session.repetition
+                session.author, asked.expected_version, asked.dry_run, asked.strict, session.repetition
             )
             written = await self._writer.write(plan, order, watch)
         except BaseException:

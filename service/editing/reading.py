@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from models.memory import Image
-from models.system import Ask, Reply, System, View
+from models.system import Ask, Capacity, Reply, System, View
 
 BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
 
 Run = Callable[..., Coroutine[Any, Any, Any]]
 Inform = Callable[[Sequence[Ask], Sequence[View]], Awaitable[list[Ask]]]
+Speakers = Mapping[str, Sequence[str | None]]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Said:
     objects: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Reading:
     """Never changes but for what it remembers, which follows from the rest.
 
@@ -37,6 +39,11 @@ class Reading:
     run: Run = field(repr=False)
     inform: Inform = field(repr=False)
     known: dict[str, Said] = field(default_factory=dict, repr=False)
+    _speakers: Speakers | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def capacity(self) -> Capacity:
+        return self.system.capacity(self.image)
 
     async def ask(self, questions: Iterable[str]) -> None:
         """Make every one of these known."""
@@ -47,13 +54,26 @@ class Reading:
                 objects = tuple(str(fact["object"]) for fact in reply.facts)
                 self.known[question] = Said(reply.answer, reply.edits, objects)
 
+    async def speakers(self) -> Speakers:
+        """`System.speakers` of this version."""
+        if self._speakers is None:
+            self._speakers = await self.run(self.system.speakers, self.view)
+        return self._speakers
+
     async def moved_since(self, before: Reading, questions: Iterable[str]) -> list[str]:
-        """Those that may be answered otherwise than `before` does. These are then known to both."""
+        """Those that may be answered otherwise than `before` does. These are then known to both.
+
+        Of the others, what `before` knows is known here too.
+        """
+        if before is self:
+            return []
         moved: list[str] = []
         for some in _batches(questions):
             old, new = await before._asks(some), await self._asks(some)
             unmoved = await self.run(self.system.unmoved, (old, before.view), (new, self.view))
             moved += [question for question, stays in zip(some, unmoved, strict=True) if not stays]
+            staying = (question for question, stays in zip(some, unmoved, strict=True) if stays)
+            self.known.update((q, before.known[q]) for q in staying if q in before.known)
         await before.ask(moved)
         await self.ask(moved)
         return moved

@@ -7,23 +7,25 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from errata.wire import BrokenTest, Capacity, EditReport, ParaphraseReport, RefusedEdit, Report, TestsRun
+from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
 
 from models.graph.memory import GRAPH
-from service.editing.bystanders import Bystanders, Readings
+from service.editing.bystanders import Bystanders
+from service.editing.capacity import capacity
 from service.editing.draft import Draft
-from service.editing.fact_tests import fact_tests_of, nearest, questions_of
+from service.editing.fact_tests import FactTest, Key
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.standing import Readings, Standing, ask_moved, standing, tell
 from service.editing.stopwatch import Stopwatch
 from service.editing.wanted import comes_out
 from service.editing.wording import plain
-from service.errors import JSON, EditRefused
+from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 
-MOST_TESTS = 256  # fact tests of earlier edits that one commit re-runs; POST /admin/checks runs all
 MOST_NAMED = 20  # edits that do not hold, in the refusal
 MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists
+SAMPLE = 32  # wordings that are really asked after the commit; of others, who speaks tells
 
 
 @dataclass(frozen=True)
@@ -31,24 +33,26 @@ class Reporter:
     bystanders: Bystanders
 
     async def report(
-        self, present: Present, draft: Draft, after: Readings, watch: Stopwatch
+        self, present: Present, draft: Draft, after: Readings, watch: Stopwatch, version: int | None
     ) -> dict[str, Any]:
-        """The wire's Report as JSON values."""
+        """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
         with watch.part("report"):
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present, after)
             concerned = _concerned(present, listed)
-            probed, changed = await self.bystanders.changed(concerned, present.readings, after)
-            broken, tests = await _broken(present, draft, listed, after)
-            capacity = _capacity(after[model] for model in {edit.model for edit in listed})
+            sides = (present.version, version)
+            probed, changed = await self.bystanders.changed(concerned, present.readings, after, sides)
+            tests = await _tests(present, draft, after)
+            room = capacity(after[model] for model in {edit.model for edit in listed})
         report = Report(
             edits=edits,
             probes=probed,
             changed=changed,
-            broken_tests=broken,
-            capacity=capacity,
+            broken_tests=tests.broken,
+            superseded_tests=tests.superseded,
+            standing=tests.now.counts(len(present.edits) + len(draft.records)),
+            capacity=room,
             timings=watch.timings(),
-            tests=tests,
             edits_left_out=left_out,
             refused=list(draft.refused),
         )
@@ -62,7 +66,7 @@ def unmeasured(present: Present, refused: Sequence[RefusedEdit], watch: Stopwatc
         probes=0,
         changed=[],
         broken_tests=[],
-        capacity=_capacity(present.readings.values()),
+        capacity=capacity(present.readings.values()),
         timings=watch.timings(),
         refused=list(refused),
     )
@@ -81,6 +85,22 @@ def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
         advice = f"nothing was changed; see the report of a dry run, or {otherwise}"
         named: list[JSON] = [edit["question"] for edit in failing[:MOST_NAMED]]
         raise EditRefused(f"{said}{others}: {advice}", reason="does_not_hold", failing=named)
+
+
+def refuse_what_breaks(report: Mapping[str, Any]) -> None:
+    """BreaksTests when a fact test of an earlier edit held and would not."""
+    broken: list[dict[str, JSON]] = report["broken_tests"]
+    if broken:
+        first, more = broken[0], len(broken) - 1
+        said = f"version {first['version']} made {first['question']!r} be answered {first['expected']!r}"
+        now = (
+            f"after this it would be {first['actual']!r}"
+            if first["actual"]
+            else "after this nothing would be said"
+        )
+        others = f" (and {more:,} more would break)" if more else ""
+        advice = "nothing was changed; word this differently, take that one back first, or repeat it without strict"
+        raise BreaksTests(f"{said}, and {now}{others}: {advice}", tests=broken[:MOST_NAMED])
 
 
 def _listed(present: Present, draft: Draft) -> tuple[list[EditRecord], int]:
@@ -102,12 +122,12 @@ async def _edits(
     listed: Sequence[EditRecord], draft: Draft, present: Present, after: Readings
 ) -> list[EditReport]:
     before = present.readings
-    questions: dict[str, list[str]] = defaultdict(list)
-    for edit in listed:
-        questions[edit.model] += edit.wordings
-    for model, some in questions.items():
-        await before[model].ask(some)
-        await after[model].ask(some)
+    tests = [FactTest(edit, place) for edit in listed for place in range(len(edit.wordings))]
+    for model, questions in _by_model(tests).items():
+        await before[model].ask(questions)
+    for model, questions in _by_model(tests[:SAMPLE]).items():
+        await after[model].ask(questions)
+    await tell(tests, {**present.edits, **{edit.id: edit for edit in draft.records}}, after)
     gone = set(draft.change.deactivates)
     reports = [
         _edit(edit, edit.id in gone, before[edit.model], after[edit.model], _taken_over(present, edit))
@@ -175,32 +195,32 @@ def _warnings(
         yield f"{failing} of {len(others)} other wordings do not get this answer"
 
 
-async def _broken(
-    present: Present, draft: Draft, listed: Sequence[EditRecord], after: Readings
-) -> tuple[list[BrokenTest], TestsRun]:
-    """Fact tests of other edits that held and no longer do, as far as there is time to run them."""
+@dataclass(frozen=True)
+class _Tests:
+    """broken, superseded: tests of edits that this commit does not switch, and that held until now."""
+
+    broken: list[BrokenTest]
+    superseded: list[SupersededTest]
+    now: Standing
+
+
+async def _tests(present: Present, draft: Draft, after: Readings) -> _Tests:
+    """All fact tests of all active edits."""
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
-    tests = [t for t in fact_tests_of([e for e in then if e.model in after])[0] if t.edit not in switched]
-    wordings = [wording for edit in listed for wording in edit.wordings]
-    chosen = nearest(tests, wordings, MOST_TESTS)
-    moved = {
-        (model, question)
-        for model, questions in questions_of(chosen).items()
-        for question in await after[model].moved_since(present.readings[model], questions)
-    }
-    broken = [
-        test.broken(after)
-        for test in chosen
-        if (test.record.model, test.question) in moved
-        and test.state(present.readings) == "holding"
-        and test.state(after) == "broken"
-    ]
-    return broken, TestsRun(run=len(chosen), total=len(tests))
+    await ask_moved([edit for edit in then if edit.id not in switched], present.readings, after)
+    old, new = await standing(present.active_edits(), present.readings), await standing(then, after)
+    failing = {*old.broken, *old.superseded}
+
+    def held(key: Key) -> bool:
+        return key[0] not in switched and key not in failing
+
+    broken = [test for key, test in new.broken.items() if held(key)]
+    return _Tests(broken, [test for key, test in new.superseded.items() if held(key)], new)
 
 
-def _capacity(readings: Iterable[Reading]) -> Capacity:
-    each = [reading.system.capacity(reading.image) for reading in readings]
-    return Capacity(
-        slots_used=sum(one.slots_used for one in each), slots_reserved=sum(one.slots_reserved for one in each)
-    )
+def _by_model(tests: Iterable[FactTest]) -> Mapping[str, list[str]]:
+    questions: dict[str, list[str]] = defaultdict(list)
+    for test in tests:
+        questions[test.record.model].append(test.question)
+    return questions

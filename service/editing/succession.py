@@ -6,13 +6,14 @@ edit has to answer the earlier one's own question as well.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 
 from service.editing.draft import Draft
+from service.editing.fact_tests import FactTest
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.standing import tell
 from service.editing.wanted import comes_out
 from service.ledger.commit import EditRecord
 
@@ -20,12 +21,8 @@ from service.ledger.commit import EditRecord
 async def succeeding(present: Present, draft: Draft, after: Mapping[str, Reading]) -> Draft:
     """The draft, with `replaces` in the notes of its edits. after: every model with the draft's edits."""
     earlier = {record.id: _spoke(record, present) for record in draft.records}
-    questions: dict[str, list[str]] = defaultdict(list)
-    for edits in earlier.values():
-        for edit in edits:
-            questions[edit.model] += edit.wordings[:1]
-    for model, some in questions.items():
-        await after[model].ask(some)
+    tests = [FactTest(edit, 0) for edits in earlier.values() for edit in edits if edit.question]
+    await tell(tests, {**present.edits, **{record.id: record for record in draft.records}}, after)
     records = [
         _noted(record, [e.id for e in earlier[record.id] if _answers(record, e, after)])
         for record in draft.records

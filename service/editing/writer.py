@@ -18,7 +18,7 @@ from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.present import Present
 from service.editing.reading import Reading
-from service.editing.report import Reporter, refuse_what_does_not_hold
+from service.editing.report import Reporter, refuse_what_breaks, refuse_what_does_not_hold
 from service.editing.stopwatch import Stopwatch
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion, UnknownModel
@@ -32,11 +32,12 @@ ATTEMPTS = 10  # when others write too; each attempt measures again
 
 @dataclass(frozen=True)
 class Order:
-    """Who wants it, and under which conditions."""
+    """Who wants it, and under which conditions. strict: not if a fact test of an earlier edit breaks."""
 
     author: str
     expected_version: int | None = None
     dry_run: bool = False
+    strict: bool = False
     idempotency_key: str | None = None
 
 
@@ -125,17 +126,21 @@ class Writer:
                 return made
         if order.expected_version is not None and order.expected_version != present.version:
             raise StaleVersion.at(current=present.version, expected=order.expected_version)
-        measured = await self._measured(present, plan, watch)
+        measured = await self._measured(present, plan, watch, order.dry_run)
         if order.dry_run:
             return Written(None, measured.report)
         refuse_what_does_not_hold(measured.draft, measured.report)
+        if order.strict:
+            refuse_what_breaks(measured.report)
         return await self._commit(plan, order, measured, watch)
 
-    async def _measured(self, present: Present, plan: Plan, watch: Stopwatch) -> Measured:
+    async def _measured(self, present: Present, plan: Plan, watch: Stopwatch, dry_run: bool) -> Measured:
         draft, after = await self._drafted(present, plan, watch)
         with watch.part("report"):
             draft = await succeeding(present, draft, after)
-        return Measured(present, draft, after, await self._reporter.report(present, draft, after, watch))
+        version = None if dry_run else present.version + 1
+        report = await self._reporter.report(present, draft, after, watch, version)
+        return Measured(present, draft, after, report)
 
     async def _drafted(
         self, present: Present, plan: Plan, watch: Stopwatch

@@ -27,6 +27,11 @@ def routes(models: Models) -> APIRouter:
         outcome = await models.answer(asked)
         return stream(outcome) if asked.stream else respond(outcome)
 
+    @router.get("/v1/answers", **describes(None, Answer, 404, 422, 429, 503))
+    async def look(question: str, model: str = "nkb", version: int | None = None) -> Response:
+        """Answer one question, as a link in a report asks it: `version` pins a version."""
+        return respond(await models.answer(_asked(question=question, model=model, version=version)))
+
     @router.post(BATCH, **describes(BatchRequest, BatchResponse, 400, 408, 413, 422))
     async def batch(request: Request) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
@@ -37,6 +42,13 @@ def routes(models: Models) -> APIRouter:
         return sent(200, b'{"results":[' + b",".join(map(_result, outcomes)) + b"]}", {})
 
     return router
+
+
+def _asked(**fields: object) -> AnswerRequest:
+    try:
+        return AnswerRequest.model_validate(fields)
+    except ValidationError as error:
+        raise refusal(error) from error
 
 
 def _checked(item: Any) -> AnswerRequest | Outcome:

@@ -48,10 +48,10 @@ def routes(editor: Callee, may_read: Guard) -> APIRouter:
         """Which questions two versions answer differently."""
         return respond(await editor.call("diff", older, to, limit_s=LIMIT_S))
 
-    @router.get("/admin/checks", **describes(None, CheckReport, 401, 403, 404, 429, 503))
-    async def checks() -> Response:
-        """What the fact tests said when they last ran."""
-        return respond(await editor.call("check", False, limit_s=LIMIT_S))
+    @router.get("/admin/checks", **describes(None, CheckReport, 401, 403, 404, 422, 429, 503))
+    async def checks(superseded: bool = False) -> Response:
+        """What the fact tests said when they last ran. `superseded` lists those that a later edit answers anew, too."""
+        return respond(await editor.call("check", False, superseded, limit_s=LIMIT_S))
 
     @router.get("/admin/replicas", **describes(None, ReplicaList, 401, 403, 429, 503))
     async def replicas() -> Response:

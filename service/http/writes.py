@@ -44,10 +44,10 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
         """Make an old version the current one, as a new commit."""
         return await commit("rollback", RollbackRequest, request)
 
-    @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 429, 503))
-    async def check() -> Response:
-        """Run the fact tests of every active edit."""
-        return respond(await editor.call("check", True, limit_s=LIMIT_S))
+    @router.post("/admin/checks", **describes(None, CheckReport, 401, 403, 422, 429, 503))
+    async def check(superseded: bool = False) -> Response:
+        """Run the fact tests of every active edit. `superseded` lists those that a later edit answers anew, too."""
+        return respond(await editor.call("check", True, superseded, limit_s=LIMIT_S))
 
     return router
 

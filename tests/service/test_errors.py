@@ -24,6 +24,7 @@ EXPECTED = {
     "too_slow": 408,
     "too_many": 429,
     "edit_refused": 422,
+    "breaks_tests": 409,
     "nothing_to_do": 409,
     "ambiguous": 409,
     "graph_moved": 409,

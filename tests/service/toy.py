@@ -50,6 +50,14 @@ class Row:
     edits: tuple[str, ...] = ()
 
 
+class Table(dict[str, Row]):
+    """Every question that has an answer. gated: the wordings of each edit that is a gate."""
+
+    def __init__(self, taught: Mapping[str, Row]) -> None:
+        super().__init__(taught)
+        self.gated: dict[str, Sequence[str]] = {}
+
+
 class ToySystem:
     """facts: what it answers before any edit."""
 
@@ -66,13 +74,15 @@ class ToySystem:
     def base(self) -> Image:
         return Image("sha256:" + hashlib.sha256(json.dumps(self._facts).encode()).hexdigest())
 
-    def view(self, image: Image) -> Mapping[str, Row]:
+    def view(self, image: Image) -> Table:
         """Rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
-        table = dict(self._taught)
+        table = Table(self._taught)
         for block in sorted(image.ordered, key=lambda block: block.kind == "gated"):
             content = _content(block)
             row = Row(content["answer"], tuple(content.get("edits", [_edit(block)])))
             table.update((plain(question), row) for question in content["questions"])
+            if block.kind == "gated":
+                table.gated[_edit(block)] = content["questions"]
         return table
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Mapping[str, Row]]) -> list[Reply]:
@@ -101,9 +111,12 @@ class ToySystem:
         asked = [plain(ask.question[:LONGEST_QUESTION]) for ask in before[0]]
         return [before[1].get(question) == after[1].get(question) for question in asked]
 
-    def speakers(self, view: Mapping[str, Row]) -> Mapping[str, tuple[str | None, ...]]:
-        """Nobody's: this table has to be asked."""
-        return {}
+    def speakers(self, view: Table) -> Mapping[str, tuple[str | None, ...]]:
+        """Of gates; a row of surgery has to be asked for."""
+        return {
+            edit: tuple(view[plain(question)].edits[0] for question in questions)
+            for edit, questions in view.gated.items()
+        }
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]

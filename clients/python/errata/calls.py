@@ -129,13 +129,14 @@ class Calls(GraphCalls):
         """Which questions two versions answer differently."""
         return Call("GET", "/admin/diff", wire.Diff, query={"from": from_version, "to": to_version})
 
-    def check(self) -> Call[wire.CheckReport]:
-        """Re-run the fact tests of every active edit."""
-        return Call("POST", "/admin/checks", wire.CheckReport, idempotency_key=new_key(), slow=True)
+    def check(self, superseded: bool = False) -> Call[wire.CheckReport]:
+        """Re-run the fact tests of every active edit. superseded: list those that a later edit answers anew, too."""
+        query, key = _listing(superseded), new_key()
+        return Call("POST", "/admin/checks", wire.CheckReport, query=query, idempotency_key=key, slow=True)
 
-    def last_check(self) -> Call[wire.CheckReport]:
+    def last_check(self, superseded: bool = False) -> Call[wire.CheckReport]:
         """What the fact tests said when they last ran."""
-        return Call("GET", "/admin/checks", wire.CheckReport)
+        return Call("GET", "/admin/checks", wire.CheckReport, query=_listing(superseded))
 
     def replicas(self) -> Call[wire.ReplicaList]:
         return Call("GET", "/admin/replicas", wire.ReplicaList)
@@ -173,3 +174,7 @@ def _own(question: Question) -> Mapping[str, object]:
     if isinstance(question, wire.AnswerRequest):
         return question.model_dump(exclude_unset=True)
     return question if isinstance(question, Mapping) else {"question": question}
+
+
+def _listing(superseded: bool) -> dict[str, int | str]:
+    return {"superseded": "true"} if superseded else {}

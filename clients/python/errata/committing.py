@@ -16,13 +16,14 @@ R = TypeVar("R", bound=Request)
 
 
 class HowToCommit(TypedDict, total=False):
-    """wait: "none" does not wait for the replicas.
+    """wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
 
     idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
     """
 
     message: str
     wait: Wait
+    strict: bool
     idempotency_key: str
 
 

@@ -22,6 +22,7 @@
         │   ├── StaleVersion             409 stale_version: .current
         │   ├── GraphMoved               409 graph_moved: .current
         │   ├── Ambiguous                409 ambiguous: .candidates
+        │   ├── BreaksTests              409 breaks_tests: .tests
         │   └── NothingToDo              409 nothing_to_do
         ├── TooMany                      429 too_many
         ├── Unavailable                  the same request may succeed later
@@ -39,9 +40,10 @@ from __future__ import annotations
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import EntityHead, Problem
+from errata.wire import BrokenTest, EntityHead, Problem
 
 ENTITIES = TypeAdapter(list[EntityHead])
+TESTS = TypeAdapter(list[BrokenTest])
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
 MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log says whether it was"
 
@@ -189,6 +191,18 @@ class Ambiguous(Conflict):
         """The entities that bear the name; an id says which one is meant."""
         try:
             return ENTITIES.validate_python(self.extra("candidates"))
+        except ValidationError:
+            return []
+
+
+class BreaksTests(Conflict):
+    """Only where `strict` was asked for."""
+
+    @property
+    def tests(self) -> list[BrokenTest]:
+        """The fact tests of earlier edits that would no longer hold; of very many, the first."""
+        try:
+            return TESTS.validate_python(self.extra("tests"))
         except ValidationError:
             return []
 

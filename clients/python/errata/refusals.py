@@ -29,6 +29,7 @@ BY_CODE: dict[str, type[errors.Refused]] = {
     "stale_version": errors.StaleVersion,
     "graph_moved": errors.GraphMoved,
     "ambiguous": errors.Ambiguous,
+    "breaks_tests": errors.BreaksTests,
     "nothing_to_do": errors.NothingToDo,
     "too_many": errors.TooMany,
     "version_ahead": errors.VersionAhead,

@@ -155,9 +155,13 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
     editor._bystanders.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
     receipt = await change(editor, PERU, "Cusco")
     assert receipt["report"]["probes"] == 2
-    assert receipt["report"]["changed"] == [
-        {"question": "What is (the capital) of Peru?", "before": "Lima", "after": "Cusco"}
-    ]
+    [changed] = receipt["report"]["changed"]
+    assert (changed["question"], changed["before"], changed["after"]) == (
+        "What is (the capital) of Peru?",
+        "Lima",
+        "Cusco",
+    )
+    assert changed["model"] == "toy"
 
 
 async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:

@@ -1,15 +1,17 @@
-"""What came with an edit is asked again for ever, unless a later edit was made to answer it anew."""
+"""What came with an edit is tested for ever, unless a later edit was made to answer anew."""
 
 from __future__ import annotations
 
-import pytest
-from errata.wire import CheckReport
+from errata.wire import CheckReport, EditCounts
 
 from service.editing.editor import Editor
-from service.editing.fact_tests import fact_tests_of, heirs_of, nearest, superseded
+from service.editing.fact_tests import FactTest, Successors
+from service.editing.reading import Said
 from service.ledger.commit import EditRecord
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert
 from tests.service.parts import said
+
+MADE_FOR = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words
 
 
 def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, ...] = ()) -> EditRecord:
@@ -20,39 +22,45 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
     )
 
 
-async def check(editor: Editor, run: bool = True) -> CheckReport:
-    return CheckReport.model_validate_json((await editor.check(run)).body)
+def took_over(test: FactTest, *edits: EditRecord, speaks: str | None = None) -> str | None:
+    answered = None if speaks is None else Said("whatever", (speaks,))
+    return Successors(edits).of(test, answered)
 
 
-def test_every_wording_is_tested_and_a_wording_belongs_to_its_last_edit() -> None:
-    tests, void = fact_tests_of(
-        [record(1, PERU, "Seat of Peru?"), record(2, "seat of  PERU"), record(3, FRANCE)]
-    )
-    assert [(test.edit, test.version, test.question) for test in tests] == [
-        ("e1", 1, PERU),
-        ("e2", 2, "seat of  PERU"),
-        ("e3", 3, FRANCE),
-    ]
-    assert void == 1
+async def check(editor: Editor, run: bool = True, superseded: bool = False) -> CheckReport:
+    return CheckReport.model_validate_json((await editor.check(run, superseded)).body)
 
 
-def test_an_edit_is_superseded_by_its_wording_or_by_what_it_corrected() -> None:
+def states(report: CheckReport) -> tuple[int, int, int, int]:
+    """Of the edits."""
+    assert report.edits is not None
+    counts = report.edits
+    assert counts.active == counts.holding + counts.broken + counts.superseded
+    return counts.holding, counts.broken, counts.superseded, counts.reverted
+
+
+def test_a_wording_belongs_to_its_last_edit() -> None:
+    first, second = record(1, PERU, "Seat of Peru?"), record(2, "seat of  PERU")
+    assert took_over(FactTest(first, 1), first, second, speaks="e9") == "e2"
+    assert took_over(FactTest(first, 0), first, second, speaks="e9") is None
+    assert took_over(FactTest(second, 0), first, second, speaks="e1") is None
+
+
+def test_who_was_made_to_correct_it_takes_over_where_it_speaks() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
-    assert superseded([first, second, third]) == 2
-    assert superseded([first, third]) == 0
-    assert superseded([first, record(4, PERU.upper())]) == 1
-    assert heirs_of([first, second, third]) == {"e1": {"e2", "e3"}, "e2": {"e3"}}
+    test = FactTest(first, 0)
+    assert took_over(test, first, second, third, speaks="e2") == "e2"
+    assert took_over(test, first, second, third, speaks="e3") == "e3"
+    assert took_over(test, first, second, third, speaks="e9") is None
+    assert took_over(test, first, third, speaks="e3") is None
 
 
-def test_the_nearest_tests_come_first_then_the_newest() -> None:
-    tests, _ = fact_tests_of(
-        [record(n, f"What of subject {n}?") for n in range(6)] + [record(6, "capital of Peru?")]
-    )
-    chosen = nearest(tests, ["The capital of Chile?"], 3)
-    assert [test.edit for test in chosen] == ["e4", "e5", "e6"]
-    assert [test.edit for test in nearest(tests, ["subject 0"], 1)] == ["e0"]
-    assert nearest(tests, [], 7) == tests
+def test_the_newest_that_corrected_it_is_taken_to_speak_where_nobody_asked() -> None:
+    first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
+    third = record(3, "What is Peru ruled from?", replaces=("e2",))
+    assert took_over(FactTest(first, 0), first, second, third) == "e3"
+    assert took_over(FactTest(third, 0), first, second, third) is None
 
 
 async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: Editor) -> None:
@@ -61,7 +69,8 @@ async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: 
     await change(editor, PERU, "Cusco", "Seat of Peru?")
     ran = await check(editor)
     await change(editor, FRANCE, "Lyon")
-    assert ran == CheckReport(version=1, total=2, holding=2, broken=[], superseded=0)
+    one = EditCounts(active=1, holding=1, broken=0, superseded=0, reverted=0)
+    assert ran == CheckReport(version=1, total=2, holding=2, broken=[], superseded=0, edits=one)
     assert await check(editor, run=False) == ran
     assert (await check(editor)).total == 3
 
@@ -69,7 +78,7 @@ async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: 
 async def test_a_test_that_no_longer_comes_out_is_named(editor: Editor) -> None:
     first = await change(editor, PERU, "Cusco", "Seat of Peru?", method="surgery")
     report = await check(editor)
-    assert (report.total, report.holding) == (2, 1)
+    assert (report.total, report.holding, states(report)) == (2, 1, (0, 1, 0, 0))
     [broken] = report.broken
     assert (broken.edit, broken.version, broken.question) == (
         first["report"]["edits"][0]["id"],
@@ -79,37 +88,57 @@ async def test_a_test_that_no_longer_comes_out_is_named(editor: Editor) -> None:
     assert (broken.expected, broken.actual) == ("Cusco", None)
 
 
-async def test_a_superseded_test_is_neither_run_nor_broken(editor: Editor) -> None:
-    await change(editor, PERU, "Cusco")
-    await change(editor, PERU.lower(), "Puno")
-    assert await check(editor) == CheckReport(version=2, total=1, holding=1, broken=[], superseded=1)
+async def test_a_superseded_test_is_not_broken_and_comes_back_with_its_edit(editor: Editor) -> None:
+    first = await change(editor, PERU, "Cusco")
+    second = await change(editor, PERU.lower(), "Puno")
+    told = await check(editor, superseded=True)
+    assert (told.total, told.holding, told.superseded, told.broken) == (2, 1, 1, [])
+    assert states(told) == (1, 0, 1, 0)
+    [test] = told.superseded_tests or []
+    assert (test.question, test.expected, test.actual) == (PERU, "Cusco", "Puno")
+    assert (test.edit, test.version) == (first["report"]["edits"][0]["id"], 1)
+    assert (test.by, test.by_version) == (second["report"]["edits"][0]["id"], 2)
+    assert (await check(editor)).superseded_tests is None, "only on request"
     await revert(editor, 2)
-    assert await check(editor) == CheckReport(version=3, total=1, holding=1, broken=[], superseded=0)
+    back = await check(editor)
+    assert (back.total, back.holding, states(back)) == (1, 1, (1, 0, 0, 1))
+
+
+async def test_the_report_names_what_its_edit_supersedes_and_how_all_stand(editor: Editor) -> None:
+    await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+    report = (await change(editor, PERU, "Puno"))["report"]
+    [test] = report["superseded_tests"]
+    assert (test["question"], test["expected"], test["actual"]) == (PERU, "Cusco", "Puno")
+    assert (test["version"], test["by_version"], test["by"]) == (1, 2, report["edits"][0]["id"])
+    assert report["standing"] == {"active": 3, "holding": 2, "broken": 0, "superseded": 1, "reverted": 0}
+    third = (await change(editor, PERU, "Tacna"))["report"]
+    assert [test["expected"] for test in third["superseded_tests"]] == ["Puno"], "Cusco was superseded before"
+
+
+async def test_an_answer_that_another_edit_gives_too_holds(editor: Editor) -> None:
+    for answer in ("Cusco", "Puno", "Cusco"):
+        await change(editor, PERU, answer)
+    told = await check(editor, superseded=True)
+    assert [test.expected for test in told.superseded_tests or []] == ["Puno"]
+    assert (told.holding, told.broken) == (2, [])
 
 
 async def test_an_edit_that_breaks_an_earlier_one_says_so_once(editor: Editor) -> None:
     """Another wording of the second edit is, to the model, the question of the first."""
     first = await change(editor, PERU, "Cusco")
-    breaking = await change(editor, FRANCE, "Lyon", "What is the capital, of Peru?")
+    breaking = await change(editor, FRANCE, "Lyon", MADE_FOR)
     [broken] = breaking["report"]["broken_tests"]
     assert (broken["edit"], broken["question"]) == (first["report"]["edits"][0]["id"], PERU)
     assert (broken["expected"], broken["actual"]) == ("Cusco", "Lyon")
     assert (await change(editor, JAPAN, "Kyoto"))["report"]["broken_tests"] == []
-    assert [test.question for test in (await check(editor)).broken] == [PERU]
+    report = await check(editor)
+    assert ([test.question for test in report.broken], states(report)) == ([PERU], (2, 1, 0, 0))
 
 
 async def test_an_edit_made_to_correct_an_earlier_one_does_not_break_it(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
-    receipt = await change(editor, "What is the capital, of Peru?", "Puno")
+    receipt = await change(editor, MADE_FOR, "Puno")
     assert receipt["report"]["broken_tests"] == []
-    assert await check(editor) == CheckReport(version=2, total=1, holding=1, broken=[], superseded=1)
-
-
-async def test_a_commit_runs_the_nearest_tests_when_there_are_too_many(
-    editor: Editor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("service.editing.report.MOST_TESTS", 2)
-    await edits(editor, item(PERU, "Cusco"), *(item(f"Subject {n}?", "Yes") for n in range(4)))
-    receipt = await change(editor, FRANCE, "Lyon", "What is the capital, of Peru?")
-    assert receipt["report"]["tests"] == {"run": 2, "total": 5}
-    assert [broken["question"] for broken in receipt["report"]["broken_tests"]] == [PERU]
+    assert [test["question"] for test in receipt["report"]["superseded_tests"]] == [PERU]
+    report = await check(editor)
+    assert (report.total, report.holding, report.superseded, report.broken) == (2, 1, 1, [])

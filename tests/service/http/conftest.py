@@ -46,8 +46,14 @@ def chosen(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def app(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
-    async with started(Replica, chosen, "toy") as replica, started(Editor, chosen) as editor:
+async def editor(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]:
+    async with started(Editor, chosen) as editor:
+        yield editor
+
+
+@pytest.fixture
+async def app(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
+    async with started(Replica, chosen, "toy") as replica:
         models = Models({"toy": InProcess(replica)}, chosen.max_batch)
         yield application(chosen, models, InProcess(editor))
 

@@ -93,7 +93,9 @@ async def test_a_bad_body(
         ("/admin/diff?from=-1&to=0", 422, "invalid_input"),
         ("/admin/checks", 404, "not_found"),
         ("/v1/nothing", 404, "not_found"),
-        ("/v1/answers", 405, "method_not_allowed"),
+        ("/v1/answers", 422, "invalid_input"),
+        ("/v1/answers?question=q&version=-1", 422, "invalid_input"),
+        ("/v1/answers/batch", 405, "method_not_allowed"),
         ("/admin/edits", 405, "method_not_allowed"),
     ],
 )

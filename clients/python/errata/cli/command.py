@@ -53,7 +53,8 @@ def conduct(
     """Run one command in a session of its own; typer.Exit carries the code when it fails."""
     key = find_key(given, url, _here())
     with Errata(url, key=key.value) as errata:
-        session = Session(errata, as_json, console(), console(stderr=True))
+        site = str(errata.url).rstrip("/")
+        session = Session(errata, as_json, console(site), console(site, stderr=True))
         try:
             function(session, **own)
         except ErrataError as error:

@@ -6,10 +6,11 @@ from rich.console import Console
 from rich.text import Text
 
 from errata import errors
+from errata.cli.effects import draw_broken
 from errata.cli.exits import Exit
 from errata.cli.graph_views import draw_entities
 from errata.cli.keyring import Key
-from errata.cli.words import printable, visible
+from errata.cli.words import plural, printable, visible
 
 HINTS: dict[type[errors.ErrataError], str] = {
     errors.TimedOut: "It may be busy: try again later.",
@@ -18,6 +19,7 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
     errors.NotFound: "`errata log` lists the versions, `errata entities TEXT` the entities there are.",
     errors.Ambiguous: "Say which one is meant: repeat it with an id in place of the name.",
+    errors.BreaksTests: "`errata show VERSION` shows who made it and why; without --strict it is done all the same.",
     errors.UnknownModel: "`errata models` lists the models there are.",
     errors.LedgerUnavailable: "Answers go on as before; edits have to wait until the ledger is back.",
     errors.VersionAhead: "`errata log` shows the newest version there is, `errata replicas` who has it.",
@@ -26,16 +28,29 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.EditRefused: "Nothing was changed.",
 }
 
+OF_LINES = "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."
+MOST_LINES = 5  # of a bad file
+
 
 def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     """Print the error; the exit code to leave with."""
     err.print(Text.assemble(("error: ", "bold red"), visible(str(error)), _code(error)), soft_wrap=True)
     if isinstance(error, errors.Ambiguous) and error.candidates:
         err.print(draw_entities([printable(one) for one in error.candidates]))
+    if isinstance(error, errors.BreaksTests) and error.tests:
+        err.print(draw_broken([printable(one) for one in error.tests]))
+    if isinstance(error, errors.BadFile):
+        err.print(_bad_lines(error), end="", soft_wrap=True)
     hint = _hint(error, key)
     if hint:
         err.print(Text.assemble(("hint: ", "bold"), hint), soft_wrap=True)
     return _exit(error)
+
+
+def _bad_lines(error: errors.BadFile) -> str:
+    more = len(error.lines) - MOST_LINES
+    told = [f"  {visible(line)}\n" for line in error.lines[:MOST_LINES]]
+    return "".join([*told, *([f"  and {plural(more, 'more line')}\n"] if more > 0 else [])])
 
 
 def _exit(error: errors.ErrataError) -> Exit:
@@ -56,6 +71,10 @@ def _code(error: errors.ErrataError) -> tuple[str, str]:
 
 
 def _hint(error: errors.ErrataError, key: Key) -> str:
+    if isinstance(error, errors.BadFile):
+        return OF_LINES if error.lines else ""
+    if error.remedy:
+        return ""  # the error has said it
     if error.idempotency_key is not None:
         return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
     if error.in_doubt:

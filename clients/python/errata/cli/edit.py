@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from errata.cli.corrections import BadFile, read_corrections
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, how_to_edit
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, how_to_edit
 from errata.cli.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.cli.words import plural
@@ -31,12 +31,13 @@ def edit(
     ] = None,
     model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = "nkb",
     dry_run: DryRun = False,
+    strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect)
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
     if method is not None:
         how["method"] = method
     if file is not None:

@@ -5,23 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import RenderableType
+from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.words import became, plural, said
-from errata.wire import BrokenTest, ChangedProbe, Report
+from errata.cli.words import plural, said
+from errata.wire import BrokenTest, ChangedProbe, Report, SupersededTest
 
 
 def draw_report(report: Report) -> list[RenderableType]:
-    """The bystanders, the earlier edits, and how much of either was not looked at."""
+    """The bystanders and the earlier edits."""
     parts = draw_bystanders(report.probes, report.changed)
     if report.broken_tests:
         edits = len({one.edit for one in report.broken_tests})
         count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
         parts += [Text(count, style="red"), draw_broken(report.broken_tests)]
-    if report.tests.run < report.tests.total:
-        run = f"{report.tests.run:,} of {plural(report.tests.total, 'fact test')} were run"
-        parts.append(Text(f"{run}, the nearest to this commit: errata check runs all.", style="yellow"))
+    if report.superseded_tests:
+        edits = len({one.edit for one in report.superseded_tests})
+        count = f"{plural(edits, 'earlier edit')} {'are' if edits > 1 else 'is'} superseded"
+        back = f"{count}, and will be back if this is taken back:"
+        parts += [Text(back, style="yellow"), draw_superseded(report.superseded_tests)]
     if report.edits_left_out:
         left = f"{plural(report.edits_left_out, 'older edit')} of this commit are not told of here"
         parts.append(Text(f"{left}: errata diff compares the versions.", style="yellow"))
@@ -42,7 +45,25 @@ def draw_bystanders(probes: int, changed: Sequence[ChangedProbe]) -> list[Render
 def _changed(changed: Sequence[ChangedProbe]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     for one in changed:
-        table.add_row(one.question, became(one.before, one.after))
+        before, after = (one.link.before, one.link.after) if one.link else (None, None)
+        table.add_row(one.question, _linked(one.before, before), Text("→", "dim"), _linked(one.after, after))
+    return table
+
+
+def _linked(answer: str | None, path: str | None) -> Text:
+    """path: of the service, where a person can see it answered."""
+    text = said(answer)
+    if path is not None:
+        text.stylize(Style(link=path))
+    return text
+
+
+def draw_superseded(superseded: Sequence[SupersededTest]) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
+    for title in ("version", "question", "was", "is", "since version"):
+        table.add_column(title)
+    for one in superseded:
+        table.add_row(str(one.version), one.question, one.expected, said(one.actual), str(one.by_version))
     return table
 
 

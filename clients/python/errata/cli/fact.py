@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, how_to_edit
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, how_to_edit
 from errata.cli.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.wire import Act
@@ -28,12 +28,13 @@ def fact(
     ] = None,
     message: Message = "",
     dry_run: DryRun = False,
+    strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect)
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
     act = _act({"set": put, "add": add, "remove": remove})
     call = here.calls.fact(subject, relation, object, act=act, only=only, **how)
     reply = here.send(call, "Trying it out" if dry_run else "Telling every system")
@@ -51,6 +52,7 @@ def relation(
     ] = None,
     message: Message = "",
     dry_run: DryRun = False,
+    strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
@@ -58,7 +60,7 @@ def relation(
     """Say what a relation is: `errata relation capital --holds one`."""
     if holds is None and label is None:
         raise typer.BadParameter("say how many values it has with --holds, or how it is called with --label")
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect)
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
     call = here.calls.define_relation(name, holds=holds, label=label, **how)
     reply = here.send(call, "Trying it out" if dry_run else "Defining the relation")
     here.show(reply, lambda receipt: draw_receipt(receipt, "1 definition"))

@@ -10,7 +10,7 @@ import typer
 
 from errata.cli.exits import Exit
 from errata.cli.intake import draw_import, write_rejected
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, waiting_for
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, waiting_for
 from errata.cli.pace import pace
 from errata.cli.session import Session
 from errata.cli.words import plural
@@ -34,6 +34,7 @@ def import_(
     ] = None,
     message: Message = "",
     dry_run: DryRun = False,
+    strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
@@ -48,7 +49,7 @@ def import_(
         source="stdin" if file == STDIN else None,
         language=language,
         progress=showing.tell,
-        **_how(message, no_wait, idempotency_key, dry_run, expect),
+        **_how(message, no_wait, idempotency_key, dry_run, expect, strict),
     )
     reply = here.send(call, "Importing", showing)
     here.show(reply, draw_import)
@@ -58,8 +59,10 @@ def import_(
         here.err.print(f"{rejected} has {written}.", soft_wrap=True)
 
 
-def _how(message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None) -> HowToImport:
-    how = HowToImport(message=message, wait=waiting_for(no_wait), dry_run=dry_run)
+def _how(
+    message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
+) -> HowToImport:
+    how = HowToImport(message=message, wait=waiting_for(no_wait), strict=strict, dry_run=dry_run)
     if key is not None:
         how["idempotency_key"] = key
     if expect is not None:

@@ -16,6 +16,9 @@ Key = Annotated[
 ]
 Message = Annotated[str, typer.Option("--message", "-m", help="Why; it stands in the log.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Measure only; change nothing.")]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="Refuse if a fact test of an earlier edit would no longer hold.")
+]
 Expect = Annotated[
     int | None,
     typer.Option("--expect", metavar="VERSION", help="Refuse if this is not the newest version any more."),
@@ -23,15 +26,17 @@ Expect = Annotated[
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 
 
-def how_to_commit(message: str, no_wait: bool, key: str | None) -> HowToCommit:
-    how = HowToCommit(message=message, wait=waiting_for(no_wait))
+def how_to_commit(message: str, no_wait: bool, key: str | None, strict: bool) -> HowToCommit:
+    how = HowToCommit(message=message, wait=waiting_for(no_wait), strict=strict)
     if key is not None:
         how["idempotency_key"] = key
     return how
 
 
-def how_to_edit(message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None) -> HowToEdit:
-    how = HowToEdit(message=message, wait=waiting_for(no_wait), dry_run=dry_run)
+def how_to_edit(
+    message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
+) -> HowToEdit:
+    how = HowToEdit(message=message, wait=waiting_for(no_wait), strict=strict, dry_run=dry_run)
     if key is not None:
         how["idempotency_key"] = key
     if expect is not None:

@@ -15,13 +15,19 @@ from errata.wire import EditReceipt, ReplicaState, Report
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     """done: what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
-    parts: list[RenderableType] = [Text.assemble(_headline(receipt, done), reach(receipt))]
+    parts: list[RenderableType] = [draw_headline(receipt, done)]
     parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
     parts += draw_report(report)
+    parts += [Text(f"warning: {one}", style="yellow") for one in report.capacity.warnings]
     parts.append(_costs(report))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
     return Group(*parts)
+
+
+def draw_headline(receipt: EditReceipt, done: str) -> Text:
+    """In one line: what was done, and who has it."""
+    return Text.assemble(_headline(receipt, done), reach(receipt))
 
 
 def _headline(receipt: EditReceipt, done: str) -> Text:
@@ -57,8 +63,12 @@ def _names(replicas: list[ReplicaState]) -> str:
 
 def _costs(report: Report) -> Text:
     spent, room = report.timings, report.capacity
-    parts = [
-        f"all edits take {plural(room.slots_used, 'slot')}",
+    parts = [f"all edits take {plural(room.slots_used, 'slot')} of {room.slots_reserved:,}"]
+    if room.rows_per_slot is not None:
+        parts.append(f"{room.rows_per_slot:.2f} rows per slot")
+    if room.margin is not None:
+        parts.append(f"margin {room.margin:.2f}")
+    parts += [
         f"editor {milliseconds(spent.editor_ms)}",
         f"report {milliseconds(spent.report_ms)}",
         f"commit {milliseconds(spent.commit_ms)}",

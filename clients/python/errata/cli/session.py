@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 from errata.call import Call, Reply, T_co
 from errata.calls import Calls
@@ -20,11 +21,28 @@ from errata.client import Errata
 PIPE_COLUMNS = 10_000  # in a pipe nothing is wrapped: what reads it looks for lines
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that prints what it is given: no markup, no emoji codes, no colouring of numbers."""
+class Page(Console):
+    """Prints what it is given: no markup, no emoji codes, no colouring of numbers.
+
+    site: what a link that is a path is relative to.
+    """
+
+    def __init__(self, site: str, stderr: bool, width: int | None) -> None:
+        super().__init__(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+        self._site = site
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            style = segment.style
+            if style is not None and style.link is not None and style.link.startswith("/"):
+                segment = segment._replace(style=style.update_link(self._site + style.link))
+            yield segment
+
+
+def console(site: str = "", *, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
-    return Console(stderr=stderr, width=width, markup=False, emoji=False, highlight=False)
+    return Page(site, stderr, width)
 
 
 def _interrupted(call: Call[T_co]) -> str:

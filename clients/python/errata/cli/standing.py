@@ -6,25 +6,52 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.effects import draw_broken
+from errata.cli.effects import draw_broken, draw_superseded
 from errata.cli.words import plural, short
-from errata.wire import CheckReport, MemoryState, ModelCard, ModelList, ReplicaList, ReplicaState, Whoami
+from errata.wire import (
+    CheckReport,
+    EditCounts,
+    MemoryState,
+    ModelCard,
+    ModelList,
+    ReplicaList,
+    ReplicaState,
+    Whoami,
+)
 
 
 def draw_check(check: CheckReport) -> RenderableType:
-    damage = [Text(f"Damaged: {one}.", style="red") for one in check.damaged]
-    return Group(_tests(check), *damage) if damage else _tests(check)
+    parts = [_tests(check)]
+    if check.superseded_tests:
+        parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
+    if check.edits is not None and (check.edits.active or check.edits.reverted):
+        parts.append(Text(f"Of all edits {_counts(check.edits)}.", style="dim"))
+    return Group(*parts, *(Text(f"Damaged: {one}.", style="red") for one in check.damaged))
 
 
 def _tests(check: CheckReport) -> RenderableType:
-    aside = f" ({check.superseded:,} not run: a later edit answers instead)" if check.superseded else ""
+    """Those that a later edit answers anew are left aside: nobody wants them to hold."""
+    total = check.total - check.superseded
+    aside = f" ({check.superseded:,} superseded: a later edit answers instead)" if check.superseded else ""
     if not check.total:
         return Text(f"There is nothing to test at version {check.version}: no edit in force has a question.")
     if not check.broken:
-        hold = "The only fact test holds" if check.total == 1 else f"All {check.total:,} fact tests hold"
+        hold = "The only fact test holds" if total == 1 else f"All {total:,} fact tests hold"
         return Text(f"{hold} at version {check.version}{aside}.", style="green")
-    count = f"{check.holding:,} of {plural(check.total, 'fact test')} hold at version {check.version}{aside}."
+    count = f"{check.holding:,} of {plural(total, 'fact test')} hold at version {check.version}{aside}."
     return Group(Text(count, style="red"), draw_broken(check.broken))
+
+
+def _counts(edits: EditCounts) -> str:
+    states = {
+        ("holds", "hold"): edits.holding,
+        ("is broken", "are broken"): edits.broken,
+        ("is superseded", "are superseded"): edits.superseded,
+        ("is taken back", "are taken back"): edits.reverted,
+    }
+    return ", ".join(
+        f"{count:,} {one if count == 1 else many}" for (one, many), count in states.items() if count
+    )
 
 
 def draw_replicas(listed: ReplicaList) -> RenderableType:
@@ -83,8 +110,10 @@ def _details(model: ModelCard) -> Table:
 
 def draw_memory(memory: MemoryState) -> RenderableType:
     counts = memory.edits
+    broken = [Text(f"  {plural(counts.broken, 'edit')} broken: errata check names them", "red")]
     aside = f"{counts.reverted:,} taken back, {counts.superseded:,} superseded"
     lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
+    lines += broken if counts.broken else []
     lines += [
         Text.assemble(f"  {name}  ", (digest, "dim")) for name, digest in sorted(memory.checksums.items())
     ]

@@ -14,9 +14,12 @@ from errata.cli.standing import draw_check, draw_memory, draw_models, draw_repli
 def check(
     here: Session,
     last: Annotated[bool, typer.Option("--last", help="Show the last run; do not run them again.")] = False,
+    superseded: Annotated[
+        bool, typer.Option("--superseded", help="List those, too, that a later edit answers anew.")
+    ] = False,
 ) -> None:
     """Re-run the fact tests of all edits: does every correction still hold?"""
-    call = here.calls.last_check() if last else here.calls.check()
+    call = here.calls.last_check(superseded) if last else here.calls.check(superseded)
     reply = here.send(call, "Re-running the fact tests")
     here.show(reply, draw_check)
     if reply.value.broken or reply.value.damaged:

@@ -79,6 +79,7 @@ Item = Annotated[
 class EditRequest(Request):
     """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on.
 
+    strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
     skip_refused: what is wrong with one edit does not refuse the others; the report tells which were left out.
     measure: False, in a dry run, only tells which edits would be refused. It takes little time, and what it has made
         of the corrections is kept for the commit. One whose Idempotency-Key made a commit is answered with that.
@@ -90,6 +91,7 @@ class EditRequest(Request):
     method: Method | None = None
     wait: Wait = "all"
     dry_run: bool = False
+    strict: bool = False
     skip_refused: bool = False
     measure: bool = True
 
@@ -104,12 +106,14 @@ class RevertRequest(Request):
     version: CommitVersion
     message: Message = ""
     wait: Wait = "all"
+    strict: bool = False
 
 
 class RollbackRequest(Request):
     to: Version
     message: Message = ""
     wait: Wait = "all"
+    strict: bool = False
 
 
 class Repetition(Request):

@@ -103,6 +103,7 @@ class ImportOrder(Request):
     message: Message = ""
     expected_version: Version | None = None
     dry_run: bool = False
+    strict: bool = False
     wait: Wait = "all"
 
 

@@ -8,7 +8,8 @@ from pydantic import AwareDatetime, Field
 
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
-from errata.wire.report import BrokenTest, ChangedProbe
+from errata.wire.report import BrokenTest, ChangedProbe, SupersededTest
+from errata.wire.state import EditCounts
 
 
 class VersionHead(Response):
@@ -115,8 +116,9 @@ class Diff(Response):
 
 
 class CheckReport(Response):
-    """The fact tests at one version. superseded: tests not run, because a later edit answers anew.
+    """The fact tests at one version, one for each wording of an active edit. edits: the states of the edits.
 
+    superseded: tests that a later edit answers anew; superseded_tests lists them where that was asked for.
     damaged: imports in force whose rows are not what their commits say, in one sentence each.
     """
 
@@ -125,4 +127,6 @@ class CheckReport(Response):
     holding: int
     broken: list[BrokenTest]
     superseded: int
+    edits: EditCounts | None = None
+    superseded_tests: list[SupersededTest] | None = None
     damaged: list[str] = Field(default_factory=list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from errata.wire.base import Details, Response, Version
+from errata.wire.state import EditCounts
 
 
 class ParaphraseReport(Response):
@@ -49,12 +50,24 @@ class RefusedEdit(Response):
     detail: str
 
 
+class Link(Response):
+    """Where one question's answer is seen at the two versions: paths of the service that a person can open.
+
+    after: None for a dry run, which makes no version.
+    """
+
+    before: str
+    after: str | None = None
+
+
 class ChangedProbe(Response):
     """A probe question that nobody edited and whose answer changed all the same."""
 
     question: str
     before: str | None
     after: str | None
+    model: str = ""
+    link: Link | None = None
 
 
 class BrokenTest(Response):
@@ -67,11 +80,24 @@ class BrokenTest(Response):
     actual: str | None
 
 
+class SupersededTest(BrokenTest):
+    """A fact test that a later edit was made to answer anew: edit `by`, made in `by_version`."""
+
+    by: str
+    by_version: Version
+
+
 class Capacity(Response):
-    """slots_used: taken by all active edits. slots_reserved: those, and the memory's own that surgery may move."""
+    """slots_used: taken by all active edits. slots_reserved: those, and the memory's own that surgery may move.
+
+    rows_per_slot: how crowded the memory is. margin: what is left before answers get worse. warnings: whole sentences.
+    """
 
     slots_used: int
     slots_reserved: int
+    rows_per_slot: float | None = None
+    margin: float | None = None
+    warnings: list[str] = Field(default_factory=list)
 
 
 class EditTimings(Response):
@@ -79,13 +105,6 @@ class EditTimings(Response):
     report_ms: float
     commit_ms: float
     replicas_ms: float
-
-
-class TestsRun(Response):
-    """Fact tests of other edits: how many were run, those nearest to the commit, and how many there are."""
-
-    run: int = 0
-    total: int = 0
 
 
 class Report(Response):
@@ -101,6 +120,7 @@ class Report(Response):
     broken_tests: list[BrokenTest]
     capacity: Capacity
     timings: EditTimings
-    tests: TestsRun = TestsRun()
+    superseded_tests: list[SupersededTest] = Field(default_factory=list)
+    standing: EditCounts | None = None
     edits_left_out: int = 0
     refused: list[RefusedEdit] = Field(default_factory=list)

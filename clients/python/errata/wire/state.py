@@ -51,11 +51,16 @@ class ModelList(Response):
 
 
 class EditCounts(Response):
-    """superseded: active, but a later active edit of the same question answers instead."""
+    """Every edit is active or reverted, and every active one is in one of three states by its fact tests.
+
+    superseded: a later active edit answers its question anew. broken: an answer is not what the edit wants.
+    """
 
     active: int
     reverted: int
     superseded: int
+    broken: int = 0
+    holding: int = 0
 
 
 class MemoryState(Response):

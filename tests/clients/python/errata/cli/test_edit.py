@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 from errata import wire
+from errata.cli.effects import draw_bystanders
+from errata.cli.session import Page
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
@@ -32,7 +35,7 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
         "  also Peru's capital city?\n"
         "    ✓ Lima → Cusco\n"
         "Nothing else changed: 200 other questions answer as before.\n"
-        "all edits take 3 slots · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
+        "all edits take 3 slots of 4,096 · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
         "Take it back: errata revert 1\n"
     )
 
@@ -48,6 +51,7 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
         "--expect",
         "0",
         "--dry-run",
+        "--strict",
         "--no-wait",
     )
     assert run("edit", "q", "a", "--also", "p1", "--also", "p2", *options).exit_code == 0
@@ -58,6 +62,7 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
         "method": "surgery",
         "expected_version": 0,
         "dry_run": True,
+        "strict": True,
         "wait": "none",
     }
 
@@ -106,12 +111,12 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
     assert "✗ Lima → Lima  (wanted: Cusco)" in text
     assert "warning: the margin is thin" in text
     assert "1 of 200 other questions changed too:" in text
-    assert "Santiago → not sure" in text
+    assert ["Chile?", "Santiago", "→", "not", "sure"] in [line.split() for line in text.splitlines()]
     assert "1 earlier edit no longer holds:" in text
     assert [word for word in ("3", "Bolivia?", "Sucre", "La Paz") if word not in text] == []
 
 
-def test_what_was_not_looked_at_is_said_and_edits_are_counted_not_wordings(
+def test_edits_are_counted_not_wordings_and_what_is_not_told_is_said(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
@@ -119,13 +124,65 @@ def test_what_was_not_looked_at_is_said_and_edits_are_counted_not_wordings(
         wire.BrokenTest(edit=edit, version=3, question=f"q{n}", expected="Sucre", actual="La Paz")
         for n, edit in enumerate(["e0", "e0", "e1"])
     ]
-    tests = wire.TestsRun(run=256, total=3_000)
-    more = {"broken_tests": broken, "tests": tests, "edits_left_out": 4_000}
+    more = {"broken_tests": broken, "edits_left_out": 4_000}
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=more))
     text = run("edit", PERU, "Cusco").stdout
     assert "2 earlier edits no longer hold:" in text
-    assert "256 of 3,000 fact tests were run, the nearest to this commit: errata check runs all." in text
     assert "4,000 older edits of this commit are not told of here: errata diff compares" in text
+
+
+def test_what_is_superseded_is_told_with_the_version_that_made_it(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    earlier = wire.SupersededTest(
+        edit="e0", version=3, question=PERU, expected="Puno", actual="Cusco", by="e1", by_version=4
+    )
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
+    lines = run("edit", PERU, "Cusco").stdout.splitlines()
+    told = lines.index("1 earlier edit is superseded, and will be back if this is taken back:")
+    assert lines[told + 2].split() == ["3", *PERU.split(), "Puno", "Cusco", "4"]
+
+
+def test_how_full_the_memory_is_and_a_warning_of_it_are_shown(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    room = wire.Capacity(
+        slots_used=3_000, slots_reserved=4_096, rows_per_slot=0.73, margin=0.5, warnings=["nearly full"]
+    )
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"capacity": room}))
+    text = run("edit", PERU, "Cusco").stdout
+    assert "warning: nearly full\n" in text
+    assert "all edits take 3,000 slots of 4,096 · 0.73 rows per slot · margin 0.50 · editor" in text
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
+    monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("FORCE_COLOR", "1" if terminal else "")
+    link = wire.Link(before="/v1/answers?version=0", after="/v1/answers?version=1")
+    changed = [wire.ChangedProbe(question="Chile?", before="Santiago", after="Arica", link=link)]
+    page = Page("http://errata:8000", stderr=False, width=80)
+    with page.capture() as printed:
+        page.print(*draw_bystanders(200, changed))
+    found = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", printed.get())
+    linked = [(f"http://errata:8000{link.before}", "Santiago"), (f"http://errata:8000{link.after}", "Arica")]
+    assert found == (linked if terminal else [])
+
+
+def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None:
+    test = {"edit": "e0", "version": 3, "question": "Bolivia?", "expected": "Sucre", "actual": "La Paz"}
+    trouble(409, "breaks_tests", tests=[test])
+    result = run("edit", PERU, "Cusco", "--strict")
+    assert (result.exit_code, result.stdout) == (1, "")
+    lines = result.stderr.splitlines()
+    assert lines[0] == "error: trouble: breaks_tests [breaks_tests]"
+    assert lines[2].split() == ["3", "Bolivia?", "Sucre", "La", "Paz"]
+    assert lines[3].startswith("hint: ")
+    assert "without --strict" in lines[3]
 
 
 def test_of_many_edits_that_are_warned_of_some_are_shown_and_all_are_counted(

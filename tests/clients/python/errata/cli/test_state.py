@@ -27,6 +27,29 @@ def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny
     assert result.stdout.splitlines()[-1].split() == ["1", *PERU.split(), "Cusco", "Lima"]
 
 
+def test_how_the_edits_stand_and_on_request_what_is_superseded(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = wire.SupersededTest(
+        edit="e1", version=1, question=PERU, expected="Cusco", actual="Puno", by="e2", by_version=2
+    )
+    report = wire.CheckReport(
+        version=3,
+        total=4,
+        holding=3,
+        broken=[],
+        superseded=1,
+        edits=wire.EditCounts(active=4, holding=3, superseded=1, reverted=2),
+        superseded_tests=[one],
+    )
+    monkeypatch.setattr(tiny, "check", lambda: report)
+    lines = run("check", "--superseded").stdout.splitlines()
+    assert tiny.seen[-1][0].url.query == "superseded=true"
+    assert lines[0] == "All 3 fact tests hold at version 3 (1 superseded: a later edit answers instead)."
+    assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
+    assert lines[4] == "Of all edits 3 hold, 1 is superseded, 2 are taken back."
+
+
 @pytest.mark.parametrize(("words", "method"), [(("check",), "POST"), (("check", "--last"), "GET")])
 def test_the_last_run_can_be_read_without_a_new_one(
     run: Any, tiny: Any, words: tuple[str, ...], method: str

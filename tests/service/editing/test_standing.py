@@ -1,0 +1,179 @@
+"""How the edits stand: what who speaks tells is what would really be said, and the later of two always wins."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import redis
+from errata.wire import CheckReport
+from hypothesis import HealthCheck, given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+from prometheus_client import REGISTRY
+
+from models.nkb.system import NkbSystem
+from models.system import System
+from service.config import Settings
+from service.editing.editor import Editor
+from service.editing.reading import Reading
+from service.ledger.embedded import EmbeddedValkey
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
+from tests.service.parts import settings, started
+
+PHRASINGS = {
+    PERU: ["Peru's capital is which city?", "Which city is the capital of Peru?"],
+    "What is the currency of Peru?": ["Which currency is used in Peru?"],
+    FRANCE: ["Which city is France governed from?"],
+}
+
+
+async def check(editor: Editor) -> CheckReport:
+    return CheckReport.model_validate_json((await editor.check(True, True)).body)
+
+
+class Overheard:
+    """A system, and every question that it is asked."""
+
+    def __init__(self, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.questions: list[str] = []
+        answer = system.answer
+
+        def answered(asks: Any, views: Any) -> Any:
+            self.questions += [ask.question for ask in asks]
+            return answer(asks, views)
+
+        monkeypatch.setattr(system, "answer", answered)
+
+
+@pytest.fixture
+def asked(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Overheard:
+    return Overheard(editor._systems.of("toy"), monkeypatch)
+
+
+async def test_a_commit_tests_all_edits_and_asks_for_none_that_speaks_for_itself(
+    editor: Editor, asked: Overheard
+) -> None:
+    await edits(editor, *(item(f"Subject {n}?", f"Answer {n}", f"Also {n}?") for n in range(300)))
+    asked.questions.clear()
+    receipt = await change(editor, PERU, "Cusco", "What, also 7?")
+    assert receipt["report"]["broken_tests"] == []
+    assert not [question for question in asked.questions if question.startswith(("Subject", "Also"))]
+    broken = (await change(editor, FRANCE, "Lyon", "Also (7)?"))["report"]["broken_tests"]
+    assert [(test["question"], test["actual"]) for test in broken] == [("Also 7?", "Lyon")]
+    report = await check(editor)
+    assert (report.total, report.holding) == (604, 603)
+
+
+async def test_what_only_asking_tells_is_asked_once_and_again_when_it_may_have_moved(
+    editor: Editor, asked: Overheard
+) -> None:
+    await change(editor, PERU, "Cusco", method="surgery")
+    await check(editor)
+    await change(editor, FRANCE, "Lyon")
+    assert asked.questions.count(PERU) == 2, "before the surgery, and after it"
+    await change(editor, FRANCE, "Nice", "What is the capital, of Peru?")
+    assert asked.questions.count(PERU) == 3
+    assert (await check(editor)).edits == (await check(editor)).edits
+    assert asked.questions.count(PERU) == 3
+
+
+async def test_many_new_edits_are_really_asked_for_in_a_sample(editor: Editor, asked: Overheard) -> None:
+    receipt = await edits(editor, *(item(f"Subject {n}?", f"Answer {n}") for n in range(100)))
+    assert all(edit["holds"] for edit in receipt["report"]["edits"])
+    assert len(asked.questions) == 100 + 32, "each before, and some after"
+
+
+async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
+    editor: Editor, another: Starting
+) -> None:
+    def shown() -> list[float | None]:
+        states = ("holding", "broken", "superseded", "reverted")
+        return [REGISTRY.get_sample_value("errata_edits_standing", {"state": state}) for state in states]
+
+    await change(editor, PERU, "Cusco")
+    await change(editor, PERU, "Puno")
+    await change(editor, FRANCE, "Lyon", "What is the (capital) of Japan?")
+    await change(editor, "Who wrote Hamlet?", "Bacon", dry_run=True)
+    assert shown() == [2, 0, 1, 0]
+    await change(editor, JAPAN, "Kyoto")
+    await revert(editor, 2)
+    assert shown() == [2, 1, 0, 1]
+    assert REGISTRY.get_sample_value("errata_memory_slots", {"memory": "toy/table", "slots": "used"}) == 3
+    await revert(editor, 3)
+    async with another() as restarted:
+        await restarted._standing
+        assert shown() == [2, 0, 0, 2]
+
+
+QUESTIONS, ANSWERS = (PERU, FRANCE), ("Cusco", "Puno", "Lyon")
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("edit"), st.sampled_from(QUESTIONS), st.sampled_from(ANSWERS)),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("rollback"), st.integers(0, 8)),
+    ),
+    min_size=3,
+    max_size=10,
+)
+
+
+@examples(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(steps=STEPS)
+def test_of_edits_that_contradict_each_other_the_latest_active_wins_and_the_others_are_superseded(
+    steps: Sequence[tuple[Any, ...]], own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.flushall()
+    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
+
+
+async def _live(steps: Sequence[tuple[Any, ...]], chosen: Settings) -> None:
+    async with started(Editor, chosen) as editor:
+        for kind, *what in steps:
+            await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *what)
+            told = await check(editor)
+            present = editor._writer.present
+            latest = {edit.question: edit for edit in present.active_edits()}
+            losing = [e for e in present.active_edits() if e.answer != latest[e.question].answer]
+            assert told.broken == []
+            assert told.edits is not None
+            assert (told.edits.superseded, told.edits.active) == (len(losing), len(present.active))
+            assert {(t.edit, t.actual) for t in told.superseded_tests or []} == {
+                (edit.id, latest[edit.question].answer) for edit in losing
+            }
+
+
+def load_nkb() -> NkbSystem:
+    return NkbSystem.load()
+
+
+@pytest.fixture
+async def taught(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIterator[Editor]:
+    """An editor of the default model."""
+    systems = {"nkb": "tests.service.editing.test_standing:load_nkb"}
+    async with started(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
+        yield editor
+
+
+async def test_who_speaks_tells_what_the_default_model_really_says(taught: Editor) -> None:
+    made = [item(q, f"Answer {n}", *others, model="nkb") for n, (q, others) in enumerate(PHRASINGS.items())]
+    await edits(taught, *made)
+    corrected = item(PHRASINGS[PERU][1], "Tacna", model="nkb")
+    stray = item(JAPAN, "Osaka", PHRASINGS[FRANCE][0], model="nkb")
+    await edits(taught, corrected)
+    await edits(taught, stray)
+    reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
+    told = await check(taught)
+    fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
+    tests = {(test.question, test.actual) for test in [*told.broken, *(told.superseded_tests or [])]}
+    wordings = [q for question, others in PHRASINGS.items() for q in (question, *others)]
+    await fresh.ask(wordings)
+    expected = {q: f"Answer {n}" for n, (one, more) in enumerate(PHRASINGS.items()) for q in (one, *more)}
+    really = {(q, fresh.known[q].answer) for q in wordings if fresh.known[q].answer != expected[q]}
+    assert tests == really
+    assert (PERU, "Tacna") in really
