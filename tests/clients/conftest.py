@@ -27,6 +27,7 @@ class Tiny:
     """commits[n] made version n + 1. active[v]: the commits whose edits version v rests on.
 
     trouble: answers to give to the next requests instead of doing anything. seen: every request, in order.
+    unspeakable: an answer that it refuses to learn.
     """
 
     commits: list[dict[str, Any]] = field(default_factory=list)
@@ -38,6 +39,7 @@ class Tiny:
     replica_lags: bool = False
     entities: list[wire.EntityState] = field(default_factory=lambda: [peru()])
     told_of_import: list[dict[str, Any]] | None = None
+    unspeakable: str = ""
 
     @property
     def head(self) -> int:
@@ -121,8 +123,34 @@ class Tiny:
         late = self.head - 1 if self.replica_lags else self.head
         return [_replica("nkb#1", self.head, 0), _replica("nkb#2", late, self.head - late)]
 
+    def refused(self, edits: list[Any]) -> list[wire.RefusedEdit]:
+        return [
+            wire.RefusedEdit(
+                place=place, code="edit_refused", reason="unspeakable", detail=f"edits.{place} cannot be said"
+            )
+            for place, one in enumerate(edits)
+            if self.unspeakable and as_correction(one).answer == self.unspeakable
+        ]
+
+    def is_known(self, edit: Any) -> bool:
+        """By an edit; or it is refused: there is nothing to make of it."""
+        one = as_correction(edit)
+        edited = self.state(self.head).get(one.question) == one.answer != BASE.get(one.question)
+        return (edited and self.head > 0) or bool(self.refused([edit]))
+
     def edit(self, body: wire.EditRequest) -> wire.EditReceipt:
-        report = self.report(body.edits, self.head)
+        refused = self.refused(body.edits)
+        left_out = {one.place for one in refused}
+        edits = [one for place, one in enumerate(body.edits) if place not in left_out]
+        report = self.report(edits if body.measure else [], self.head)
+        places = [place for place in range(len(body.edits)) if place not in left_out]
+        placed = (
+            [one.model_copy(update={"place": p}) for one, p in zip(report.edits, places, strict=True)]
+            if len(report.edits) == len(places)
+            else report.edits
+        )
+        report = report.model_copy(update={"refused": refused, "edits": placed})
+        body = body.model_copy(update={"edits": edits})
         if body.dry_run:
             return wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
         self.commit("edit", self.active[-1] | {self.head + 1}, body, body.edits)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import wraps
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 
 import httpx
 
 from errata.address import DEFAULT_URL, base_url, headers, is_loopback
 from errata.call import Call, Reply, T_co
 from errata.calls import Calls
+from errata.corrections.options import HowToFile
+from errata.corrections.run import FileRun, Hear, run_of
 from errata.exchange import AsyncLink, BlockingLink, Link, exchange, run_now
 from errata.retry import Retry
+from errata.upload import Progress
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
@@ -109,6 +113,23 @@ class Errata(_Client[httpx.BaseTransport]):
     entity = _sends(Calls.entity)
     whoami = _sends(Calls.whoami)
 
+    def edit_file(
+        self,
+        file: str | Path | FileRun,
+        *,
+        progress: Progress | None = None,
+        hear: Hear | None = None,
+        **how: Unpack[HowToFile],
+    ) -> FileRun:
+        """Make all corrections of a file, commit by commit; what an earlier run has made is found, not made again.
+
+        Give a FileRun, which is read already, to know how far it came when this fails; its `lines` say it of each.
+        progress: told of lines, as ImportProgress. hear: told what the service answers to each commit.
+        """
+        run = run_of(file, how)
+        run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, hear))
+        return run
+
     def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
         return run_now(self._converse(BlockingLink(self._http), call))
@@ -149,6 +170,19 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     entities = _awaits(Calls.entities)
     entity = _awaits(Calls.entity)
     whoami = _awaits(Calls.whoami)
+
+    async def edit_file(
+        self,
+        file: str | Path | FileRun,
+        *,
+        progress: Progress | None = None,
+        hear: Hear | None = None,
+        **how: Unpack[HowToFile],
+    ) -> FileRun:
+        """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
+        run = run_of(file, how)
+        await run.go(self.calls, partial(self._converse, AsyncLink(self._http)), progress, hear)
+        return run
 
     async def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""

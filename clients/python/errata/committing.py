@@ -30,12 +30,15 @@ class HowToCommit(TypedDict, total=False):
 class HowToEdit(HowToCommit, total=False):
     """expected_version: refuse with StaleVersion if the ledger has moved on.
 
-    dry_run: measure and change nothing. method: the service's default if left out.
+    dry_run: measure and change nothing; with measure=False only see what would be refused.
+    method: the service's default if left out. skip_refused: leave out what is refused, the report tells of it.
     """
 
     expected_version: int
     method: Method
     dry_run: bool
+    skip_refused: bool
+    measure: bool
 
 
 class HowToImport(HowToCommit, total=False):

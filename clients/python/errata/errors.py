@@ -3,6 +3,7 @@
     ErrataError
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
     ├── UnreadableFile                   what was to be sent cannot be read; nothing was changed
+    │   └── BadFile                      its lines cannot be used; nothing was changed: .lines
     ├── Closed                           this client has been closed
     ├── Unreachable                      no answer came
     │   └── TimedOut                     not in time
@@ -38,6 +39,8 @@ once; None for an import, which has none.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pydantic import TypeAdapter, ValidationError
 
 from errata.wire import BrokenTest, EntityHead, Problem
@@ -52,10 +55,12 @@ class ErrataError(Exception):
     """Catch this to catch everything that a call can raise.
 
     in_doubt: it was a write, and may have been made all the same. idempotency_key: of such a write.
+    remedy: what to do about it, where that is something else than to repeat the one request.
     """
 
     in_doubt: bool = False
     idempotency_key: str | None = None
+    remedy: str = ""
 
     @property
     def sentence(self) -> str:
@@ -64,6 +69,8 @@ class ErrataError(Exception):
     def __str__(self) -> str:
         if not self.in_doubt:
             return self.sentence
+        if self.remedy:
+            return f"{self.sentence}; the change may have been made: {self.remedy}"
         if self.idempotency_key is None:
             return f"{self.sentence}; {MAY_BE_MADE_UNKEYED}"
         return f"{self.sentence}; {MAY_BE_MADE.format(key=self.idempotency_key)}"
@@ -75,6 +82,14 @@ class BadAddress(ErrataError):
 
 class UnreadableFile(ErrataError):
     pass
+
+
+class BadFile(UnreadableFile):
+    """lines: what is wrong with each, with its place in the file; empty where it is wrong as a whole."""
+
+    def __init__(self, sentence: str, lines: Sequence[str] = ()) -> None:
+        super().__init__(sentence)
+        self.lines = tuple(lines)
 
 
 class Closed(ErrataError):

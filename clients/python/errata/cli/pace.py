@@ -1,4 +1,4 @@
-"""How far an import is: a bar for a person at a terminal, a line now and then for a log file."""
+"""How far an import or a file of corrections is: a bar for a person, a line now and then for a log file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from rich.text import Text
 from errata.cli.words import megabytes, plural, seconds, visible
 from errata.wire import ImportProgress
 
-BYTES, TRIPLES = ("sending", "reading"), ("writing",)
+BYTES, TRIPLES, LINES = ("sending", "reading"), ("writing",), ("checking", "editing")
+COUNTED = (*BYTES, *TRIPLES, *LINES, "asking")
 DOING = {
     "sending": "Sending",
     "reading": "Reading",
     "writing": "Writing",
     "committing": "Committing",
     "replicas": "Telling the replicas",
+    "checking": "Checking",
+    "editing": "Editing",
+    "asking": "Asking the wordings held back",
 }
 EVERY_S = 10.0
 TOO_SOON_S = 0.5  # a rate measured over less says nothing
@@ -112,8 +116,8 @@ def _doing(event: ImportProgress) -> str:
 
 def _said(event: ImportProgress, rate: float | None) -> str:
     """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
-    parts = [_amount(event)] if event.phase in (*BYTES, *TRIPLES) else []
-    if rate and event.phase in (*BYTES, *TRIPLES):
+    parts = [_amount(event)] if event.phase in COUNTED else []
+    if rate and event.phase in COUNTED:
         parts.append(f"{_counted(event.phase, rate)} per s")
     if rate and event.total is not None and event.total > event.done:
         parts.append(f"{seconds((event.total - event.done) / rate)} left")
@@ -132,4 +136,7 @@ def _amount(event: ImportProgress) -> str:
 
 
 def _counted(phase: str, count: float) -> str:
-    return megabytes(count) if phase in BYTES else f"{count:,.0f} triples"
+    if phase in BYTES:
+        return megabytes(count)
+    unit = "triples" if phase in TRIPLES else "lines" if phase in LINES else "questions"
+    return f"{count:,.0f} {unit}"

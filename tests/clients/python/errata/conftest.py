@@ -42,7 +42,7 @@ def build(tiny: Any) -> FastAPI:
             return tiny.trouble.pop(0)
         if request.url.path.startswith("/admin") and request.headers.get("authorization") != f"Bearer {KEY}":
             return problem(401, "unauthorized", "this route needs a key")
-        known = tiny.receipts.get(request.headers.get("idempotency-key", ""))
+        known = tiny.receipts.get(request.headers.get("idempotency-key", "none"))
         return JSONResponse(known.model_dump(mode="json"), 201) if known else await go_on(request)
 
     @app.exception_handler(RequestValidationError)
@@ -126,7 +126,8 @@ def _reading_routes(app: FastAPI, tiny: Any) -> None:
 
 def _writing_routes(app: FastAPI, tiny: Any) -> None:
     def keep(request: Request, receipt: wire.EditReceipt) -> Response:
-        tiny.receipts[request.headers.get("idempotency-key", "none")] = receipt
+        if receipt.version is not None and "idempotency-key" in request.headers:
+            tiny.receipts[request.headers["idempotency-key"]] = receipt
         status = 200 if receipt.version is None else 201 if receipt.all_applied else 202
         return JSONResponse(receipt.model_dump(mode="json"), status)
 
@@ -134,6 +135,11 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
     async def edit(request: Request, body: wire.EditRequest) -> Response:
         if body.expected_version not in (None, tiny.head):
             return problem(409, "stale_version", f"the ledger is at version {tiny.head}", current=tiny.head)
+        refused = [one.model_dump() for one in tiny.refused(body.edits)]
+        if refused and body.measure and not body.skip_refused:
+            return problem(422, "edit_refused", refused[0]["detail"], reason="unspeakable", refused=refused)
+        if all(tiny.is_known(one) for one in body.edits) and body.measure and not body.dry_run:
+            return problem(409, "nothing_to_do", "there is nothing to edit", refused=refused)
         return keep(request, tiny.edit(body))
 
     @app.post("/admin/reverts")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -13,15 +14,26 @@ import pytest
 README = (Path(errata.__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 
 
+PERU = "What is the capital of Peru?"
+
+
+def write_may(folder: Path) -> None:
+    lines = ["question,answer,paraphrases", f"{PERU},Cusco,", "q1,a1,", "q2,a2,p2", "q3,a3,", f"{PERU},Puno,"]
+    (folder / "may.csv").write_text("\n".join(lines))
+
+
 def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, re.DOTALL)
 
 
-@pytest.mark.parametrize(("block", "count"), [(0, 10), (1, 7)])
+@pytest.mark.parametrize(("block", "count"), [(0, 10), (1, 4), (2, 7)])
 def test_the_commands_of_the_readme_run_in_their_order(
     run: Any, folder: Path, block: int, count: int
 ) -> None:
     (folder / "corrections.csv").write_text("question,answer\nq,a\n")
+    write_may(folder)
+    zsre = {"src": PERU, "alt": "Cusco", "rephrase": PERU, "answers": ["Lima"], "loc": "x?", "loc_ans": "x"}
+    (folder / "zsre.json").write_text(json.dumps([zsre]))
     (folder / "triples.spo").write_text("Peru\tcurrency\tsol\nno triple\n")
     shown, results = [], []
     for line in blocks("console")[block].splitlines():
@@ -36,8 +48,19 @@ def test_the_commands_of_the_readme_run_in_their_order(
 
 
 def test_the_program_of_the_readme_runs(url: str, tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    (program,) = blocks("python")
+    program, _ = blocks("python")
     exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key", "pairs": [("q", "a")]})
     printed = capsys.readouterr().out.splitlines()
     assert printed == ["Cusco 1 ['e1']", "Lima", "somebody else has edited; the newest version is 2"]
     assert tiny.head == 2
+
+
+def test_the_program_of_the_readme_that_sends_a_file_runs(
+    url: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_may(folder)
+    _, program = blocks("python")
+    exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key"})
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0] == "checking 0 5"
+    assert printed[-1].startswith("[1, 2, 3] [(2, 'superseded', None), (3, 'done', 1), (4, 'done', 2)")

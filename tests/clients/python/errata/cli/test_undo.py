@@ -98,7 +98,7 @@ def test_an_edit_that_is_back_and_does_not_answer_is_shown(
 def test_of_many_questions_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
     lines = [json.dumps({"question": f"q{n}", "answer": "a"}) for n in range(1_000)]
     (folder / "a.jsonl").write_text("\n".join(lines))
-    run("edit", "--file", "a.jsonl")
+    run("edit", "--file", "a.jsonl", "--together", "1000")
     assert between(run("revert", "1").stdout) == ["  1,000 of 1,000 questions have another answer now."]
 
 
@@ -126,3 +126,29 @@ def test_json_is_the_receipt_and_replicas_need_not_be_waited_for(
 def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
     assert tiny.seen == []
+
+
+def test_several_are_taken_back_newest_first_and_one_that_is_already_stops_nobody(
+    run: Any, tiny: Any
+) -> None:
+    for answer in ("Cusco", "Puno", "Arequipa"):
+        run("edit", PERU, answer)
+    run("revert", "2")
+    result = run("revert", "1", "2-3", "--json")
+    assert [json.loads(line)["version"] for line in result.stdout.splitlines()] == [5, 6]
+    assert result.stderr == "Version 2: version 2 is taken back already.\n"
+    assert (result.exit_code, tiny.active[-1]) == (0, frozenset())
+
+
+@pytest.mark.parametrize("word", ["0", "3-1", "1-", "newest", "1-2000", "-1"])
+def test_what_is_no_version_takes_nothing_back(run: Any, tiny: Any, word: str) -> None:
+    assert run("revert", "--", word).exit_code == 2
+    assert tiny.seen == []
+
+
+def test_a_key_for_several_is_a_key_for_each(run: Any, tiny: Any) -> None:
+    for answer in ("Cusco", "Puno"):
+        run("edit", PERU, answer)
+    for _ in range(2):
+        run("revert", "1-2", "--idempotency-key", "k")
+    assert tiny.head == 4

@@ -1,0 +1,165 @@
+"""What a file of corrections came to: its commits, how many of its lines ended how, and the first that need a look."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from errata.cli.receipt import draw_receipt, reach
+from errata.cli.words import one_line, plural, printable, visible
+from errata.corrections.line import Line
+from errata.corrections.run import FileRun
+from errata.wire import EditReceipt
+
+MOST_SHOWN = 10
+ENDINGS = ("done", "no-op", "duplicate", "superseded", "refused", "not sent")
+MEANING = {
+    "no-op": "answered so already",
+    "duplicate": "said by an earlier line",
+    "superseded": "a later line answers anew",
+    "refused": "left out",
+    "not sent": "not there yet",
+}
+
+
+def draw_run(run: FileRun) -> RenderableType:
+    """Of one commit as of any other; what is worth a word of its lines comes behind."""
+    parts: list[RenderableType] = []
+    if len(run.receipts) == 1:
+        receipt = printable(run.receipts[0])
+        parts.append(draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
+        parts += _endings(run) if run.count("done") < len(run.lines) else []
+        parts += _notable(run, MOST_SHOWN, warned=False)
+    else:
+        parts += [*_commits(run), *_endings(run), *_notable(run, MOST_SHOWN, warned=True)]
+    parts += [*_held_back(run), *_unused(run), *_taken_back(run)]
+    if len(run.versions) > 1:
+        parts.append(Text(f"Take it back: {take_back(run)}", style="dim"))
+    return Group(*parts)
+
+
+def so_far(run: FileRun) -> str:
+    """For whoever was interrupted; "" where nothing is made."""
+    if not run.versions:
+        return ""
+    done = f"{run.count('done'):,} of {plural(len(run.lines), 'line')}"
+    made = f"So far {done} of {run.file} are made, in {_named(run.versions)}."
+    return f"{made}\nThe same command again makes the rest. Take it back: {take_back(run)}"
+
+
+def take_back(run: FileRun) -> str:
+    kept = [version for version in run.versions if version not in run.taken_back]
+    return f"errata revert {' '.join(ranges(kept))}"
+
+
+def ranges(versions: Sequence[int]) -> list[str]:
+    """[3, 4, 5, 9] as 3-5 and 9."""
+    runs: list[list[int]] = []
+    for version in sorted(set(versions)):
+        if runs and version == runs[-1][-1] + 1:
+            runs[-1].append(version)
+        else:
+            runs.append([version])
+    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+
+
+def _named(versions: Sequence[int]) -> str:
+    return f"{'version' if len(versions) == 1 else 'versions'} {', '.join(ranges(versions))}"
+
+
+def _commits(run: FileRun) -> list[RenderableType]:
+    if not run.receipts:
+        return [Text("Nothing was changed: there was nothing to do.", style="bold")]
+    lines = f"{plural(run.count('done'), 'line')} of {run.file}"
+    if run.options.dry_run:
+        each = f"Each {run.options.together:,} of them were tried without the others."
+        head = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
+        return [Text.assemble(head, f" {each}"), *_besides(run.receipts)]
+    head = Text(f"{_named(run.versions).capitalize()}: {lines}.", style="bold green")
+    earlier = (
+        [Text(f"{_named(sorted(run.earlier)).capitalize()} had been made before.")] if run.earlier else []
+    )
+    return [Text.assemble(head, reach(run.receipts[-1])), *earlier, *_besides(run.receipts)]
+
+
+def _besides(receipts: Iterable[EditReceipt]) -> list[Text]:
+    """What changed that nobody asked for, and where to read more of it."""
+    lines = []
+    for one in receipts:
+        changed, broken = len(one.report.changed), len({test.edit for test in one.report.broken_tests})
+        said = [f"{plural(changed, 'other question')} changed"] if changed else []
+        said += [f"{plural(broken, 'earlier edit')} no longer held"] if broken else []
+        if said:
+            where = f"in version {one.version}" if one.version else "by one commit"
+            shown = f": errata show {one.version}" if one.version else ""
+            lines.append(Text(f"  {where} {' and '.join(said)}{shown}", "yellow"))
+    more = [Text(f"  and so in {plural(len(lines) - MOST_SHOWN, 'more version')}", "yellow")]
+    return [*lines[:MOST_SHOWN], *(more if len(lines) > MOST_SHOWN else [])]
+
+
+def _endings(run: FileRun) -> list[RenderableType]:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    table.add_column()
+    table.add_column(justify="right")
+    table.add_column()
+    for ending in ENDINGS:
+        lines = [line for line in run.lines if line.status == ending]
+        if lines:
+            table.add_row(ending, f"{len(lines):,}", _carried(lines) if ending == "done" else MEANING[ending])
+    return [table]
+
+
+def _carried(lines: Sequence[Line]) -> str:
+    failing = sum(line.holds is False for line in lines)
+    given, follow = sum(line.wordings for line in lines), sum(line.follow for line in lines)
+    said = [f"{failing:,} do not hold" if failing else "all hold"]
+    return ", ".join([*said, *([f"{follow:,} of {given:,} other wordings follow"] if given else [])])
+
+
+def _held_back(run: FileRun) -> list[Text]:
+    asked, out = sum(line.asked for line in run.lines), sum(line.came_out for line in run.lines)
+    held = sum(len(line.rephrased) for line in run.lines)
+    if asked:
+        return [
+            Text(
+                f"  {out:,} of {asked:,} rephrased prompts follow; they were held back, and asked at the end."
+            )
+        ]
+    return [Text(f"  {plural(held, 'rephrased prompt')} held back, and not asked.")] if held else []
+
+
+def _unused(run: FileRun) -> list[Text]:
+    names = sorted({name for line in run.lines for name in line.unused})
+    return [Text(f"  Not used: {visible(', '.join(names))}.", style="dim")] if names else []
+
+
+def _notable(run: FileRun, most: int, warned: bool) -> list[Text]:
+    """Refused lines first, then those that others stand for, then those that are warned of."""
+    lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
+    lines += [line for line in run.lines if warned and line.status in ("done", "no-op") and _troubled(line)]
+    shown = [
+        Text(f"  {visible(one_line(f'{one.where}: {_why(one)}'))}", style="yellow") for one in lines[:most]
+    ]
+    left = len(lines) - most
+    more = Text(f"  and {plural(left, 'more line')} to look at: --report FILE writes them all", style="dim")
+    return [*shown, *([more] if left > 0 else [])]
+
+
+def _troubled(line: Line) -> bool:
+    return bool(line.warnings) or line.holds is False or line.follow < line.wordings
+
+
+def _why(line: Line) -> str:
+    if line.status in ("refused", "superseded"):
+        return f"{line.status}: {line.detail}"
+    return "; ".join(line.warnings) or f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
+
+
+def _taken_back(run: FileRun) -> list[Text]:
+    if not run.taken_back:
+        return []
+    were = f"{_named(run.taken_back).capitalize()} of this file had been taken back"
+    return [Text(f"{were}, and that stays so: --again makes it anew.", style="yellow")]

@@ -1,0 +1,220 @@
+"""A file of corrections on its way into the service: looked at whole, then committed some hundred lines at a time.
+
+Each commit has an Idempotency-Key that follows from the file's content, what was asked for and the commit's number. So
+whoever starts the same again, after whatever broke off at whatever moment, finds what was made already by its key and
+makes the rest; nothing is made twice. Written once for both clients: `send` is theirs.
+"""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Awaitable, Callable
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, Unpack
+
+from errata.call import Call, Reply
+from errata.calls import Calls
+from errata.committing import HowToEdit
+from errata.corrections.chunk import Chunk, refused_by
+from errata.corrections.line import Line, Status
+from errata.corrections.options import FileOptions, HowToFile
+from errata.corrections.reading import Reader
+from errata.corrections.settling import settle
+from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo, Refused
+from errata.upload import Progress
+from errata.wire import MAX_BATCH, EditItem, EditReceipt, ImportProgress
+
+CHECKING, EDITING, ASKING = "checking", "editing", "asking"
+GO_ON = "run the same file again, in the same way: what was made is found and nothing is made twice"
+
+Send = Callable[[Call[Any]], Awaitable[Reply[Any]]]
+Hear = Callable[[bytes], None]
+
+
+class FileRun:
+    """What a file asks for and what has become of it so far; `lines` says so of each.
+
+    versions: that were made of it, in this run or before. earlier: those that were there before this run.
+    taken_back: those of them that nothing rests on any more, and that were not made again.
+    receipts: of all commits, in their order, or what a dry run said.
+    """
+
+    def __init__(self, file: str | Path, **how: Unpack[HowToFile]) -> None:
+        """Read and checked, and nothing is sent. BadFile, UnreadableFile, Malformed."""
+        self.file, self.options = Path(file), FileOptions(how)
+        options = self.options
+        self.lines, self._digest = Reader(self.file, options.model, options.teach_rephrased).read()
+        settle(self.lines)
+        starts = range(0, len(self.lines), options.together)
+        lines = [self.lines[start : start + options.together] for start in starts]
+        self._chunks = [Chunk(number, some) for number, some in enumerate(lines, start=1)]
+        self.versions: list[int] = []
+        self.earlier: set[int] = set()
+        self.taken_back: list[int] = []
+        self.receipts: list[EditReceipt] = []
+        self._head = 0
+
+    def count(self, status: Status) -> int:
+        return sum(line.status == status for line in self.lines)
+
+    async def go(self, calls: Calls, send: Send, progress: Progress | None, hear: Hear | None) -> None:
+        """All that is not made yet. Raises what keeps it from going on; `lines` then say how far it came.
+
+        hear: told what the service answers to each commit, as it came.
+        """
+        self._calls, self._send = calls, send
+        self._tell, self._hear = progress or _ignore, hear or _ignore
+        self.refuse_bad("cannot be used")
+        try:
+            self._head = (await send(calls.log(limit=1))).value.head
+            if not self.options.skip_bad:
+                await self._look()
+            await self._commit()
+            if not self.options.dry_run:
+                await self._ask()
+        except ErrataError as error:
+            if error.in_doubt:
+                error.idempotency_key, error.remedy = None, GO_ON
+            raise
+
+    def refuse_bad(self, what: str) -> None:
+        """BadFile, unless bad lines are to be left out."""
+        bad = [line for line in self.lines if line.status == "refused"]
+        if bad and not self.options.skip_bad:
+            what = what.replace("are ", "is ", 1) if len(bad) == 1 else what
+            head = f"{len(bad):,} of {_lines(self.lines)} {what}; nothing was changed"
+            raise BadFile(head, [f"{line.where}: {line.detail}" for line in bad])
+
+    async def _look(self) -> None:
+        """Nothing is committed before the service has said of every line that it can be made."""
+        done = 0
+        for chunk in self._chunks:
+            self._told(CHECKING, done)
+            if chunk.lines:
+                how = self._how(chunk) | HowToEdit(dry_run=True, measure=False)
+                reply = await self._send(self._calls.edit_many(chunk.items, **how))
+                if reply.value.version is not None:
+                    chunk.found = reply
+                for one in () if chunk.found else reply.value.report.refused:
+                    line = chunk.lines[one.place]
+                    line.status, line.code, line.detail = (
+                        "refused",
+                        one.reason or one.code,
+                        chunk.in_lines(one.detail),
+                    )
+            done += chunk.size
+        self.refuse_bad("are refused by the service")
+
+    async def _commit(self) -> None:
+        expected, done = self.options.expected_version, 0
+        for chunk in self._chunks:
+            self._told(EDITING, done)
+            if chunk.lines:
+                made = await self._make(chunk, expected)
+                expected = made if made is not None and expected is not None else expected
+            done += chunk.size
+        self._told(EDITING, done)
+
+    async def _make(self, chunk: Chunk, expected: int | None) -> int | None:
+        """The version that the chunk is, None where there was nothing to do."""
+        gone: tuple[int, ...] = ()
+        while True:
+            try:
+                reply = chunk.found or await self._send(self._edits(chunk, expected, gone))
+            except NothingToDo as error:
+                self._hear(error.problem.model_dump_json(exclude_unset=True).encode())
+                chunk.nothing(error)
+                return None
+            except (EditRefused, Malformed) as error:
+                raise self._in_lines(chunk, error) from error
+            version, chunk.found = reply.value.version, None
+            if version is None or not await self._is_gone(version):
+                break
+            if not self.options.again:
+                self.taken_back.append(version)
+                break
+            gone = (*gone, version)
+        self._hear(reply.raw)
+        self._keep(chunk, reply.value)
+        return version
+
+    def _keep(self, chunk: Chunk, receipt: EditReceipt) -> None:
+        chunk.done(receipt)
+        self.receipts.append(receipt)
+        if receipt.version is not None:
+            self.versions.append(receipt.version)
+            if receipt.version <= self._head:
+                self.earlier.add(receipt.version)
+
+    async def _is_gone(self, version: int) -> bool:
+        """Whether it was made before this run, and taken back since."""
+        if version > self._head:
+            return False
+        edits = (await self._send(self._calls.show(version))).value.edits
+        return bool(edits) and not any(edit.active for edit in edits)
+
+    def _in_lines(self, chunk: Chunk, error: Refused) -> ErrataError:
+        """What only a commit could tell, with the lines that it is about."""
+        chunk.refuse(refused_by(error))
+        told = [f"{line.where}: {line.detail}" for line in chunk.lines if line.status == "refused"]
+        return BadFile(f"a commit was refused: {chunk.in_lines(error.sentence)}", told) if told else error
+
+    async def _ask(self) -> None:
+        """The wordings that were held back, of the lines that are in force at the end."""
+        in_force = [
+            line
+            for line in self.lines
+            if line.status in ("done", "no-op") and line.version not in self.taken_back
+        ]
+        questions = [(line, wording) for line in in_force for wording in line.rephrased]
+        waiting, done = iter(questions), 0
+        while some := list(islice(waiting, MAX_BATCH)):
+            self._told(ASKING, done, len(questions))
+            asked = [{"question": wording, "model": _model(line)} for line, wording in some]
+            results = (await self._send(self._calls.ask_many(asked))).value.results
+            for (line, _), result in zip(some, results, strict=True):
+                line.asked += 1
+                line.came_out += result.answer is not None and _same(result.answer.answer, line.answer)
+            done += len(some)
+
+    def _edits(self, chunk: Chunk, expected: int | None, gone: tuple[int, ...]) -> Call[EditReceipt]:
+        how = self._how(chunk, gone) | HowToEdit(skip_refused=self.options.skip_bad)
+        if expected is not None:
+            how["expected_version"] = expected
+        return self._calls.edit_many(chunk.items, **how)
+
+    def _how(self, chunk: Chunk, gone: tuple[int, ...] = ()) -> HowToEdit:
+        """gone: versions that this chunk was before and that were taken back."""
+        named = json.dumps([self._digest, *self.options.names_the_run, chunk.number, *gone])
+        digest = sha256(named.encode()).hexdigest()
+        return self.options.commit | HowToEdit(idempotency_key=f"file-{digest[:32]}-{chunk.number}")
+
+    def _told(self, phase: str, done: int, total: int | None = None) -> None:
+        self._tell(ImportProgress(phase=phase, done=done, total=len(self.lines) if total is None else total))
+
+
+def run_of(file: str | Path | FileRun, how: HowToFile) -> FileRun:
+    return file if isinstance(file, FileRun) else FileRun(file, **how)
+
+
+def _lines(lines: list[Line]) -> str:
+    return "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+
+
+def _model(line: Line) -> str:
+    return line.item.model if isinstance(line.item, EditItem) else "nkb"
+
+
+def _same(answer: str | None, wanted: str) -> bool:
+    return answer is not None and _spelt(answer) == _spelt(wanted)
+
+
+def _spelt(text: str) -> str:
+    return unicodedata.normalize("NFC", text).strip()
+
+
+def _ignore(_: object) -> None:
+    pass
