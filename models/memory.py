@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -90,11 +90,14 @@ class Image:
     def delta_to(self, target: Image) -> Delta:
         """The delta that turns this image into `target`."""
         removes = tuple(key for key in self.blocks if key not in target.blocks)
-        puts = tuple(b for key, b in target.blocks.items() if not _same(self.blocks.get(key), b))
+        old = self.blocks
+        puts = tuple(
+            b for key, b in target.blocks.items() if old.get(key) is not b and not _same(old.get(key), b)
+        )
         return Delta(puts, removes)
 
-    @property
-    def ordered(self) -> list[Block]:
+    @cached_property
+    def ordered(self) -> Sequence[Block]:
         return sorted(self.blocks.values(), key=lambda block: (block.order, block.key))
 
     @cached_property
@@ -105,8 +108,7 @@ class Image:
 
 def checksum(base: str, digests: Iterable[str]) -> str:
     total = hashlib.sha256(base.encode())
-    for digest in digests:
-        total.update(bytes.fromhex(digest.removeprefix("sha256:")))
+    total.update(bytes.fromhex("".join(digest.removeprefix("sha256:") for digest in digests)))
     return "sha256:" + total.hexdigest()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from errata.wire import BrokenTest
@@ -58,11 +59,19 @@ def version_of(edit: EditRecord) -> int:
 
 
 class Successors:
-    """Who took the place of whom, among active edits in ledger order."""
+    """Who took the place of whom, among active edits in ledger order. Looked through once somebody asks."""
 
     def __init__(self, edits: Sequence[EditRecord]) -> None:
-        self._heirs = _heirs_of(edits)
-        self._last = {(edit.model, plain(wording)): edit.id for edit in edits for wording in edit.wordings}
+        self._edits = edits
+
+    @cached_property
+    def _last(self) -> Mapping[tuple[str, str], str]:
+        """Model and wording -> the last edit that has it."""
+        return {(edit.model, plain(wording)): edit.id for edit in self._edits for wording in edit.wordings}
+
+    @cached_property
+    def _heirs(self) -> Mapping[str, Sequence[str]]:
+        return _heirs_of(self._edits)
 
     def of(self, test: FactTest, said: Said | None) -> str | None:
         """The edit that took over: one that replaced the test's and speaks, or the last one of this wording.

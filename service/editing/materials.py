@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from models.memory import Block
 from models.system import Material
 from service.ledger.commit import EditRecord
 from service.ledger.store import Ledger
@@ -19,16 +18,17 @@ class Library:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._blocks: dict[str, Block] = {}
+        self._materials: dict[str, Material] = {}
 
     def add(self, materials: Iterable[Material]) -> None:
-        self._blocks.update((material.edit, material.block) for material in materials)
+        self._materials.update((material.edit, material) for material in materials)
 
     async def load(self, edits: Iterable[EditRecord]) -> None:
-        missing = [edit for edit in edits if edit.id not in self._blocks]
+        missing = [edit for edit in edits if edit.id not in self._materials]
         entries = [(key(edit.id), edit.order, edit.material) for edit in missing]
         for edit, block in zip(missing, await self._ledger.blocks(entries), strict=True):
-            self._blocks[edit.id] = block
+            self._materials[edit.id] = Material(edit.id, edit.method, block, edit.notes)
 
     def of(self, edits: Sequence[EditRecord]) -> list[Material]:
-        return [Material(edit.id, edit.method, self._blocks[edit.id], edit.notes) for edit in edits]
+        """The same objects each time: tens of thousands are asked for at each commit."""
+        return [self._materials[edit.id] for edit in edits]

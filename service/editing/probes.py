@@ -7,7 +7,7 @@ with another relation, the same relation with another subject.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import cached_property
 from math import log
 from pathlib import Path
@@ -44,20 +44,26 @@ class Probes:
         return [q for q in dict.fromkeys([*self.fixed, *near]) if plain(q) not in known]
 
     def _nearest(self, question: str, most: int) -> Iterable[str]:
-        """Those with the most words in common; a rare word counts for more."""
-        scores: dict[int, float] = defaultdict(float)
-        for word in sorted(words(question)):
-            places = self._index.get(word, ())
-            for place in places:
-                scores[place] += log(1 + len(self._others) / len(places))
+        """Those with the most words in common; a rare word counts for more.
+
+        The rarest word first: once it and the next have found enough, commoner words only decide among those.
+        """
+        scores: dict[int, float] = {}
+        for word in sorted(
+            words(question) & self._index.keys(), key=lambda word: (len(self._index[word]), word)
+        ):
+            places = self._index[word]
+            near = places if len(scores) < most else scores.keys() & places
+            weight = log(1 + len(self._others) / len(places))
+            scores |= {place: scores.get(place, 0.0) + weight for place in near}
         best = sorted(scores, key=lambda place: (-scores[place], place))
         return (self._others[place] for place in best[:most])
 
     @cached_property
-    def _index(self) -> Mapping[str, Sequence[int]]:
+    def _index(self) -> Mapping[str, Set[int]]:
         """Word -> places in the others that have it."""
-        index: dict[str, list[int]] = defaultdict(list)
+        index: dict[str, set[int]] = defaultdict(set)
         for place, question in enumerate(self._others):
             for word in words(question):
-                index[word].append(place)
-        return index
+                index[word].add(place)
+        return dict(index)

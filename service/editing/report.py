@@ -10,13 +10,14 @@ from typing import Any
 from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
 
 from models.graph.memory import GRAPH
+from service.editing.answered import DOES_NOT_HOLD
 from service.editing.bystanders import Bystanders
 from service.editing.capacity import capacity
 from service.editing.draft import Draft
-from service.editing.fact_tests import FactTest, Key
+from service.editing.fact_tests import FactTest
 from service.editing.present import Present
 from service.editing.reading import Reading
-from service.editing.standing import Readings, Standing, ask_moved, standing, tell
+from service.editing.standing import Readings, Standing, moved_standing, standing, tell
 from service.editing.stopwatch import Stopwatch
 from service.editing.wanted import comes_out
 from service.editing.wording import plain
@@ -84,7 +85,14 @@ def refuse_what_does_not_hold(draft: Draft, report: Mapping[str, Any]) -> None:
         otherwise = "keep it in the graph with `only`" if first["memory"] == GRAPH else "use another method"
         advice = f"nothing was changed; see the report of a dry run, or {otherwise}"
         named: list[JSON] = [edit["question"] for edit in failing[:MOST_NAMED]]
-        raise EditRefused(f"{said}{others}: {advice}", reason="does_not_hold", failing=named)
+        places: list[JSON] = [_failed(edit) for edit in failing]
+        raise EditRefused(f"{said}{others}: {advice}", reason=DOES_NOT_HOLD, failing=named, refused=places)
+
+
+def _failed(edit: Mapping[str, Any]) -> JSON:
+    """As a RefusedEdit."""
+    detail = f"{edit['question']!r} would be answered {edit['after']!r} and not {edit['answer']!r}"
+    return {"place": edit["place"], "code": EditRefused.code, "reason": DOES_NOT_HOLD, "detail": detail}
 
 
 def refuse_what_breaks(report: Mapping[str, Any]) -> None:
@@ -208,15 +216,13 @@ async def _tests(present: Present, draft: Draft, after: Readings) -> _Tests:
     """All fact tests of all active edits."""
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
-    await ask_moved([edit for edit in then if edit.id not in switched], present.readings, after)
-    old, new = await standing(present.active_edits(), present.readings), await standing(then, after)
-    failing = {*old.broken, *old.superseded}
-
-    def held(key: Key) -> bool:
-        return key[0] not in switched and key not in failing
-
-    broken = [test for key, test in new.broken.items() if held(key)]
-    return _Tests(broken, [test for key, test in new.superseded.items() if held(key)], new)
+    now = await moved_standing(then, present.readings, after, switched)
+    failing = {key for key in (*now.broken, *now.superseded) if key[0] not in switched}
+    if failing:
+        before = await standing(present.active_edits(), present.readings)
+        failing -= {*before.broken, *before.superseded}
+    broken = [test for key, test in now.broken.items() if key in failing]
+    return _Tests(broken, [test for key, test in now.superseded.items() if key in failing], now)
 
 
 def _by_model(tests: Iterable[FactTest]) -> Mapping[str, list[str]]:

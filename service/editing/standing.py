@@ -8,7 +8,7 @@ what was said once still holds. A test that nobody asked yet is taken to hold, a
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -48,30 +48,15 @@ class Standing:
 
 async def standing(edits: Sequence[EditRecord], readings: Readings) -> Standing:
     """Of active edits in ledger order, from what is known without asking anything more."""
-    doubts = await _doubts(edits, readings)
-    tests = sum(len(edit.wordings) for edit in edits if edit.model in readings)
-    if not doubts:
-        return Standing(len(edits), tests, {}, {})
-    by_id, successors = {edit.id: edit for edit in edits}, Successors(edits)
-    broken: dict[Key, BrokenTest] = {}
-    superseded: dict[Key, SupersededTest] = {}
-    for test, speaker in doubts:
-        said = _said(test, speaker, by_id, readings)
-        if said is not None and test.holds(said):
-            continue
-        heir = successors.of(test, said)
-        if heir is not None:
-            superseded[test.key] = _superseded(test, said, by_id[heir])
-        elif said is not None:
-            broken[test.key] = test.failed(said.answer)
-    return Standing(len(edits), tests, broken, superseded)
+    return _standing(edits, await _doubts(edits, readings), readings)
 
 
 async def check(version: int, edits: Sequence[EditRecord], readings: Readings, made: int) -> CheckReport:
     """Of active edits in ledger order, with all asked that only asking tells. made: edits in all."""
-    for model, questions in (await _unspoken(edits, readings)).items():
+    found = await _doubts(edits, readings)
+    for model, questions in _unspoken(found).items():
         await readings[model].ask(questions)
-    now = await standing(edits, readings)
+    now = _standing(edits, found, readings)
     return CheckReport(
         version=version,
         total=now.tests,
@@ -83,55 +68,75 @@ async def check(version: int, edits: Sequence[EditRecord], readings: Readings, m
     )
 
 
-async def ask_moved(edits: Sequence[EditRecord], before: Readings, after: Readings) -> None:
-    """Ask, of all that only asking tells, what `after` may answer otherwise than `before`; on both sides."""
-    changed = {model: reading for model, reading in after.items() if reading is not before[model]}
-    for model, questions in (await _unspoken(edits, changed)).items():
+async def moved_standing(
+    edits: Sequence[EditRecord], before: Readings, after: Readings, switched: Set[str]
+) -> Standing:
+    """As `standing`, when what only asking tells was asked on both sides, as far as `after` may answer otherwise.
+
+    edits: those that are active after. switched: those that are not on both sides, whose tests are not asked.
+    """
+    found = await _doubts(edits, after)
+    for model, questions in _unspoken(one for one in found if one[0].record.id not in switched).items():
         await after[model].moved_since(before[model], questions)
+    return _standing(edits, found, after)
 
 
 async def tell(tests: Iterable[FactTest], edits: Mapping[str, EditRecord], readings: Readings) -> None:
     """Make the answers to these tests known: by who speaks, or else by asking. edits: whoever may speak."""
-    spoken = await _spoken(readings)
     questions: dict[str, list[str]] = defaultdict(list)
     for test in tests:
-        model = test.record.model
-        speaker = _speakers(test.record, spoken)[test.place]
+        reading = readings[test.record.model]
+        speaker = _speakers(test.record, await reading.speakers())[test.place]
         if speaker is None:
-            questions[model].append(test.question)
+            questions[test.record.model].append(test.question)
         else:
-            readings[model].known.setdefault(test.question, _says(edits[speaker]))
+            reading.known.setdefault(test.question, _says(edits[speaker]))
     for model, some in questions.items():
         await readings[model].ask(some)
 
 
-async def _doubts(edits: Iterable[EditRecord], readings: Readings) -> list[Doubt]:
+async def _doubts(edits: Sequence[EditRecord], readings: Readings) -> list[Doubt]:
     """The tests that their own edit does not answer for certain."""
-    spoken = await _spoken(readings)
     found: list[Doubt] = []
-    for edit in edits:
-        if edit.model in readings:
-            speakers = _speakers(edit, spoken)
-            if speakers.count(edit.id) < len(speakers):
-                found += [(FactTest(edit, p), who) for p, who in enumerate(speakers) if who != edit.id]
+    for model, reading in readings.items():
+        speakers = await reading.speakers()
+        odd = {edit for edit, who in speakers.items() if who.count(edit) < len(who)}
+        for edit in edits:  # of tens of thousands nearly all are passed over
+            if edit.model == model and (edit.id in odd or edit.id not in speakers):
+                who = _speakers(edit, speakers)
+                found += [(FactTest(edit, p), one) for p, one in enumerate(who) if one != edit.id]
     return found
 
 
-async def _unspoken(edits: Iterable[EditRecord], readings: Readings) -> Mapping[str, list[str]]:
-    """By model."""
+def _standing(edits: Sequence[EditRecord], found: Sequence[Doubt], readings: Readings) -> Standing:
+    tests = sum(len(edit.wordings) for edit in edits if edit.model in readings)
+    broken: dict[Key, BrokenTest] = {}
+    superseded: dict[Key, SupersededTest] = {}
+    by_id = {edit.id: edit for edit in edits} if found else {}
+    successors = Successors(edits)
+    for test, speaker in found:
+        said = _said(test, speaker, by_id, readings)
+        if said is not None and test.holds(said):
+            continue
+        heir = successors.of(test, said)
+        if heir is not None:
+            superseded[test.key] = _superseded(test, said, by_id[heir])
+        elif said is not None:
+            broken[test.key] = test.failed(said.answer)
+    return Standing(len(edits), tests, broken, superseded)
+
+
+def _unspoken(found: Iterable[Doubt]) -> Mapping[str, list[str]]:
+    """What has to be asked, by model."""
     questions: dict[str, list[str]] = defaultdict(list)
-    for test, speaker in await _doubts(edits, readings):
+    for test, speaker in found:
         if speaker is None:
             questions[test.record.model].append(test.question)
     return questions
 
 
-async def _spoken(readings: Readings) -> Mapping[str, Speakers]:
-    return {model: await reading.speakers() for model, reading in readings.items()}
-
-
-def _speakers(edit: EditRecord, spoken: Mapping[str, Speakers]) -> Sequence[str | None]:
-    return spoken[edit.model].get(edit.id) or (None,) * len(edit.wordings)
+def _speakers(edit: EditRecord, speakers: Speakers) -> Sequence[str | None]:
+    return speakers.get(edit.id) or (None,) * len(edit.wordings)
 
 
 def _said(
