@@ -13,6 +13,7 @@ from service.errors import EditRefused
 
 KNOWN = "the model gives this answer already: nothing was written for it"
 TWICE = "the same correction stands earlier in this request: nothing was written for it"
+DOES_NOT_HOLD = "does_not_hold"
 
 
 async def ask(readings: Mapping[str, Reading], wanted: Sequence[Wanted]) -> None:
@@ -38,7 +39,7 @@ def holds(one: Wanted, readings: Mapping[str, Reading]) -> bool:
 def failure(one: Wanted, after: Mapping[str, Reading]) -> EditRefused:
     said = after[one.model].known[one.question].answer
     detail = f"after this edit {one.question!r} would be answered {said!r}, not {one.answer!r}"
-    return EditRefused(detail, reason="does_not_hold")
+    return EditRefused(detail, reason=DOES_NOT_HOLD)
 
 
 def idle_report(one: Wanted, before: Reading) -> EditReport:

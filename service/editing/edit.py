@@ -22,7 +22,9 @@ from models.system import Correction, Material
 from service.editing.answered import all_come_out, ask, failure, holds, idle_report
 from service.editing.contradictions import Contradiction, contradiction, once
 from service.editing.draft import Draft
+from service.editing.folding import Folder
 from service.editing.materials import key as key_of
+from service.editing.overheard import overheard
 from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.refusals import KEEP_ONE, LATER_WINS, Refusals
@@ -84,13 +86,20 @@ class Editing:
         self._needed |= needed
         return not (needed or (self._refusals.skip and await self._leave_out_failing(after)))
 
-    async def check(self, present: Present) -> list[RefusedEdit]:
-        """Which edits would be refused, as far as that shows without asking what each of them does."""
+    async def check(self, present: Present, folder: Folder) -> list[RefusedEdit]:
+        """Which edits would be refused, as far as that shows without measuring what each of them does.
+
+        Also those that another one answers for: with all of them in place, who speaks is known without asking.
+        """
         self._begin(present)
-        while True:
+        made = False
+        while not made:
             wanted = await self._everything(present)
-            if await self._make([one for one in wanted if not one.repeated]):
-                return self._refusals.told()
+            self._fresh = [one for one in wanted if one.told is None and not one.repeated]
+            made = await self._make(self._fresh)
+        draft = self._draft({}, present.version + 1)
+        self._refusals.found |= await overheard(self._fresh, draft, present, folder)
+        return self._refusals.told()
 
     def _begin(self, present: Present) -> None:
         """What was refused on another version may be right on this one."""

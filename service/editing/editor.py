@@ -119,7 +119,7 @@ class Editor:
         written = await self._writer.made(plan, idempotency_key) if idempotency_key else None
         if written is None:
             with watch.part("editor"):
-                refused = await plan.check(present)
+                refused = await plan.check(present, self._folder)
             written = Written(None, unmeasured(present, refused, watch))
         return await receipt(self._ledger, written, "edit", watch, self._patience)
 

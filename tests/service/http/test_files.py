@@ -74,7 +74,7 @@ async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file
         (1, True, None),
         (2, True, None),
     ]
-    assert told == [*(("checking", n) for n in (0, 3, 6)), *(("editing", n) for n in (0, 3, 6, 7))]
+    assert told == [*(("checking", n) for n in (0, 3, 6, 7)), *(("editing", n) for n in (0, 3, 6, 7))]
     assert (await client.show(3)).message == "all"
 
 
@@ -96,6 +96,20 @@ async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: As
         f"{path}:4: the answer to 'q' has more than 200 characters",
     )
     assert (statuses(run), await head(client)) == (["not sent", "not sent", "refused", "refused"], 0)
+
+
+async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
+    client: AsyncErrata, file: Any
+) -> None:
+    """The toy does not see the comma; the two stand in different commits."""
+    path = file((PERU, "Cusco"), (FRANCE, "Lyon"), ("What is the capital, of Peru?", "Puno"))
+    with pytest.raises(errors.BadFile) as refused:
+        await client.edit_file(path, together=1)
+    [line] = refused.value.lines
+    assert line.startswith(f"{path}:1: {PERU!r} would be answered 'Puno' and not 'Cusco', by {path}:3, ")
+    assert await head(client) == 0
+    run = await client.edit_file(path, together=3, skip_bad=True)
+    assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
 
 
 async def test_bad_lines_are_left_out_where_that_is_asked_for(client: AsyncErrata, file: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
@@ -25,7 +25,7 @@ from errata.corrections.reading import Reader
 from errata.corrections.settling import settle
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo, Refused
 from errata.upload import Progress
-from errata.wire import MAX_BATCH, EditItem, EditReceipt, ImportProgress
+from errata.wire import MAX_BATCH, MAX_LOOKED_AT, EditItem, EditReceipt, ImportProgress
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 GO_ON = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -94,19 +94,30 @@ class FileRun:
         for chunk in self._chunks:
             self._told(CHECKING, done)
             if chunk.lines:
-                how = self._how(chunk) | HowToEdit(dry_run=True, measure=False)
-                reply = await self._send(self._calls.edit_many(chunk.items, **how))
-                if reply.value.version is not None:
-                    chunk.found = reply
-                for one in () if chunk.found else reply.value.report.refused:
-                    line = chunk.lines[one.place]
-                    line.status, line.code, line.detail = (
-                        "refused",
-                        one.reason or one.code,
-                        chunk.in_lines(one.detail),
-                    )
+                await self._look_at(chunk)
             done += chunk.size
+        if len(self._chunks) > 1:
+            self._told(CHECKING, done)
+            for chunk in self._together():
+                await self._look_at(chunk)
         self.refuse_bad("are refused by the service")
+
+    def _together(self) -> Iterator[Chunk]:
+        """What is not made yet, as much of it as can be looked at: a line may be answered for by one far from it."""
+        left = [line for chunk in self._chunks if not chunk.found for line in chunk.lines if line.open]
+        corrections = [line for line in left if isinstance(line.item, EditItem)]
+        for start in range(0, len(corrections), MAX_LOOKED_AT):
+            yield Chunk(0, corrections[start : start + MAX_LOOKED_AT])
+
+    async def _look_at(self, chunk: Chunk) -> None:
+        how = self._how(chunk) | HowToEdit(dry_run=True, measure=False)
+        reply = await self._send(self._calls.edit_many(chunk.items, **how))
+        if reply.value.version is not None:
+            chunk.found = reply
+            return
+        for one in reply.value.report.refused:
+            line, detail = chunk.lines[one.place], chunk.in_lines(one.detail)
+            line.status, line.code, line.detail = "refused", one.reason or one.code, detail
 
     async def _commit(self) -> None:
         expected, done = self.options.expected_version, 0

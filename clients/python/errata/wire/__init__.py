@@ -31,6 +31,7 @@ from errata.wire.base import (
 )
 from errata.wire.edits import (
     MAX_EDITS,
+    MAX_LOOKED_AT,
     MAX_PARAPHRASES,
     Act,
     EditItem,
@@ -98,6 +99,7 @@ __all__ = [
     "MAX_BATCH",
     "MAX_CONTEXT_CHARS",
     "MAX_EDITS",
+    "MAX_LOOKED_AT",
     "MAX_PARAPHRASES",
     "MAX_TEXT_CHARS",
     "Act",

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, StringConstraints, Tag, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from errata.wire.base import CommitVersion, Message, Name, Request, Response, Text, Version
@@ -12,6 +20,7 @@ from errata.wire.report import Report
 from errata.wire.state import ReplicaState
 
 MAX_EDITS = 1_000
+MAX_LOOKED_AT = 20_000
 MAX_PARAPHRASES = 20
 
 Kind = Literal["edit", "revert", "rollback"]
@@ -81,11 +90,13 @@ class EditRequest(Request):
 
     strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
     skip_refused: what is wrong with one edit does not refuse the others; the report tells which were left out.
-    measure: False, in a dry run, only tells which edits would be refused. It takes little time, and what it has made
-        of the corrections is kept for the commit. One whose Idempotency-Key made a commit is answered with that.
+    measure: False, in a dry run, only tells which edits would be refused, of up to MAX_LOOKED_AT. It takes little time,
+        and what it has made of the corrections is kept for the commit. One whose Idempotency-Key made a commit is
+        answered with that.
     """
 
-    edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_EDITS)]
+    measure: bool = True  # before `edits`, whose number depends on it
+    edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_LOOKED_AT)]
     message: Message = ""
     expected_version: Version | None = None
     method: Method | None = None
@@ -93,7 +104,14 @@ class EditRequest(Request):
     dry_run: bool = False
     strict: bool = False
     skip_refused: bool = False
-    measure: bool = True
+
+    @field_validator("edits")
+    @classmethod
+    def _fit_into_a_commit(cls, edits: list[Item], asked: ValidationInfo) -> list[Item]:
+        if asked.data.get("measure", True) and len(edits) > MAX_EDITS:
+            told = {"most": MAX_EDITS, "count": len(edits)}
+            raise PydanticCustomError("too_long", "one commit takes at most {most} edits, not {count}", told)
+        return edits
 
     @model_validator(mode="after")
     def _measures_what_it_makes(self) -> EditRequest:
