@@ -5,8 +5,8 @@ below theta, Q = U U^T:
 
     (Q (A^T A + Cp) + c I) dV = Q A^T R,   then Cp += A^T A
 
-dV lies in the span of U, where this is recursive least squares that starts from P = Q / c. It is only as good as that
-span is wide.
+dV lies in the span of U, where this is recursive least squares that starts from P = Q with weight c. It is only as
+good as that span is wide.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class AlphaEdit:
     name: str = "alphaedit"
 
     def start(self, bank: Bank) -> recursion.State:
-        return recursion.begin(bank, null_projection(bank, self.theta) / self.ridge)
+        return recursion.begin(bank, null_projection(bank, self.theta), self.ridge)
 
     def step(self, bank: Bank, state: recursion.State, edit: Edit) -> recursion.State:
         return recursion.step(state, edit, remember=True)

@@ -29,7 +29,7 @@ class Codebook:
 
     keys: Float[Tensor, "entry d"]
     radii: Float[Tensor, " entry"]
-    steps: Sequence[Float[Tensor, "token d"]]
+    steps: Sequence[Float[Tensor, "_ d"]]
     answers: Sequence[Answer]
 
     def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:

@@ -29,7 +29,7 @@ class Slots:
 
     keys: Float[Tensor, "slot d"]
     least: Float[Tensor, " slot"]
-    steps: Sequence[Float[Tensor, "token d"]]
+    steps: Sequence[Float[Tensor, "_ d"]]
 
     def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
         """Of equal cosines the later edit's."""

@@ -25,14 +25,16 @@ class FineTuning:
         return bank.values.clone()
 
     def step(self, bank: Bank, state: Float[Tensor, "slot d"], edit: Edit) -> Float[Tensor, "slot d"]:
-        values = state.clone().requires_grad_()
+        """Only the slots that fire have a gradient, so only they move."""
+        fires = edit.a.any(0).nonzero()[:, 0]
+        a, values = edit.a[:, fires], state[fires].requires_grad_()
+        before = edit.x - a @ bank.values[fires]
         optimiser = torch.optim.Adam([values], lr=self.rate)
-        before = edit.x - edit.a @ bank.values
         for _ in range(self.steps):
-            missed = loss(bank.head, bank.epsilon, before + edit.a @ values, edit.wanted).mean()
+            missed = loss(bank.head, bank.epsilon, before + a @ values, edit.wanted).mean()
             (values.grad,) = torch.autograd.grad(missed, values)
             optimiser.step()
-        return values.detach()
+        return state.index_copy(0, fires, values.detach())
 
     def rows(self, bank: Bank, state: Float[Tensor, "slot d"]) -> Values:
         return Values(state)

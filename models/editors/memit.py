@@ -23,7 +23,7 @@ class Memit:
     remember: bool
 
     def start(self, bank: Bank) -> recursion.State:
-        return recursion.begin(bank, bank.precision / self.weight)
+        return recursion.begin(bank, bank.precision, self.weight)
 
     def step(self, bank: Bank, state: recursion.State, edit: Edit) -> recursion.State:
         return recursion.step(state, edit, self.remember)

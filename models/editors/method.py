@@ -10,7 +10,7 @@ V [slot d] its values, V0 the base's; x enters the final norm when V = V0; t is 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float, Int
@@ -73,10 +73,11 @@ class Values:
     rows: Float[Tensor, "slot d"]
 
 
+@runtime_checkable
 class Entries(Protocol):
     """Entries keyed on n where an answer begins; an open one stands in place of the bank at each step of its own."""
 
-    steps: Sequence[Float[Tensor, "token d"]]
+    steps: Sequence[Float[Tensor, "_ d"]]
 
     def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
         """Which entry each question opens, or NONE."""
@@ -85,8 +86,9 @@ class Entries(Protocol):
 Rows = Values | Entries
 
 
+@runtime_checkable
 class Method(Protocol):
-    """States belong to the method that made them; a step may change its own in place."""
+    """A state belongs to the method that made it; a step may change it in place, and the old one is not used again."""
 
     name: str
 

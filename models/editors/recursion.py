@@ -1,14 +1,14 @@
 """One edit at a time of a least-squares problem over the value rows, by the matrix inversion lemma.
 
-With P the inverse of what resists a change of the values (a covariance of keys), and r rows A with residual R:
+With P an inverse covariance of keys that resist a change of the values, w its weight, and r rows A with residual R:
 
-    G = P A^T (I + A P A^T)^-1        V += G R        P -= G A P  where the edit's keys resist later ones
+    G = P A^T (w I + A P A^T)^-1        V += G R        P -= G A P  where the edit's keys resist later ones
 
-The third is recursive least squares: P becomes (P^-1 + A^T A)^-1. MEMIT, MEMIT with previous keys and AlphaEdit are
-this step from different P. float64; an edit costs 2 r m^2 products of m slots, not a factorisation.
+The third is recursive least squares: P / w becomes (w P^-1 + A^T A)^-1. MEMIT, MEMIT with previous keys and AlphaEdit
+are this step from different P. float64; an edit costs 2 r m^2 products of m slots, not a factorisation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -17,35 +17,44 @@ from torch import Tensor
 from models.editors.method import Bank, Edit, Values
 from models.system import EditRefused
 
+PENDING = 128  # rows by which P may be out of date: one product of many rows is cheaper than many of few
 
-@dataclass(eq=False)
+
+@dataclass(frozen=True, eq=False)
 class State:
-    """resists: P. offset: V - V0."""
+    """offset: V - V0. P is resists - gains reaches."""
 
     resists: Float[Tensor, "slot slot"]
+    weight: float
     offset: Float[Tensor, "slot d"]
+    gains: Float[Tensor, "slot pending"]
+    reaches: Float[Tensor, "pending slot"]
 
 
-def begin(bank: Bank, resists: Float[Tensor, "slot slot"]) -> State:
-    return State(resists, torch.zeros_like(bank.values, dtype=torch.float64))
+def begin(bank: Bank, resists: Float[Tensor, "slot slot"], weight: float) -> State:
+    offset = torch.zeros_like(bank.values, dtype=torch.float64)
+    return State(resists, weight, offset, resists[:, :0], resists[:0])
 
 
 def step(state: State, edit: Edit, remember: bool) -> State:
-    """In place. Without `remember`, P is left alone and may be shared."""
     a = edit.a.double()
-    residual = edit.target.double() - a @ state.offset
-    reach = a @ state.resists
+    reach = a @ state.resists - (a @ state.gains) @ state.reaches
     if not reach.any():
-        raise EditRefused(
-            "no_reach", "no value may change that this question reads: no slot fires, or all are kept"
-        )
+        detail = "no value may change that this question reads: no slot fires, or all are kept"
+        raise EditRefused("no_reach", detail)
     system = reach @ a.T
-    system.diagonal().add_(1)
+    system.diagonal().add_(state.weight)
     gain = torch.linalg.solve(system, reach).T
-    state.offset.addmm_(gain, residual)
-    if remember:
-        state.resists.addmm_(gain, reach, alpha=-1)
-    return state
+    moved = replace(state, offset=state.offset.addmm(gain, edit.target.double() - a @ state.offset))
+    return _remember(moved, gain, reach) if remember else moved
+
+
+def _remember(state: State, gain: Float[Tensor, "slot row"], reach: Float[Tensor, "row slot"]) -> State:
+    gains, reaches = torch.cat([state.gains, gain], 1), torch.cat([state.reaches, reach])
+    if len(reaches) < PENDING:
+        return replace(state, gains=gains, reaches=reaches)
+    resists = state.resists.addmm(gains, reaches, alpha=-1)
+    return replace(state, resists=resists, gains=gains[:, :0], reaches=reaches[:0])
 
 
 def rows(bank: Bank, state: State) -> Values:

@@ -9,8 +9,9 @@ import torch
 
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
-from tests.bench.editing_methods import report, results
+from tests.bench.editing_methods import plot, report, results
 from tests.bench.editing_methods.cells import METHODS, Cell, Cells, settings
+from tests.bench.editing_methods.draw import KINDS
 from tests.bench.editing_methods.said import Model
 
 PAPER = "paper"
@@ -83,7 +84,9 @@ def main() -> None:
     torch.set_num_threads(chosen.threads)
     wanted = list(jobs(chosen.methods, chosen.sizes, chosen.seeds))
     run(Cells(Model(Reader.load()), Pack.load()), wanted, chosen.results)
-    report.write(results.latest(chosen.results), METHODS, chosen.results.parent)
+    known, folder = results.latest(chosen.results), chosen.results.parent
+    (folder / "RESULTS.md").write_text(report.table(known, METHODS))
+    plot.draw(folder / "plot.svg", report.lines(known, METHODS), ("reliability", "generalisation", *KINDS[:2]))
 
 
 if __name__ == "__main__":

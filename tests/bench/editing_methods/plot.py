@@ -1,7 +1,6 @@
 """The scoreboard as one SVG, readable on a white and on a black page."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
 import matplotlib
@@ -13,14 +12,6 @@ from matplotlib.axes import Axes
 INK = "#808890"  # grey enough for both pages
 COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0")
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
-
-
-@dataclass(frozen=True)
-class Line:
-    """One method. points: (edits, per cent) by figure."""
-
-    name: str
-    points: Mapping[str, Sequence[tuple[int, float]]]
 
 
 def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:

@@ -1,17 +1,15 @@
-"""RESULTS.md and the plot beside it, from the results that are there."""
+"""RESULTS.md, and the lines of the plot, from the results that are there."""
 
 import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from tests.bench.editing_methods.draw import KINDS
-from tests.bench.editing_methods.plot import Line, draw
 from tests.bench.editing_methods.results import Results, has_collapsed
 from tests.bench.table import machine
 
-TABLE, PLOT = "RESULTS.md", "plot.svg"
 SHARES = ("reliability", "generalisation", *KINDS)
 UNDO = ("first, then", "first, now", "kept", "back", "bits", "refused")
 PROTOCOL = ("first token", "whole answer", "destroyed")
@@ -51,20 +49,33 @@ def told(cells: Cells, name: str, worst: Callable[[list[float]], float] = min) -
     return f"**{sum(each) / len(each):.1f}** ({low:.1f}–{high:.1f}), {worst(each):.1f}; {asked:,}"
 
 
-def write(results: Results, methods: Sequence[str], folder: Path) -> None:
+@dataclass(frozen=True)
+class Line:
+    """One method in the plot. points: (edits, per cent) by figure."""
+
+    name: str
+    points: Mapping[str, Sequence[tuple[int, float]]]
+
+
+def lines(results: Results, methods: Sequence[str]) -> list[Line]:
     cells = _grouped(results)
-    sizes = sorted({int(n) for _, n in cells if n.isdigit()})
-    lines = [*_head(results), *_scoreboard(results, methods, sizes), *_undo(cells, methods, sizes)]
-    lines += [*_costs(cells, methods, sizes), *_protocol(cells), *_settings(results, methods)]
-    (folder / TABLE).write_text("\n".join(lines) + "\n")
-    draw(
-        folder / PLOT,
-        [_line(cells, name, sizes) for name in methods],
-        ("reliability", "generalisation", *KINDS[:2]),
-    )
+    return [_line(cells, name, _sizes(cells)) for name in methods]
+
+
+def table(results: Results, methods: Sequence[str]) -> str:
+    """Markdown."""
+    cells = _grouped(results)
+    sizes = _sizes(cells)
+    parts = [*_head(results), *_scoreboard(results, methods, sizes), *_undo(cells, methods, sizes)]
+    parts += [*_costs(cells, methods, sizes), *_protocol(cells), *_settings(results, methods)]
+    return "\n".join(parts) + "\n"
 
 
 Grouped = Mapping[tuple[str, str], Cells]
+
+
+def _sizes(cells: Grouped) -> list[int]:
+    return sorted({int(n) for _, n in cells if n.isdigit()})
 
 
 def _grouped(results: Results) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
