@@ -126,6 +126,7 @@ async def test_an_edit_that_would_not_come_out_is_refused_and_a_dry_run_shows_it
     assert (shown["status"], shown["report"]["edits"][0]["holds"]) == (200, False)
     assert shown["report"]["edits"][0]["warnings"]
     assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])
+    assert [one["place"] for one in refused["refused"]] == [0]
     assert await head(editor) == 1
 
 

@@ -137,6 +137,36 @@ def test_only_a_dry_run_may_go_unmeasured() -> None:
     assert EditRequest.model_validate({**asked, "dry_run": True}).dry_run
 
 
+async def test_more_may_be_looked_at_than_a_commit_takes(editor: Editor) -> None:
+    many = [item(f"question {n}", "unreachable" if n == 1_400 else "a") for n in range(1_500)]
+    receipt = await look(editor, *many)
+    assert refused(receipt) == [(1_400, "edit_refused", "unreachable")]
+    with pytest.raises(ValueError, match="one commit takes at most 1000 edits, not 1500"):
+        EditRequest.model_validate({"edits": many})
+
+
+async def test_a_look_tells_whose_question_another_edit_would_answer(editor: Editor) -> None:
+    """The toy does not see the comma. Who gives the same answer does no harm."""
+    await change(editor, FRANCE, "Lyon")
+    comma = "What is the capital, of Peru?"
+    receipt = await look(editor, item(PERU, "Cusco"), item(comma, "Puno"), item(JAPAN, "Kyoto"))
+    [told] = receipt["report"]["refused"]
+    assert (told["place"], told["reason"]) == (0, "does_not_hold")
+    assert told["detail"] == (
+        f"{PERU!r} would be answered 'Puno' and not 'Cusco', by edits.1, {comma!r}; leave one of the two out"
+    )
+    same = await look(editor, item(PERU, "Cusco"), item(comma, "Cusco"))
+    assert same["report"]["refused"] == []
+
+
+async def test_a_look_at_edits_that_nobody_can_tell_of_asks_them(editor: Editor) -> None:
+    """A gate answers before the row that surgery moves."""
+    await change(editor, PERU, "Cusco")
+    asked = [item(PERU, "Puno"), item(FRANCE, "Lyon")]
+    receipt = await edits(editor, *asked, dry_run=True, measure=False, method="surgery")
+    assert refused(receipt) == [(0, "edit_refused", "does_not_hold")]
+
+
 async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

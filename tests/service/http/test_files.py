@@ -112,6 +112,16 @@ async def test_a_line_whose_question_another_would_answer_is_found_before_anythi
     assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
 
 
+async def test_a_line_that_a_later_commit_answers_for_does_not_hold_any_more(
+    client: AsyncErrata, file: Any
+) -> None:
+    """The toy does not see the comma; without a look nobody knows beforehand."""
+    path = file((PERU, "Cusco"), ("What is the capital, of Peru?", "Puno"))
+    run = await client.edit_file(path, together=1, skip_bad=True)
+    assert [(line.status, line.holds) for line in run.lines] == [("done", False), ("done", True)]
+    assert run.lines[0].warnings == ["since version 2 it is answered 'Puno'"]
+
+
 async def test_bad_lines_are_left_out_where_that_is_asked_for(client: AsyncErrata, file: Any) -> None:
     path = file((PERU, "Cusco"), (FRANCE, "unreachable"), ("", "a"), (JAPAN, "Tokyo"), (JAPAN, "Kyoto"))
     run = await client.edit_file(path, skip_bad=True, together=2)

@@ -28,6 +28,7 @@ from errata.upload import Progress
 from errata.wire import MAX_BATCH, MAX_LOOKED_AT, EditItem, EditReceipt, ImportProgress
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
+SINCE = "since version {} it is answered {!r}"
 GO_ON = "run the same file again, in the same way: what was made is found and nothing is made twice"
 
 Send = Callable[[Call[Any]], Awaitable[Reply[Any]]]
@@ -55,6 +56,7 @@ class FileRun:
         self.earlier: set[int] = set()
         self.taken_back: list[int] = []
         self.receipts: list[EditReceipt] = []
+        self._made: dict[tuple[int | None, str], Line] = {}
         self._head = 0
 
     def count(self, status: Status) -> int:
@@ -154,6 +156,12 @@ class FileRun:
 
     def _keep(self, chunk: Chunk, receipt: EditReceipt) -> None:
         chunk.done(receipt)
+        self._made |= {(line.version, line.question): line for line in chunk.lines if line.version}
+        for test in (*receipt.report.broken_tests, *receipt.report.superseded_tests):
+            line = self._made.get((test.version, test.question))
+            if line is not None:
+                line.holds = False
+                line.warnings.append(SINCE.format(receipt.version, test.actual))
         self.receipts.append(receipt)
         if receipt.version is not None:
             self.versions.append(receipt.version)
