@@ -22,6 +22,12 @@ class Bystanders:
 
     probes: Mapping[str, Probes]
 
+    async def prepare(self, readings: Readings) -> None:
+        """Read the fixed questions once, before an edit has to wait for it."""
+        for model, probes in self.probes.items():
+            questions = await asyncio.to_thread(probes.about, probes.fixed[:1])
+            await readings[model].read_ahead(questions)
+
     async def changed(
         self,
         edits: Sequence[EditRecord],

@@ -95,10 +95,10 @@ class Editor:
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         await self.ready()
-        self._standing = asyncio.create_task(self._look_at_standing())
+        self._looking = asyncio.create_task(self._look_ahead())
 
     async def aclose(self) -> None:
-        self._standing.cancel()
+        self._looking.cancel()
         self._systems.close()
         await self._ledger.aclose()
 
@@ -270,12 +270,16 @@ class Editor:
             metrics.LEDGER_VERSION.labels("errata").set(present.version)
         return {"ready": degraded is None, "version": present and present.version, "degraded": degraded}
 
-    async def _look_at_standing(self) -> None:
-        """At the start; the first commit then finds most of it looked at."""
+    async def _look_ahead(self) -> None:
+        """At the start, at what the first commit would else have to wait for."""
         present = self._writer.present
         if present is not None:
             now = await standing(present.active_edits(), present.readings)
             self._publish(present.version, now.counts(len(present.edits)).model_dump())
+            try:
+                await self._bystanders.prepare(present.readings)
+            except ErrataError as error:
+                log.warning("the first edit will take a second longer: %s", error.detail)
 
     def _publish(self, version: int, counts: Mapping[str, int] | None) -> None:
         """How the edits of the newest version stand, and what room they leave. An older one is of no interest."""

@@ -106,7 +106,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
     assert REGISTRY.get_sample_value("errata_memory_slots", {"memory": "toy/table", "slots": "used"}) == 3
     await revert(editor, 3)
     async with another() as restarted:
-        await restarted._standing
+        await restarted._looking
         assert shown() == [2, 0, 0, 2]
 
 
