@@ -52,7 +52,10 @@ def so_far(run: FileRun) -> str:
 
 def take_back(run: FileRun) -> str:
     kept = [version for version in run.versions if version not in run.taken_back]
-    return f"errata revert {' '.join(ranges(kept))}"
+    one_by_one = f"errata revert {' '.join(ranges(kept))}"
+    if len(kept) > 1 and len(ranges(kept)) == 1 and kept[0] > max(run.taken_back, default=0):
+        return f"{one_by_one} (or in one step, while nothing else has been changed: errata rollback --to {kept[0] - 1})"
+    return one_by_one
 
 
 def ranges(versions: Sequence[int]) -> list[str]:

@@ -40,7 +40,8 @@ def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
         "Versions 1-3: 7 lines of a.csv. Both replicas have it.",
         "  done    7    all hold",
-        "Take it back: errata revert 1-3",
+        "Take it back: errata revert 1-3"
+        " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
     assert run("revert", "1-3").stdout.splitlines() == [
         "Version 4: version 3 is taken back. Both replicas have it.",
@@ -142,7 +143,8 @@ def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
     assert broken.exit_code == 7
     assert broken.stderr.splitlines()[:2] == [
         "So far 4 of 6 lines of a.csv are made, in versions 1-2.",
-        "The same command again makes the rest. Take it back: errata revert 1-2",
+        "The same command again makes the rest. Take it back: errata revert 1-2"
+        " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
     assert "run the same file again, in the same way: what was made is found" in broken.stderr
     assert [one["status"] for one in report(folder)] == ["done"] * 4 + ["not sent"] * 2
