@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
+from service.editing.bystanders import Bystanders
+from service.editing.editor import Editor
 from service.editing.probes import NEAR_EACH, NEAR_IN_ALL, Probes
 from tests.service.editing.requests import PERU
 
@@ -41,3 +47,20 @@ def test_the_default_model_has_its_200_and_the_neighbours_of_the_edit() -> None:
     assert len(asked) > 200
     assert sum("Peru" in question for question in asked) >= 3
     assert sum("capital of" in question for question in asked) >= 3
+
+
+async def test_the_fixed_ones_are_read_before_an_edit_has_to_wait_for_it(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    toy = editor._systems.of("toy")
+    unmoved = toy.unmoved
+
+    def noted(before: Any, after: Any) -> list[bool]:
+        read.extend(ask.question for ask in before[0])
+        return unmoved(before, after)
+
+    monkeypatch.setattr(toy, "unmoved", noted)
+    bystanders = Bystanders({"toy": Probes(FIXED, OTHERS)})
+    await bystanders.prepare(await editor._folder.bases())
+    assert FIXED[1] in read
