@@ -85,6 +85,12 @@ async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata,
     assert [line.told() for line in again.lines] == [line.told() for line in first.lines]
 
 
+async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
+    run = await client.edit_file(file((PERU, "Cusco")))
+    with pytest.raises(errors.Malformed, match="make another FileRun, it goes on from there"):
+        await client.edit_file(run)
+
+
 async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: AsyncErrata, file: Any) -> None:
     path = file((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "unreachable"), ("q", "a" * 201))
     run = FileRun(path, together=1)

@@ -24,6 +24,7 @@ from errata.corrections.options import FileOptions, HowToFile
 from errata.corrections.reading import Reader
 from errata.corrections.settling import settle
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo, Refused
+from errata.refusals import unsendable
 from errata.upload import Progress
 from errata.wire import MAX_BATCH, MAX_LOOKED_AT, EditItem, EditReceipt, ImportProgress
 
@@ -57,7 +58,7 @@ class FileRun:
         self.taken_back: list[int] = []
         self.receipts: list[EditReceipt] = []
         self._made: dict[tuple[int | None, str], Line] = {}
-        self._head = 0
+        self._head, self._begun = 0, False
 
     def count(self, status: Status) -> int:
         return sum(line.status == status for line in self.lines)
@@ -67,7 +68,11 @@ class FileRun:
 
         hear: told what the service answers to each commit, as it came.
         """
-        self._calls, self._send = calls, send
+        if self._begun:
+            raise unsendable(
+                f"this run of {self.file} has been begun: make another FileRun, it goes on from there"
+            )
+        self._begun, self._calls, self._send = True, calls, send
         self._tell, self._hear = progress or _ignore, hear or _ignore
         self.refuse_bad("cannot be used")
         try:
