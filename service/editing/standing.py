@@ -19,9 +19,7 @@ from service.editing.reading import Reading, Said, Speakers
 from service.ledger.commit import EditRecord
 
 Readings: TypeAlias = Mapping[str, Reading]  # by model
-Doubt: TypeAlias = tuple[
-    FactTest, str | None
-]  # a test, and the other edit that answers it; None: only asking tells
+Doubt: TypeAlias = tuple[FactTest, str | None]  # and the other edit that answers it; None: only asking tells
 
 
 @dataclass(frozen=True)
