@@ -22,6 +22,7 @@ from service.editing.editor import Editor
 from service.editing.reading import Reading
 from service.ledger.embedded import EmbeddedValkey
 from tests.service.editing.conftest import Starting
+from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
 from tests.service.parts import settings, started
 
@@ -110,29 +111,20 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
         assert shown() == [2, 0, 0, 2]
 
 
-QUESTIONS, ANSWERS = (PERU, FRANCE), ("Cusco", "Puno", "Lyon")
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("edit"), st.sampled_from(QUESTIONS), st.sampled_from(ANSWERS)),
-        st.tuples(st.just("revert"), st.integers(1, 8)),
-        st.tuples(st.just("rollback"), st.integers(0, 8)),
-    ),
-    min_size=3,
-    max_size=10,
-)
+STEPS = histories(st.sampled_from((PERU, FRANCE)), st.sampled_from(("Cusco", "Puno", "Lyon")))
 
 
 @examples(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_of_edits_that_contradict_each_other_the_latest_active_wins_and_the_others_are_superseded(
-    steps: Sequence[tuple[Any, ...]], own_valkey: EmbeddedValkey, tmp_path: Path
+    steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
     asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _live(steps: Sequence[tuple[Any, ...]], chosen: Settings) -> None:
+async def _live(steps: Sequence[Step], chosen: Settings) -> None:
     async with started(Editor, chosen) as editor:
         for kind, *what in steps:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *what)

@@ -21,6 +21,7 @@ from service.ledger import fold
 from service.ledger.commit import EditRecord
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import (
     FRANCE,
     PERU,
@@ -113,26 +114,17 @@ async def test_many_edits_taken_back_are_counted_and_the_newest_listed(
     )
 
 
-STEPS = st.lists(
-    st.one_of(
-        st.tuples(
-            st.just("edit"),
-            st.sampled_from((PERU, FRANCE)),
-            st.sampled_from(("Cusco", "Puno", "Lima")),
-            st.sampled_from(("gated", "surgery")),
-        ),
-        st.tuples(st.just("revert"), st.integers(1, 8)),
-        st.tuples(st.just("rollback"), st.integers(0, 8)),
-    ),
-    min_size=3,
-    max_size=10,
+STEPS = histories(
+    st.sampled_from((PERU, FRANCE)),
+    st.sampled_from(("Cusco", "Puno", "Lima")),
+    st.sampled_from(("gated", "surgery")),
 )
 
 
 @examples(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_only_what_is_active_is_left_of_any_history(
-    steps: Sequence[tuple[Any, ...]], own_valkey: EmbeddedValkey, tmp_path: Path
+    steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     """Against rows made from the base and folded, of those edits alone and numbered anew."""
     with redis.Redis.from_url(own_valkey.url) as client:
@@ -140,7 +132,7 @@ def test_only_what_is_active_is_left_of_any_history(
     asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _live(steps: Sequence[tuple[Any, ...]], chosen: Settings) -> None:
+async def _live(steps: Sequence[Step], chosen: Settings) -> None:
     async with started(Editor, chosen) as editor:
         for kind, *what in steps:
             await _step(editor, kind, *what)

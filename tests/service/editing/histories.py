@@ -1,0 +1,20 @@
+"""Any history of an editor: edits, and what takes them back. What is refused changes nothing: any step may be tried."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, and what it is given
+
+
+def histories(*edit: st.SearchStrategy[str]) -> st.SearchStrategy[Sequence[Step]]:
+    """edit: what an edit is given."""
+    one = st.one_of(
+        st.tuples(st.just("edit"), *edit),
+        st.tuples(st.just("revert"), st.integers(1, 8)),
+        st.tuples(st.just("rollback"), st.integers(0, 8)),
+    )
+    return st.lists(one, min_size=3, max_size=10)
