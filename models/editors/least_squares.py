@@ -76,7 +76,7 @@ def _holds(bank: Bank, x: Tensor, wanted: Tensor) -> Tensor:
 def _solver(bank: Bank, a: Float[Tensor, "row slot"], lam: float) -> Solver:
     """From targets to V - V0: through a system of as many unknowns as there are rows, or slots, if those are fewer."""
     if 2 * len(a) < a.shape[1]:
-        b = bank.precision @ a.T / lam
+        b = (a @ bank.precision).T / lam  # symmetric; this way round a few rows cost one pass over it
         factor = torch.linalg.cholesky(a @ b + torch.eye(len(a), dtype=a.dtype))
         return lambda target: b @ torch.cholesky_solve(target, factor)
     factor = torch.linalg.cholesky(lam * bank.covariance + a.T @ a)

@@ -79,7 +79,8 @@ def streams(
         wishes = [
             _wish(items[i], f"{i:05d}", answers, said, rng) for i, said in zip(order, before, strict=True)
         ]
-        others = [item for index, item in enumerate(items) if index not in set(order)]
+        edited = set(order)
+        others = [item for index, item in enumerate(items) if index not in edited]
         yield Stream(tuple(wishes), _bystanders(wishes, others, BYSTANDERS // count, rng))
 
 

@@ -34,7 +34,7 @@ def bank(model: Model, reference: Sequence[Item]) -> Bank:
     slots = decoder.layers[-1].feed_forward.slots
     assert slots is not None, "the last decoder layer has no bank"
     answers = [_spelt(model, said) for said in model.base(asked)]
-    weights = torch.cat([traced.a for traced in _traces(model, asked, answers)])
+    weights = torch.cat([traced.a[0] for traced in _traces(model, asked, answers)])
     n = torch.stack([one.n for one in model.read(asked)])
     return Bank(slots.stored, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
 
@@ -42,13 +42,13 @@ def bank(model: Model, reference: Sequence[Item]) -> Bank:
 def edits(model: Model, wishes: Sequence[Wish]) -> list[Edit]:
     answers = [_spelt(model, wish.answer) for wish in wishes]
     traces = _traces(model, [wish.question for wish in wishes], answers)
-    x = [traced.s + traced.ex for traced in traces]
+    x = [(traced.s + traced.ex)[0] for traced in traces]
     decoder, wanted = model.reader.decoder, torch.cat([torch.tensor(one) for one in answers])
     aims = targets(decoder.head_weight, decoder.epsilon, torch.cat(x), wanted).split(
         [len(one) for one in answers]
     )
     return [
-        Edit(wish.id, wish.question, wish.answer, torch.tensor(tokens), traced.n, traced.a, own, aim)
+        Edit(wish.id, wish.question, wish.answer, torch.tensor(tokens), traced.n[0], traced.a[0], own, aim)
         for wish, tokens, traced, own, aim in zip(wishes, answers, traces, x, aims, strict=True)
     ]
 
@@ -72,6 +72,6 @@ def _traces(model: Model, questions: Sequence[str], answers: Sequence[list[int]]
 
 def _cut(read: Trace, row: int, length: int) -> Trace:
     def own(part: Tensor) -> Tensor:
-        return part[row, :length].clone()
+        return part[row : row + 1, :length].clone()
 
     return Trace(own(read.n), own(read.a), own(read.s), own(read.ex))

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("svg")
-import matplotlib.pyplot as plt
+from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tests.bench.editing_methods.report import Line
 
 INK = "#808890"  # grey enough for both pages
 COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0")
@@ -23,10 +23,9 @@ def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
         "xtick.color": INK,
         "ytick.color": INK,
     }
-    with plt.rc_context({**style, "svg.hashsalt": "errata", "font.size": 10, "svg.fonttype": "path"}):
-        figure, axes = plt.subplots(
-            1, len(figures), figsize=(3.1 * len(figures), 3.7), sharex=True, sharey=True
-        )
+    with rc_context({**style, "svg.hashsalt": "errata", "font.size": 10, "svg.fonttype": "path"}):
+        figure = Figure(figsize=(3.1 * len(figures), 3.7))
+        axes = figure.subplots(1, len(figures), sharex=True, sharey=True)
         for one, name in zip(axes, figures, strict=True):
             _panel(one, lines, name)
         axes[0].set_ylabel("per cent")
@@ -34,7 +33,6 @@ def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
         figure.legend(handles, labels, loc="lower center", ncols=len(lines), frameon=False, columnspacing=1.2)
         figure.tight_layout(rect=(0, 0.09, 1, 1))
         figure.savefig(path, transparent=True, metadata={"Date": None})
-        plt.close(figure)
 
 
 def _panel(axes: Axes, lines: Sequence[Line], name: str) -> None:

@@ -2,21 +2,26 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from os import SEEK_END
 from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).parent / "results.jsonl"
 ENOUGH = {"1000": "10000"}  # a method that has collapsed at the one is not run at the other
 COLLAPSED = 0.2  # reliability below which it has
-PACE, UNKNOWN_S = {"1000": 3.0, "10000": 8.0}, 60.0  # how much longer than the size before, for the estimate
+UNKNOWN_S = 60.0  # of a cell with one edit, for the estimate
+PAPER = "paper"  # stands for all of the paper's protocol, as method and as number of edits
 
 Key = tuple[str, str, int]  # method, number of edits or `paper`, seed
 Results = Mapping[Key, Mapping[str, Any]]
 
 
 def append(path: Path, result: Mapping[str, Any]) -> None:
-    with path.open("a") as file:
-        file.write(json.dumps(result) + "\n")
+    with path.open("a+b") as file:
+        file.seek(max(0, file.seek(0, SEEK_END) - 1))
+        apart = b"" if file.read(1) in (b"", b"\n") else b"\n"
+        file.write(apart + json.dumps(result).encode() + b"\n")
 
 
 def latest(path: Path) -> dict[Key, dict[str, Any]]:
@@ -25,10 +30,10 @@ def latest(path: Path) -> dict[Key, dict[str, Any]]:
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    """But for a last one that was cut off."""
-    if path.is_file():
-        with path.open() as file:
-            yield from (json.loads(line) for line in file if line.endswith("\n"))
+    """But for one that was cut off."""
+    for line in path.read_text().splitlines() if path.is_file() else ():
+        with suppress(json.JSONDecodeError):
+            yield json.loads(line)
 
 
 def has_collapsed(known: Results, method: str, n: str) -> bool:
@@ -39,15 +44,16 @@ def has_collapsed(known: Results, method: str, n: str) -> bool:
 
 
 def seconds(known: Results, method: str, n: str) -> float:
-    """What a cell is likely to take: as long as with another seed, else longer than the size before."""
-    sizes = ["1", "10", "100", "1000", "10000"]
-    for place in range(sizes.index(n), -1, -1):
-        found = [
-            one["seconds"] for (name, size, _), one in known.items() if (name, size) == (method, sizes[place])
-        ]
-        if found:
-            grown = 1.0
-            for size in sizes[place + 1 : sizes.index(n) + 1]:
-                grown *= PACE.get(size, 1.0)
-            return grown * sum(found) / len(found)
-    return UNKNOWN_S * PACE.get(n, 1.0)
+    """What a cell is likely to take, from the largest of the method's that is no larger."""
+    found = [
+        (int(size), one["seconds"])
+        for (name, size, _), one in known.items()
+        if name == method and size != PAPER
+    ]
+    size, taken = max([one for one in found if one[0] <= int(n)], default=(1, UNKNOWN_S))
+    return float(taken * _work(int(n)) / _work(size))
+
+
+def _work(n: int) -> int:
+    """Edits that are made, and about so many that a cell's other questions cost as much."""
+    return 5_000 + max(500, n)

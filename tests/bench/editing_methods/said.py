@@ -16,6 +16,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.nkb.answers import Decoded
 from models.nkb.reader import Reader
 from models.nkb.reads import BankRead
+from models.nkb.system import MAX_TOKENS
 from models.nkb.trace import trace
 
 T = TypeVar("T")
@@ -86,7 +87,7 @@ class Model:
         for some in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
             states, mask = padded([read[place] for place in some])
             own = [reads[place] for place in some]
-            answers = self.reader.decoder.generate(states, mask, reads=own, max_tokens=MOST_TOKENS)
+            answers = self.reader.decoder.generate(states, mask, reads=own, max_tokens=MAX_TOKENS)
             decoded.update(zip(some, answers, strict=True))
         return [decoded[place] for place in range(len(read))]
 

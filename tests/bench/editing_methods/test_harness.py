@@ -1,0 +1,194 @@
+"""The scoreboard end to end, with every method, on the default checkpoint with fewer slots and few facts."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from transformers import T5Config
+
+from models.nkb.backbone import build
+from models.nkb.config import BankConfig
+from models.nkb.decode import Decoder
+from models.nkb.mount import mount
+from models.nkb.reader import CONFIG, DEFAULT, WEIGHTS, Reader
+from models.packs.pack import Pack
+from tests.bench.editing_methods import draw, paper, peers, report, results, score
+from tests.bench.editing_methods.cells import METHODS, Cells
+from tests.bench.editing_methods.run import jobs, left, run
+from tests.bench.editing_methods.said import Model, clean
+from tests.bench.editing_methods.ways import Product
+from tests.one_thread import one_thread as one_thread
+
+SLOTS, EDITS = 256, 4
+
+
+@pytest.fixture(scope="module")
+def pack() -> Pack:
+    return Pack.load()
+
+
+@pytest.fixture(scope="module")
+def model() -> Model:
+    """The first of the bank's slots only: all that is done to a bank is quicker."""
+    raw = json.loads((DEFAULT / CONFIG).read_text()) | {"ex_size": SLOTS}
+    t5 = build(T5Config.from_dict(raw))
+    mount(t5, BankConfig.parse(raw))
+    weights = load_file(DEFAULT / WEIGHTS)
+    for name in weights:
+        if "wi_ex" in name:
+            weights[name] = weights[name][:SLOTS].clone()
+        elif "wo_ex" in name:
+            weights[name] = weights[name][:, :SLOTS].clone()
+    t5.load_state_dict(weights, strict=False)
+    t5.eval().requires_grad_(False)
+    return Model(replace(Reader.load(), t5=t5, decoder=Decoder(t5)))
+
+
+@pytest.fixture
+def cells(model: Model, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> Cells:
+    for module, name, value in (
+        (draw, "REFERENCE", 30),
+        (draw, "BYSTANDERS", 12),
+        (paper, "EDITS", 2),
+        (paper, "LAMBDAS", (1.0,)),
+        (score, "FIRST", 2),
+        (score, "BUSY", EDITS),
+        (score, "RATED", 4),
+        (score, "ROUNDS", 1),
+        (peers, "ALONE", 1),
+    ):
+        monkeypatch.setattr(module, name, value)
+    return Cells(model, pack)
+
+
+def test_every_method_is_scored_once_and_the_table_names_it(cells: Cells, tmp_path: Path) -> None:
+    path, wanted = tmp_path / "results.jsonl", list(jobs(METHODS, ("paper", str(EDITS)), (1,)))
+    run(cells, wanted, path)
+    known = results.latest(path)
+    for name in METHODS:
+        counts = known[name, str(EDITS), 1]["counts"]
+        assert counts["reliability"][1] == EDITS
+        assert counts["generalisation"][1] == 3 * EDITS
+        assert counts["bits"] == [1, 1], name
+        assert counts["back"][1] == EDITS // 2
+    gated = known["gated", str(EDITS), 1]["counts"]
+    assert gated["reliability"] == [EDITS, EDITS]
+    assert gated["back"] == [EDITS // 2, EDITS // 2]
+    assert not left(cells, wanted, path)
+    run(cells, wanted, path)
+    assert len(path.read_text().splitlines()) == len(known)
+    table = report.table(known, METHODS)
+    assert all(table.count(f"| {name} |") >= 3 for name in METHODS)
+    assert "surgery, lambda 1" in table
+
+
+def test_the_product_without_edits_says_what_the_peers_base_says(model: Model, pack: Pack) -> None:
+    asked = [draw.held(item)[0] for item in draw.facts(pack, 1).test[:32]]
+    assert [said.best for said in Product(model).make(()).say(asked)] == model.base(asked)
+
+
+def test_the_three_sets_of_facts_are_disjoint_and_all_there_is(pack: Pack) -> None:
+    for seed in (1, 2):
+        facts = draw.facts(pack, seed)
+        parts = [facts.reference, facts.tuning, facts.test]
+        assert [len(facts.reference), len(facts.tuning)] == [draw.REFERENCE, draw.TUNING]
+        keys = [(item.subject.id, item.relation.id) for part in parts for item in part]
+        assert len(keys) == len(set(keys)) == len(list(pack.items()))
+
+
+def test_the_tuning_facts_are_the_same_for_every_seed(pack: Pack) -> None:
+    assert draw.facts(pack, 1).tuning == draw.facts(pack, 2).tuning
+    assert draw.facts(pack, 1).test != draw.facts(pack, 2).test
+
+
+def streams(pack: Pack, n: int, seed: int = 1) -> list[draw.Stream]:
+    items = draw.facts(pack, seed).test
+    said = {draw.canonical(item): f"base {item.answer}" for item in items}
+    answers = draw.Answers(list(pack.items()))
+    return list(draw.streams(items, n, seed, lambda some: [said[one] for one in some], answers))
+
+
+def test_a_target_is_another_answer_of_the_relation(pack: Pack) -> None:
+    answers = {(item.relation.id, item.answer) for item in pack.items()}
+    for stream in streams(pack, 200):
+        for wish in stream.wishes:
+            assert (wish.item.relation.id, wish.answer) in answers
+            assert wish.answer != wish.item.answer
+
+
+def test_bystanders_are_about_facts_that_no_edit_is_about(pack: Pack) -> None:
+    asked = {
+        form: (item.subject.id, item.relation.id)
+        for item in draw.facts(pack, 1).test
+        for form in (*draw.held(item), *draw.trained(item))
+    }
+    for stream in streams(pack, 200):
+        edited = {(wish.item.subject.id, wish.item.relation.id) for wish in stream.wishes}
+        subjects, relations = {subject for subject, _ in edited}, {relation for _, relation in edited}
+        for (kind, _), questions in stream.bystanders.items():
+            about = {asked[question] for question in questions}
+            assert not about & edited
+            assert all((subject in subjects) == (kind == "same subject") for subject, _ in about)
+            assert kind != "neighbours" or {relation for _, relation in about} <= relations
+
+
+def test_the_same_seed_draws_the_same_edits(pack: Pack) -> None:
+    assert streams(pack, 200) == streams(pack, 200)
+    assert streams(pack, 200) != streams(pack, 200, seed=2)
+
+
+def cell(method: str, n: str, right: int, seconds: float = 10.0) -> dict[str, object]:
+    return {"method": method, "n": n, "seed": 1, "counts": {"reliability": [right, 100]}, "seconds": seconds}
+
+
+def test_a_line_that_was_cut_off_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    results.append(path, cell("memit", "10", 100))
+    with path.open("a") as file:
+        file.write('{"method": "memit", "n": "100", "se')
+    assert list(results.latest(path)) == [("memit", "10", 1)]
+
+
+def test_a_result_after_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "r.jsonl"
+    path.write_text('{"method": "memit", "n": "100", "se')
+    results.append(path, cell("memit", "10", 100))
+    assert list(results.latest(path)) == [("memit", "10", 1)]
+
+
+@pytest.mark.parametrize(
+    ("right", "n", "collapsed"), [(19, "10000", True), (20, "10000", False), (0, "1000", False)]
+)
+def test_what_fails_at_a_thousand_is_not_run_at_ten_thousand(right: int, n: str, collapsed: bool) -> None:
+    assert (
+        results.has_collapsed({("memit", "1000", 1): cell("memit", "1000", right)}, "memit", n) == collapsed
+    )
+
+
+def test_a_cell_is_thought_to_take_what_it_took_with_another_seed() -> None:
+    known = {
+        ("memit", "100", 1): cell("memit", "100", 1, 7.0),
+        ("memit", "1000", 1): cell("memit", "1000", 1, 30.0),
+    }
+    assert results.seconds(known, "memit", "100") == 7.0
+    assert results.seconds(known, "memit", "10000") > 30.0
+
+
+def test_the_interval_of_a_share_is_wilsons() -> None:
+    assert report.wilson(81, 263) == pytest.approx((25.5, 36.6), abs=0.05)  # Newcombe 1998, table I
+    assert report.wilson(0, 20)[0] == 0.0
+    assert report.wilson(0, 20)[1] == pytest.approx(16.1, abs=0.05)
+
+
+def test_a_question_is_compared_after_nfc_and_without_outer_space() -> None:
+    assert clean(" Malmo\u0308 \n") == "Malm\u00f6"
+
+
+def test_a_question_is_answered_the_same_alone_and_among_others(model: Model) -> None:
+    asked = ["What is the capital of Peru?", "Peru's capital?", "In which country is the city of Lima today?"]
+    together = model.say(asked, [None] * 3)
+    assert [model.say([one], [None])[0] for one in asked] == together
+    assert torch.equal(model.read(asked[:1])[0].n, model.read(asked[:1])[0].n)
