@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from tests.bench.editing_methods.report import Line
 
 INK = "#808890"  # grey enough for both pages
-COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "h")
+COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0", "#a9744f")
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*")
 
 
 def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
@@ -51,6 +51,7 @@ def _panel(axes: Axes, lines: Sequence[Line], name: str) -> None:
         )
     axes.set_title(name if name in ("reliability", "generalisation") else f"locality, {name}", fontsize=11)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylim(-2, 102)
     axes.set_xlabel("sequential edits")
     axes.grid(color=INK, alpha=0.25, linewidth=0.6)

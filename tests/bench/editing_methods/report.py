@@ -108,6 +108,7 @@ def _head(results: Results) -> Iterator[str]:
     yield "![Reliability, generalisation and locality against the number of edits](plot.svg)"
     yield ""
     yield "Shares in per cent: **mean of the seeds** (95 % interval over all questions, Wilson), worst seed; questions."
+    yield ""
 
 
 def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
@@ -121,7 +122,7 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
 def _scoreboard(results: Results, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
     cells = _grouped(results)
     for n in sizes:
-        yield from ("", f"## {n:,} edit{'s' * (n > 1)}", "")
+        yield from (f"## {n:,} edit{'s' * (n > 1)}", "")
         yield from _table(
             ("method", *SHARES), ([name, *_row(results, cells, name, str(n))] for name in methods)
         )
