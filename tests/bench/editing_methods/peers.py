@@ -36,6 +36,10 @@ class Peer:
     def name(self) -> str:
         return self.method.name
 
+    def anew(self) -> "Peer":
+        """Edits are read once for all: how they are batched is the harness's, not the method's."""
+        return self
+
     def make(self, wishes: Sequence[Wish]) -> Made:
         edits, taken = self.edits.of(wishes), []
         timed = Timed(self.method, taken)

@@ -79,7 +79,7 @@ def _taken_back(way: Way, made: Made, stream: Stream, base: Base, counts: Counts
     before = base([wish.question for wish in some_gone])
     counts.add("back", [said[w.question].best == b for w, b in zip(some_gone, before, strict=True)])
     if len(stream.wishes) <= REMADE or way.name == "gated":
-        counts.add("bits", [left.digest == way.make(kept).digest])
+        counts.add("bits", [left.digest == way.anew().make(kept).digest])
 
 
 def _first(way: Way, made: Made, stream: Stream, counts: Counts) -> None:

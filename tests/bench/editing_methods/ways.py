@@ -46,6 +46,9 @@ class Way(Protocol):
 
     def make(self, wishes: Sequence[Wish]) -> Made: ...
 
+    def anew(self) -> "Way":
+        """The same in a process that has made no edit yet."""
+
 
 @dataclass(frozen=True)
 class Product:
@@ -53,6 +56,9 @@ class Product:
 
     model: Model
     name: str = "gated"
+
+    def anew(self) -> "Product":
+        return replace(self, model=Model(replace(self.model.reader)))
 
     def make(self, wishes: Sequence[Wish]) -> Made:
         system = NkbSystem(self.model.reader)
