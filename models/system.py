@@ -97,8 +97,17 @@ class Material:
 
 @dataclass(frozen=True)
 class Capacity:
+    """slots_used: by all active edits. slots_reserved: how many there are; None where edits bring their own.
+
+    rows_per_slot: how crowded a memory is whose edits share slots. margin: points that the locality expected at so many
+    edits lies above what is acceptable. warnings: whole sentences.
+    """
+
     slots_used: int
-    slots_reserved: int
+    slots_reserved: int | None
+    rows_per_slot: float | None = None
+    margin: float | None = None
+    warnings: tuple[str, ...] = ()
 
 
 class System(Protocol):
@@ -133,6 +142,9 @@ class System(Protocol):
         Exact, and without asking: an edit that answers gives its own answer. Edits are left out for which only asking
         tells. Cheap when a view close to this one was looked at before.
         """
+
+    def speaking(self, asks: Sequence[Ask], view: View) -> list[str | None]:
+        """The edit that answers each question, as `speakers` has it; None where only asking tells."""
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         """Turn corrections into rows, from the base alone (so that undo is exact). EditRefused if one cannot work."""

@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
 CORES_FOR_TWO = 4
+BANK_SLOTS = 65_536  # some 15,000 edits
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Count = Annotated[int, Field(ge=1, le=1_024)]
@@ -29,7 +30,8 @@ class Settings(BaseSettings):
 
     replicas: of each model; None chooses by the machine's cores. torch_threads: of each replica; None shares
     the cores out. history: how many recent versions a replica keeps ready for pins. max_queued: requests that
-    wait at one ingress for one model before further ones get 429.
+    wait at one ingress for one model before further ones get 429. bank_slots: what is set aside for edits, one for
+    each token of their answers. bank_grows: set as many more aside when four fifths are taken.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
@@ -46,6 +48,8 @@ class Settings(BaseSettings):
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
     history: Count = 8
     snapshot_every: Annotated[int, Field(ge=1)] = 256
+    bank_slots: Annotated[int, Field(ge=1, le=2**24)] = BANK_SLOTS
+    bank_grows: bool = False
     version_wait_s: Seconds = 2.0
     ack_timeout_s: Seconds = 5.0
     redis_timeout_s: Seconds = 1.0

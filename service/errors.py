@@ -18,6 +18,7 @@
     │   ├── GraphMoved                   409 graph_moved          extras: current, expected
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
     │   ├── BreaksTests                  409 breaks_tests         extras: tests
+    │   ├── MemoryFull                   409 memory_full          extras: used, slots
     │   └── NothingToDo                  409 nothing_to_do
     ├── TooMany                          429 too_many             Retry-After
     ├── Unavailable                      the same request may succeed later
@@ -136,6 +137,10 @@ class BreaksTests(Conflict):
     """Fact tests of earlier edits that would no longer hold. `tests` names them; only `strict` refuses for them."""
 
     code, title = "breaks_tests", "It would break earlier edits"
+
+
+class MemoryFull(Conflict):
+    status, code, title = 409, "memory_full", "No slots are left"
 
 
 class NothingToDo(Conflict):

@@ -8,34 +8,56 @@ arXiv:2206.06520, and a solved value). When the gate is open, slot j replaces wh
 where s_j enters the final norm when the bank is silent. Because the bank is replaced and not added to, an edit
 never depends on another one, and a value solved once holds for good. Only the question decides which states s_j
 come up, so beta_j is taken large enough for a sample of them, not for the edit's own alone.
+
+u depends on the token alone, so all are found once and lie beside the checkpoint (`find_pushes`); what an edit solves
+is beta, and that in coarse steps: an edit has the same bits whatever else was made with it or before it.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.system import EditRefused
-
 MARGIN = 0.5  # share of the value's push that must be left over after the state's own preference
+COARSE = 0.25  # beta is rounded up to a multiple of this
 SETTLED, ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
 AT_A_TIME = 128  # tokens whose directions are sought together
+PLACES = 256  # states that values are solved for together
 
 
 @dataclass(frozen=True)
-class Push:
+class Pushes:
     """What depends on the token alone.
 
-    unit: direction in which its logit beats every other. gap: by how much. enough: the beta from which it wins,
-    with the margin, from every reference state.
+    units: direction in which its logit beats every other. gaps: by how much; not above 0: it cannot win. enough: the
+    beta from which it wins, with the margin, from every reference state. largest: norm among those states.
     """
 
-    unit: Float[Tensor, " d"]
-    gap: float
-    enough: float
+    units: Float[Tensor, "token d"]
+    gaps: Float[Tensor, " token"]
+    enough: Float[Tensor, " token"]
+    largest: float
+
+
+def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
+    """For every token of one model.
+
+    head: output matrix with the final norm's weight multiplied in. reference: states that may stand before any token
+    of any answer.
+    """
+    logits = reference @ head.T
+    parts = [_some_pushes(head, logits, some) for some in torch.split(torch.arange(len(head)), AT_A_TIME)]
+    units, gaps, enough = (torch.cat(column) for column in zip(*parts, strict=True))
+    return Pushes(units, gaps, enough, float(reference.norm(dim=-1).max()))
+
+
+def _some_pushes(head: Tensor, logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    units, gaps = directions(head, wanted)
+    ahead = _ahead(head, units, wanted)
+    behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in wanted.tolist()])
+    return units, gaps, _enough(behind, ahead, gaps)
 
 
 def directions(
@@ -62,83 +84,60 @@ def directions(
     return best, best_gap
 
 
-class Pushes:
-    """Values for answers of one model.
+@dataclass(frozen=True)
+class Places:
+    """States that values are solved for: each stands before token `wanted` and is to be moved by value `row`."""
 
-    head: output matrix with the final norm's weight multiplied in; the norm itself adds `epsilon`.
-    reference: states that may stand before any token of any answer.
+    states: Float[Tensor, "place d"]
+    wanted: Int[Tensor, " place"]
+    row: Int[Tensor, " place"]
 
-    What depends on the token alone is worked out once for each token.
+    def split(self) -> Iterator["Places"]:
+        parts = (torch.split(tensor, PLACES) for tensor in (self.states, self.wanted, self.row))
+        yield from (Places(*some) for some in zip(*parts, strict=True))
+
+
+def solve(
+    head: Float[Tensor, "token d"], epsilon: float, pushes: Pushes, places: Places, rows: int
+) -> tuple[Float[Tensor, "row d"], Float[Tensor, " row"]]:
+    """Values, and by how many logits each makes its token lead where it leads least. epsilon: of the final norm.
+
+    logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k: linear in beta. Only for tokens
+    that can win (`gaps` > 0).
     """
-
-    def __init__(
-        self, head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"], epsilon: float
-    ) -> None:
-        self._head, self._reference, self._epsilon = head, reference, epsilon
-        self._known: dict[int, Push] = {}
-
-    def values(
-        self, states: Float[Tensor, "wording step d"], wanted: Sequence[int]
-    ) -> tuple[Float[Tensor, "step d"], float]:
-        """One row per answer token, end token included, and the smallest lead, in logits, from any of the states.
-
-        states[:, j]: what stands before token j in each wording. EditRefused when a token cannot win.
-        """
-        self.learn(wanted)
-        solved = [self._value(states[:, step], token) for step, token in enumerate(wanted)]
-        return torch.stack([row for row, _ in solved]), min(lead for _, lead in solved)
-
-    def _value(self, states: Float[Tensor, "wording d"], wanted: int) -> tuple[Float[Tensor, " d"], float]:
-        """logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k: linear in beta."""
-        push = self._known[wanted]
-        if push.gap <= 0:
-            detail = f"token {wanted} of the answer cannot win; write the answer differently"
-            raise EditRefused("unreachable", detail)
-        behind, ahead = _behind(states @ self._head.T, wanted), self._ahead(push.unit, wanted)
-        largest = max(float(states.norm(dim=-1).max()), self._largest)
-        beta = max(_enough(behind, ahead, push.gap), push.enough, largest)
-        row = beta * push.unit
-        return row, self._lead(states + row, wanted)
-
-    def _lead(self, x: Float[Tensor, "wording d"], wanted: int) -> float:
-        """By how many logits the token leads where it leads least."""
-        logits = torch.nn.functional.rms_norm(x, x.shape[-1:], None, self._epsilon) @ self._head.T
-        own = logits[:, wanted].clone()
-        logits[:, wanted] = float("-inf")
-        return float((own - logits.amax(1)).min())
-
-    def learn(self, tokens: Iterable[int]) -> None:
-        """Work out what depends on these tokens alone; many at once cost little more than one."""
-        for some in self._unknown(tokens):
-            units, gaps = directions(self._head, torch.tensor(some))
-            for token, unit, gap in zip(some, units, gaps.tolist(), strict=True):
-                behind, ahead = _behind(self._logits, token), self._ahead(unit, token)
-                self._known[token] = Push(unit, gap, _enough(behind, ahead, gap))
-
-    def _unknown(self, tokens: Iterable[int]) -> Iterator[list[int]]:
-        unknown = [token for token in dict.fromkeys(tokens) if token not in self._known]
-        yield from (unknown[start : start + AT_A_TIME] for start in range(0, len(unknown), AT_A_TIME))
-
-    @cached_property
-    def _logits(self) -> Float[Tensor, "state token"]:
-        return self._reference @ self._head.T
-
-    @cached_property
-    def _largest(self) -> float:
-        return float(self._reference.norm(dim=-1).max())
-
-    def _ahead(self, unit: Tensor, wanted: int) -> Float[Tensor, " token"]:
-        """By how much the wanted token's logit grows more than each other's, for one step along `unit`."""
-        logits = self._head @ unit
-        ahead: Tensor = logits[wanted] - logits
-        ahead[wanted] = float("inf")
-        return ahead
+    tokens = torch.zeros(rows, dtype=torch.long).scatter_(0, places.row, places.wanted)
+    beta = pushes.enough[tokens].clamp(min=pushes.largest)
+    for some in places.split():
+        beta.scatter_reduce_(0, some.row, _beta(head, pushes, some), "amax")
+    values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[tokens]
+    leads = torch.full((rows,), float("inf"))
+    for some in places.split():
+        leads.scatter_reduce_(0, some.row, _lead(head, epsilon, some, values), "amin")
+    return values, leads
 
 
-def _behind(logits: Float[Tensor, "state token"], wanted: int) -> Float[Tensor, " token"]:
-    """By how much each token leads the wanted one where it leads most."""
-    return (logits - logits[:, wanted, None]).amax(0)
+def _beta(head: Tensor, pushes: Pushes, places: Places) -> Float[Tensor, " place"]:
+    logits, wanted = places.states @ head.T, places.wanted[:, None]
+    behind = logits - logits.gather(1, wanted)
+    ahead = _ahead(head, pushes.units[places.wanted], places.wanted)
+    own = places.states.norm(dim=-1)
+    return torch.maximum(own, _enough(behind, ahead, pushes.gaps[places.wanted]))
 
 
-def _enough(behind: Float[Tensor, " token"], ahead: Float[Tensor, " token"], gap: float) -> float:
-    return float((behind / (ahead - MARGIN * gap)).max())
+def _lead(head: Tensor, epsilon: float, places: Places, values: Tensor) -> Float[Tensor, " place"]:
+    x = places.states + values[places.row]
+    logits = torch.nn.functional.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
+    wanted = places.wanted[:, None]
+    own = logits.gather(1, wanted)[:, 0]
+    return own - logits.scatter_(1, wanted, float("-inf")).amax(1)
+
+
+def _ahead(head: Tensor, units: Tensor, wanted: Tensor) -> Float[Tensor, "wanted token"]:
+    """By how much each wanted token's logit grows more than each other's, for one step along its direction."""
+    logits, places = units @ head.T, wanted[:, None]
+    return (logits.gather(1, places) - logits).scatter_(1, places, float("inf"))
+
+
+def _enough(behind: Tensor, ahead: Tensor, gap: Tensor) -> Float[Tensor, " wanted"]:
+    """The beta from which every other token that leads by `behind` is left behind, with the margin."""
+    return (behind / (ahead - MARGIN * gap[:, None])).amax(1)

@@ -28,12 +28,12 @@ MAX_TOKENS = 128  # what all-MiniLM-L6-v2 was trained to read
 class Encoded:
     """Questions as the encoder leaves them.
 
-    states: last hidden states, zero at padding. words: the tokens' own embeddings, before any layer. mask: True at
+    states: last hidden states, zero at padding. ids: 0 at padding. mask: True at
     real tokens. truncated: questions that were cut.
     """
 
     states: Float[Tensor, "batch token width"]
-    words: Float[Tensor, "batch token width"]
+    ids: Int[Tensor, "batch token"]
     mask: Bool[Tensor, "batch token"]
     truncated: tuple[bool, ...]
 
@@ -70,8 +70,8 @@ class MiniLM:
         lengths = torch.tensor([len(row) for row in ids])
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
         packed = torch.cat(ids)
-        words = unpack(self.words[packed], mask)
-        return Encoded(self._forward(packed, mask), words, mask, tuple(cut for _, cut in rows))
+        placed = packed.new_zeros(mask.shape).masked_scatter_(mask, packed)
+        return Encoded(self._forward(packed, mask), placed, mask, tuple(cut for _, cut in rows))
 
     def _forward(
         self, ids: Int[Tensor, " real"], mask: Bool[Tensor, "batch token"]

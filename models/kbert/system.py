@@ -68,6 +68,9 @@ class KbertSystem:
         """None: what an entity's facts say to a question, only asking tells."""
         return {}
 
+    def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
+        return [None] * len(asks)
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         detail = "kbert answers from the graph: correct it with {subject, relation, object}, not with a free answer"
         raise EditRefused("triples_only", detail)

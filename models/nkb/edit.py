@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from models.editors.gated import Places, solve
 from models.memory import Block
+from models.nkb.doubts import doubts
 from models.nkb.operate import operate_on
 from models.nkb.position import LONGEST
 from models.nkb.reader import END, Read, Reader
@@ -57,36 +59,62 @@ def _about(correction: Correction) -> Iterator[None]:
 
 @torch.inference_mode()
 def _gated(reader: Reader, corrections: Sequence[Correction], answers: Sequence[Tokens]) -> list[Material]:
-    """All wordings are read together, and traced together."""
+    """All wordings are read together and traced together, and all values are solved together."""
+    for correction, tokens in zip(corrections, answers, strict=True):
+        _reachable(reader, correction, tokens)
     wordings = [[one.question, *one.paraphrases] for one in corrections]
     counts = [len(some) for some in wordings]
     read = reader.read([wording for some in wordings for wording in some])
-    states = _states(
-        reader, read, [tokens for n, tokens in zip(counts, answers, strict=True) for _ in range(n)]
+    places = _places(reader, read, counts, answers)
+    lengths = [len(tokens) for tokens in answers]
+    decoder = reader.decoder
+    values, leads = solve(decoder.head_weight, decoder.epsilon, reader.pushes, places, sum(lengths))
+    parts = zip(
+        corrections,
+        torch.split(values, lengths),
+        torch.split(leads, lengths),
+        torch.split(read.keyed.keys, counts),
+        torch.split(read.keyed.numbers, counts),
+        strict=True,
     )
-    reader.pushes.learn(token for tokens in answers for token in tokens)
-    parts = zip(*(torch.split(all_, counts) for all_ in (read.keys, read.numbers, states)), strict=True)
-    return [
-        _slots(reader, correction, tokens, *part)
-        for correction, tokens, part in zip(corrections, answers, parts, strict=True)
+    return [_slots(reader, *part) for part in parts]
+
+
+def _reachable(reader: Reader, correction: Correction, tokens: Tokens) -> None:
+    lost = [token for token in tokens if reader.pushes.gaps[token] <= 0]
+    if lost:
+        detail = f"token {lost[0]} of the answer cannot win; write the answer differently"
+        raise EditRefused("unreachable", f"{correction.question!r}: {detail}")
+
+
+def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence[Tokens]) -> Places:
+    """s at each position of each wording's answer; a position of an edit's answer has one value for all wordings."""
+    starts = accumulate((len(tokens) for tokens in answers), initial=0)
+    told = [
+        (torch.tensor(tokens), torch.arange(start, start + len(tokens)))
+        for tokens, start, count in zip(answers, starts, counts, strict=False)
+        for _ in range(count)
     ]
-
-
-def _states(reader: Reader, read: Read, answers: Sequence[Tokens]) -> Float[Tensor, "wording token d"]:
-    """s at each position of each wording's answer; behind its end, numbers without meaning."""
-    targets = pad_sequence([torch.tensor(tokens) for tokens in answers], batch_first=True, padding_value=END)
-    return trace(reader.decoder, read.states, read.mask, targets).s
+    targets = pad_sequence([tokens for tokens, _ in told], batch_first=True, padding_value=END)
+    lengths = torch.tensor([len(tokens) for tokens, _ in told])
+    real = torch.arange(targets.shape[1]) < lengths[:, None]
+    states = trace(reader.decoder, read.states, read.mask, targets).s[real]
+    return Places(states, targets[real], torch.cat([rows for _, rows in told]))
 
 
 def _slots(
-    reader: Reader, correction: Correction, tokens: Tokens, keys: Tensor, numbers: Tensor, states: Tensor
+    reader: Reader, correction: Correction, steps: Tensor, leads: Tensor, keys: Tensor, numbers: Tensor
 ) -> Material:
-    with _about(correction):
-        steps, lead = reader.pushes.values(states[:, : len(tokens)], tokens)
     tensors = {"keys": keys.clone(), "numbers": numbers.clone(), "steps": steps.clone()}
     block = Block(f"edit/{correction.id}", 0, "gated", tensors)
-    notes = {"slots": len(tokens), "gates": len(keys), "margin": round(lead, 3)}
-    return Material(correction.id, "gated", block, notes)
+    notes: dict[str, object] = {
+        "slots": len(steps),
+        "gates": len(keys),
+        "margin": round(float(leads.min()), 3),
+    }
+    wordings = (correction.question, *correction.paraphrases)
+    warnings = list(doubts(reader.scope, reader.kinds, wordings, keys))
+    return Material(correction.id, "gated", block, {**notes, "warnings": warnings} if warnings else notes)
 
 
 @torch.inference_mode()

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from models.nkb.interpret import Contribution, contributions
+from models.nkb.opened import Opened
 from models.nkb.reader import END, Read, Reader
 from models.nkb.reads import BankRead
-from models.nkb.slots import Opened
 
 TOP, WORDS = 5, 3  # slots shown, and words shown for each
 

@@ -15,8 +15,9 @@ from jaxtyping import Int
 from torch import Tensor
 
 NUMBER = re.compile(r"\d+")
-LETTER = re.compile(r"(?<![\w'’])[^\W\d_](?![\w'’.])")  # by itself: plan B, vitamin C
+LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # by itself: plan B, vitamin C
 WORD = re.compile(r"\w+")
+END = " ?!."
 SMALL_WORDS = {"a", "i"}
 
 
@@ -26,7 +27,7 @@ def numbers(questions: Sequence[str]) -> Int[Tensor, " batch"]:
 
 
 def _digest(question: str) -> int:
-    found = sorted(_told_apart(unicodedata.normalize("NFKC", question).casefold()))
+    found = sorted(_told_apart(unicodedata.normalize("NFKC", question).casefold().rstrip(END)))
     if not found:
         return 0
     return int.from_bytes(hashlib.sha256(" ".join(found).encode()).digest()[:8], "little", signed=True)
@@ -38,6 +39,11 @@ def _told_apart(question: str) -> Iterator[str]:
         letter for letter in LETTER.findall(question) if _is_latin(letter) and letter not in SMALL_WORDS
     )
     yield from (word for word in WORD.findall(question) if not _is_latin(word))
+
+
+def is_foreign(question: str) -> bool:
+    """Whether a word of it is in a script that the encoder was not trained on."""
+    return not all(map(_is_latin, WORD.findall(question)))
 
 
 def _is_latin(word: str) -> bool:

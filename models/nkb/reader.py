@@ -1,18 +1,18 @@
 """The default checkpoint, loaded for reading: question in, encoder states and answer tokens out.
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
-authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (states that gated
-values are solved for, and the subjects that were taught), confidence.json, and SHA256SUMS, which says what each
-of the others has to be.
+authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (what gated values are
+made of, the subjects that were taught, and what gates learned to ask for), confidence.json, and SHA256SUMS, which
+says what each of the others has to be.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from safetensors import SafetensorError
 from safetensors.torch import load_file
@@ -22,6 +22,7 @@ from transformers import T5Config, T5ForConditionalGeneration
 
 from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
+from models.nkb.alike import Keyed
 from models.nkb.backbone import build
 from models.nkb.confidence import Confidence
 from models.nkb.config import BankConfig
@@ -42,12 +43,11 @@ END = 1  # the answer tokenizer's end token
 
 @dataclass(frozen=True)
 class Read:
-    """Questions as the decoder sees them, and the keys and numbers that gates are asked with."""
+    """Questions as the decoder sees them, and as gates do."""
 
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
-    keys: Float[Tensor, "batch key"]
-    numbers: Int[Tensor, " batch"]
+    keyed: Keyed
     familiarity: Float[Tensor, " batch"]
     truncated: tuple[bool, ...]
 
@@ -56,7 +56,8 @@ class Read:
 class Reader:
     """A loaded checkpoint.
 
-    reference: states before the final norm, bank silent, of many answers' tokens. taught: subjects as gates read them.
+    pushes: what gated values are made of. taught: subjects as gates read them. kinds:
+    what the questions that gates learned from ask for.
     """
 
     digest: str
@@ -67,12 +68,9 @@ class Reader:
     scope: Scope
     confidence: Confidence
     bank: BankConfig
-    reference: Float[Tensor, "state d"]
+    pushes: Pushes
     taught: Float[Tensor, "subject aspect"]
-
-    @cached_property
-    def pushes(self) -> Pushes:
-        return Pushes(self.decoder.head_weight, self.reference, self.decoder.epsilon)
+    kinds: Float[Tensor, "kind aspect"]
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "Reader":
@@ -97,11 +95,10 @@ class Reader:
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
-        keys = self.scope.key(encoded.states, encoded.words, encoded.mask)
+        keys = self.scope.key(encoded.states, encoded.ids, encoded.mask)
         near = familiarity(keys, self.taught)
-        return Read(
-            self.t5.encoder(encoded.states), encoded.mask, keys, numbers(questions), near, encoded.truncated
-        )
+        keyed = Keyed(keys, numbers(questions))
+        return Read(self.t5.encoder(encoded.states), encoded.mask, keyed, near, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:
         """Token ids of an answer, the end token included."""
@@ -132,9 +129,30 @@ def _load(folder: Path, encoder: MiniLM) -> Reader:
         Scope.from_weights(load_file(folder / SCOPE)),
         Confidence.load(folder / CONFIDENCE),
         bank,
-        reference["states"],
+        _pushes(reference),
         unpack(reference["taught"]),
+        unpack(reference["kinds"]),
     )
+
+
+def _pushes(stored: Mapping[str, Tensor]) -> Pushes:
+    units = F.normalize(stored["units"].float(), dim=-1)
+    return Pushes(units, stored["gaps"], stored["enough"], float(stored["largest"]))
+
+
+def reference(
+    pushes: Pushes, taught: Int[Tensor, "subject aspect"], kinds: Int[Tensor, "kind aspect"]
+) -> dict[str, Tensor]:
+    """What reference.safetensors holds. Directions are kept in half precision and used as they are read again."""
+    largest = torch.tensor(pushes.largest)
+    return {
+        "units": pushes.units.half(),
+        "gaps": pushes.gaps,
+        "enough": pushes.enough,
+        "largest": largest,
+        "taught": taught,
+        "kinds": kinds,
+    }
 
 
 def record(folder: Path) -> None:

@@ -1,42 +1,86 @@
-"""Keys of questions asked lately: the probes of one edit are those of the next, and reading them costs most."""
+"""Questions asked lately, and what they are alike to: the probes of one edit are those of the next.
+
+Reading a question costs most, comparing it with ten thousand gates next. Both are done once, and a table that has
+grown by a row is compared in that row.
+"""
 
 import threading
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import torch
-from jaxtyping import Float, Int
 from torch import Tensor
 
+from models.nkb.alike import Keyed, Pairs, alike
+from models.nkb.opened import Opened, chosen
 from models.nkb.reader import Reader
+from models.nkb.slots import Gates
 
 KEPT = 8_192  # questions; 3 kB each
 
 
-class RecentKeys:
+@dataclass
+class Recent:
+    """One question. compared: with how many rows of the table of this generation. alike: those found so far."""
+
+    key: Tensor
+    number: Tensor
+    generation: int = 0
+    compared: int = 0
+    alike: list[tuple[int, float]] = field(default_factory=list)
+
+
+class RecentQuestions:
     """The one asked longest ago leaves first. Safe to use from several threads."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._known: OrderedDict[str, tuple[Tensor, Tensor]] = OrderedDict()
+        self._known: OrderedDict[str, Recent] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, questions: Sequence[str]) -> tuple[Float[Tensor, "batch key"], Int[Tensor, " batch"]]:
-        """Keys and numbers, as `Reader.read` gives them."""
+    def chosen(self, questions: Sequence[str], *views: Gates) -> list[list[Opened | None]]:
+        """What each of them opens in each of the views."""
         with self._lock:
-            found = {q: self._known[q] for q in questions if q in self._known}
-        missing = [q for q in dict.fromkeys(questions) if q not in found]
-        if missing:
-            read = self._reader.read(missing)
-            found |= dict(zip(missing, zip(read.keys, read.numbers, strict=True), strict=True))
-        self._remember(found)
-        keys, numbers = zip(*(found[question] for question in questions), strict=True)
-        return torch.stack(keys), torch.stack(numbers)
+            recent = self._of(questions)
+            return [chosen(self._pairs(recent, view), [view] * len(recent)) for view in views]
 
-    def _remember(self, found: dict[str, tuple[Tensor, Tensor]]) -> None:
-        with self._lock:
-            self._known.update(found)
-            for question in found:
-                self._known.move_to_end(question)
-            while len(self._known) > KEPT:
-                self._known.popitem(last=False)
+    def _pairs(self, recent: list[Recent], view: Gates) -> Pairs:
+        self._compare(recent, view)
+        places = [place for place, one in enumerate(recent) for _ in one.alike]
+        rows = [row for one in recent for row, _ in one.alike]
+        logits = [logit for one in recent for _, logit in one.alike]
+        pairs = Pairs(torch.tensor(places).long(), torch.tensor(rows).long(), torch.tensor(logits).float())
+        return pairs.select(pairs.found < len(view.table))
+
+    def _compare(self, recent: list[Recent], view: Gates) -> None:
+        """With the rows that came since they were last looked at; another generation is another table."""
+        behind: dict[int, list[Recent]] = defaultdict(list)
+        for one in {id(one): one for one in recent}.values():
+            if one.generation != view.generation:
+                one.generation, one.compared, one.alike = view.generation, 0, []
+            if one.compared < len(view.table):
+                behind[one.compared].append(one)
+        for start, some in behind.items():
+            keyed = Keyed(torch.stack([one.key for one in some]), torch.stack([one.number for one in some]))
+            pairs = alike(self._reader.scope, keyed, view.table.select(slice(start, None)))
+            for place, row, logit in zip(
+                pairs.asked.tolist(), pairs.found.tolist(), pairs.logit.tolist(), strict=True
+            ):
+                some[place].alike.append((row + start, logit))
+            for one in some:
+                one.compared = len(view.table)
+
+    def _of(self, questions: Sequence[str]) -> list[Recent]:
+        found = {question: self._known[question] for question in questions if question in self._known}
+        missing = [question for question in dict.fromkeys(questions) if question not in found]
+        if missing:
+            read = self._reader.read(missing).keyed
+            for question, key, number in zip(missing, read.keys, read.numbers, strict=True):
+                found[question] = Recent(key.clone(), number.clone())
+        for question, one in found.items():
+            self._known[question] = one
+            self._known.move_to_end(question)
+        while len(self._known) > KEPT:
+            self._known.popitem(last=False)
+        return [found[question] for question in questions]

@@ -3,25 +3,33 @@
 A decoder key follows an edit into phrasings it never saw in about a third of cases, and one threshold on a sentence
 embedding confuses the relations of one subject, whose name dominates it. So the question is read four times, by
 attention pooling over the encoder's states: what it is about (subject), what it asks of it (relation), how its
-subject is spelt (name: the same attention over the words as they are before any layer, for to a language model Peru
-and Chile mean nearly the same), and as a whole. A small network on the four cosines says how likely two questions ask
-for the same fact. It is trained on the pack's phrasings only and never sees an edit, so edits stay independent and
-undo stays exact.
+subject is spelt (name: over the pieces of its words themselves, spelling.py), and as a whole. A small network on the
+four cosines says how likely two questions ask for the same fact. It is trained on phrasings of relations and names of
+things, and never sees an edit, so edits stay independent and undo stays exact.
+
+The network never falls as a cosine rises (its weights are positive): two questions that read more alike are never
+less the same one. So the sum of three cosines bounds its verdict, and among ten thousand gates one product finds all
+that may open.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
+from models.nkb.spelling import SIGNS, spelling
 
-ASPECT = 128  # width of the subject's, the relation's and the name's reading
-READINGS = [ASPECT, ASPECT, ASPECT, WIDTH]  # subject, relation, name, whole
+ASPECT = 128  # width of the subject's and the relation's reading
+READINGS = [ASPECT, ASPECT, SIGNS, WIDTH]  # subject, relation, name, whole
 KEY = sum(READINGS)
+FIRST = KEY - WIDTH  # the readings by which gates are looked for: all but the whole
 HIDDEN = 16
+SHARP, MIDDLE = 8.0, 0.75  # where cosines of questions that are alike lie, and how finely they are told apart
+GRID = 81  # steps from -1 to 1 in which each cosine is tried for the bound
 
 
 class Scope(nn.Module):
@@ -29,28 +37,27 @@ class Scope(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.attend = nn.Linear(WIDTH, 2)
+        self.attend = nn.Linear(WIDTH, 3)  # subject, relation, name
         self.read_subject = nn.Linear(WIDTH, ASPECT, bias=False)
         self.read_relation = nn.Linear(WIDTH, ASPECT, bias=False)
-        self.read_name = nn.Linear(WIDTH, ASPECT, bias=False)
         self.hidden = nn.Linear(len(READINGS), HIDDEN)
         self.open = nn.Linear(HIDDEN, 1)
 
     def key(
         self,
         states: Float[Tensor, "batch token width"],
-        words: Float[Tensor, "batch token width"],
+        ids: Int[Tensor, "batch token"],
         mask: Bool[Tensor, "batch token"],
     ) -> Float[Tensor, "batch key"]:
         """Subject, relation, name and whole, each of unit length, side by side."""
         weights = self.attend(states).masked_fill(~mask[..., None], float("-inf")).softmax(1)
         pooled = weights.transpose(1, 2) @ states
-        spelt = (weights[..., :1] * words).sum(1)
+        spelt = (weights[..., 2:] * F.embedding(ids, spelling())).sum(1)
         whole = states.sum(1) / mask.sum(1, keepdim=True)
         parts = (
             self.read_subject(pooled[:, 0]),
             self.read_relation(pooled[:, 1]),
-            self.read_name(spelt),
+            spelt,
             whole,
         )
         return torch.cat([F.normalize(part, dim=-1) for part in parts], -1)
@@ -68,8 +75,20 @@ class Scope(nn.Module):
 
     def logit(self, cosines: Float[Tensor, "*pair 4"]) -> Float[Tensor, "*pair"]:
         """Log-odds that the two questions ask for the same fact; above zero the gate opens."""
-        logit: Tensor = self.open(F.gelu(self.hidden(cosines))).squeeze(-1)
+        apart = SHARP * (cosines - MIDDLE)
+        hidden = torch.tanh(F.linear(apart, F.softplus(self.hidden.weight), self.hidden.bias))
+        logit: Tensor = F.linear(hidden, F.softplus(self.open.weight), self.open.bias).squeeze(-1)
         return logit
+
+    @cached_property
+    def least(self) -> float:
+        """A gate whose first three cosines sum to less than this stays shut, whatever the fourth is."""
+        steps = torch.linspace(-1, 1, GRID)
+        first = torch.cartesian_prod(steps, steps, steps)
+        with torch.no_grad():
+            opens = self.logit(torch.cat([first, torch.ones(len(first), 1)], -1)) > 0
+        step = 2 / (GRID - 1)
+        return float(first[opens].sum(-1).min()) - 3 * step if opens.any() else float("inf")
 
     @staticmethod
     def from_weights(weights: Mapping[str, Tensor]) -> "Scope":

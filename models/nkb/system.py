@@ -4,7 +4,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). What an edit writes is dec
 active edits make an image is the fold in models/nkb/fold.py.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,15 +20,15 @@ from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
+from models.nkb.opened import Opened, opened
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
-from models.nkb.recent import RecentKeys
-from models.nkb.slots import Gates, Opened, SlotTable, opened
+from models.nkb.recent import RecentQuestions
+from models.nkb.slots import NOBODY, Gates, SlotTable
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
+MEASURED = 10_000  # active edits, by `make bench-editing`
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
-BATCH = 64  # wordings looked at together
-OPEN = 0.0  # log-odds above which a gate opens
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +50,8 @@ class NkbSystem:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._slots = SlotTable()
-        self._recent = RecentKeys(reader)
+        self._slots = SlotTable(reader.scope)
+        self._recent = RecentQuestions(reader)
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "NkbSystem":
@@ -71,7 +71,7 @@ class NkbSystem:
         if not asks:
             return []
         read = self.reader.read([ask.question for ask in asks])
-        gates = opened(self.reader.scope, read.keys, read.numbers, [view.gates for view in views], OPEN)
+        gates = opened(self.reader.scope, read.keyed, [view.gates for view in views])
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
         answers = self.reader.decoder.generate(
             read.states,
@@ -113,7 +113,7 @@ class NkbSystem:
             score,
             best,
             None if sure else UNSURE,
-            operated if gate is None else (gate.block.key.removeprefix("edit/"),),
+            operated if gate is None else (gate.edit,),
             self._alternatives(decoded.alternatives, 1 - score),
             cut,
         )
@@ -137,28 +137,23 @@ class NkbSystem:
             return []
         if not same_rows(views[0].values, views[1].values):
             return [False] * len(questions)
-        keys, numbers = self._recent.of(questions)
-        old, new = (
-            opened(self.reader.scope, keys, numbers, [view.gates] * len(questions), OPEN) for view in views
-        )
+        old, new = self._recent.chosen(questions, views[0].gates, views[1].gates)
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
 
     @torch.inference_mode()
     def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:
         """A gate that opens says its edit's answer whatever else the memory holds, so the gates tell."""
-        gates = view.gates
-        rows = list(dict.fromkeys(row for wordings in gates.wordings for row in wordings))
-        spoken: dict[int, str | None] = {}
-        for start in range(0, len(rows), BATCH):
-            some = rows[start : start + BATCH]
-            found = opened(
-                self.reader.scope, gates.keys[some], gates.numbers[some], [gates] * len(some), OPEN
-            )
-            spoken.update(zip(some, map(_edit_of, found), strict=True))
+        spoken = view.gates.speakers.tolist()
+        edits = [block.key.removeprefix("edit/") for block in view.gates.edits]
         return {
-            block.key.removeprefix("edit/"): tuple(spoken[row] for row in wordings)
-            for block, wordings in zip(gates.edits, gates.wordings, strict=True)
+            edit: tuple(None if spoken[row] == NOBODY else edits[spoken[row]] for row in wordings)
+            for edit, wordings in zip(edits, view.gates.wordings, strict=True)
         }
+
+    @torch.inference_mode()
+    def speaking(self, asks: Sequence[Ask], view: NkbView) -> list[str | None]:
+        (found,) = self._recent.chosen([ask.question for ask in asks], view.gates)
+        return [None if one is None else one.edit for one in found]
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return materials(self.reader, corrections, method)
@@ -167,9 +162,10 @@ class NkbSystem:
         return fold(self.base, self.reader.decoder, active)
 
     def capacity(self, image: Image) -> Capacity:
-        used = sum(len(b.tensors["steps"]) for b in image.blocks.values() if b.kind == "gated")
-        moved = sum(b.kind == "value" for b in image.blocks.values())
-        return Capacity(used + moved, self.reader.bank.size * len(self.reader.bank.layers) + used)
+        gated = [block for block in image.blocks.values() if block.kind == "gated"]
+        used = sum(block.tensors["steps"].shape[0] for block in gated)
+        moved = len(image.blocks) - len(gated)
+        return Capacity(used + moved, None, warnings=tuple(_beyond(len(gated))))
 
     def describe(self) -> Mapping[str, Any]:
         config = self.reader.t5.config
@@ -191,8 +187,12 @@ def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
     return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
 
 
-def _edit_of(gate: Opened | None) -> str | None:
-    return None if gate is None else gate.block.key.removeprefix("edit/")
+def _beyond(edits: int) -> Iterator[str]:
+    if edits > MEASURED:
+        yield (
+            f"{edits:,} edits are active: how well they keep apart was measured up to {MEASURED:,}; "
+            "watch how many hold (errata check)"
+        )
 
 
 def _owner(gate: Opened | None) -> tuple[str, str] | None:

@@ -11,11 +11,21 @@ from models.encoder.weights import WEIGHTS_SHA256
 from models.packs.files import digests
 from models.training.plan import Plan
 
+BASE = (
+    "seed",
+    "threads",
+    "vocab",
+    "injected",
+    "unreplayed",
+    "backbone",
+    "base",
+)  # of the plan, what the phase depends on that is resumed
+
 
 def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
-    """SHA-256 of the plan, the files of the pack, the answer tokenizer and the frozen encoder."""
+    """SHA-256 of the base phase's plan, the files of the pack, the answer tokenizer and the frozen encoder."""
     parts = {
-        "plan": asdict(plan),
+        "plan": {name: value for name, value in asdict(plan).items() if name in BASE},
         "pack": digests(pack),
         "tokenizer": hashlib.sha256(tokenizer.to_str().encode()).hexdigest(),
         "encoder": WEIGHTS_SHA256,

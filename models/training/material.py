@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from models.encoder.minilm import MiniLM
 from models.nkb.reader import END
-from models.packs.pack import Item, Pack
+from models.packs.pack import Item, Pack, Relation
 from models.training import tokens
 from models.training.base import Corpus
 from models.training.lines import Line, Split, lines, split
@@ -30,6 +30,7 @@ class Material:
     tokenizer: Tokenizer
     rows: dict[str, dict[int, list[int]]]
     relation_of_row: list[str]
+    relations: dict[str, Relation]
 
     def seen_in_training(self, item: int) -> list[int]:
         """Rows of a fact that training may read: trained phrasings and masked statements."""
@@ -66,6 +67,7 @@ def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) ->
         tokenizer,
         {form: dict(by_item) for form, by_item in rows.items()},
         [items[line.item].relation.id if line.item >= 0 else "stranger" for line in every],
+        pack.relations,
     )
 
 

@@ -9,6 +9,17 @@ from models.training.inject import Recipe
 
 
 @dataclass(frozen=True)
+class GateRecipe:
+    """phrasings: in how many of its relation's each fact is seen. prior: log-odds that a gate needs beyond even ones,
+    since it stands among thousands of which at most one is asked for; chosen on names that nothing else uses."""
+
+    phrasings: int
+    epochs: int
+    lr: float
+    prior: float
+
+
+@dataclass(frozen=True)
 class Plan:
     """vocab: pieces of the answer tokenizer. injected: facts held back for the bank. unreplayed: base facts that
     injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
@@ -23,8 +34,7 @@ class Plan:
     base: Schedule
     bank: BankConfig
     injection: Recipe
-    scope_epochs: int
-    scope_lr: float
+    gate: GateRecipe
     reference_states: int
     declined: float
     edits: tuple[tuple[str, int], ...]
@@ -40,8 +50,7 @@ DEFAULT = Plan(
     base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
     bank=BankConfig(layers=(3,), size=3072, adaptive=False),
     injection=Recipe(epochs=25, batch=512, lr=2e-3, replayed=2, quiet=0.001, seed=1234),
-    scope_epochs=8,
-    scope_lr=3e-3,
+    gate=GateRecipe(phrasings=3, epochs=5, lr=3e-3, prior=4.0),
     reference_states=256,
     declined=0.015,
     edits=(("gated", 100), ("surgery", 100), ("gated", 1000)),

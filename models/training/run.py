@@ -10,24 +10,31 @@ from safetensors.torch import save_file
 from torch import nn
 from transformers import T5ForConditionalGeneration
 
+from models.editors.gated import find_pushes
+from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
 from models.nkb.confidence import Confidence
 from models.nkb.decode import Decoder
+from models.nkb.familiar import pack as pack_readings
 from models.nkb.mount import bank_of, mount
 from models.nkb.scope import Scope
 from models.nkb.system import NkbSystem
+from models.packs.names import read_names
 from models.packs.pack import Pack
-from models.training import base, edits, inject, scope, spent
+from models.training import base, edits, inject, named, scope, spent
 from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
 from models.training.examined import Examined, Report
 from models.training.fingerprint import fingerprint
+from models.training.kept import Kept
+from models.training.kinds import kinds
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
 from models.training.plan import Plan
 from models.training.progress import Progress
+from models.training.states import digest, load_or_encode
 
 Say = Callable[[str], None]
 METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # as the card names them
@@ -45,16 +52,19 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     material = prepare(plan, pack, work, say)
     progress = Progress(work, fingerprint(plan, folder, material.tokenizer))
     t5 = _base(plan, material, progress, say)
-    gate = _scope(plan, material, say)
+    gate = _scope(plan, material, work, say)
     taught = taught_subjects(gate, material.corpus, material.rows_by_subject())
     known = names(gate, taught)
     before = examine(t5, material, known, say, "no bank")
+    torch.manual_seed(plan.seed)  # whether the scope was trained just now or found
     mount(t5, plan.bank)
     empty = examine(t5, material, known, say, "empty bank")
     reference = _inject(plan, material, t5, say)
     after = examine(t5, material, known, say, "bank after injection")
     confidence = _confidence(plan, material, after, say)
-    _write(out, t5, material, gate, confidence, {"states": reference, "taught": taught})
+    asked_for = kinds(gate, MiniLM(), material.relations, read_names("train"), plan.seed)
+    pushes = find_pushes(Decoder(t5).head_weight, reference)
+    _write(out, t5, material, gate, confidence, reader.reference(pushes, taught, pack_readings(asked_for)))
     figures = _edits(plan, material, out, say)
     seconds = sum(earlier.values()) + time.monotonic() - started
     report = Report(plan, pack, material, before, empty, after, confidence, figures, seconds)
@@ -80,9 +90,21 @@ def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5For
     return model.t5.eval().requires_grad_(False)
 
 
-def _scope(plan: Plan, material: Material, say: Say) -> Scope:
-    facts = scope.gather(material.items, material.corpus.lines, set(material.split.base), {"trained"})
-    return scope.train(facts, material.corpus.states, plan.scope_epochs, plan.scope_lr, plan.seed, say)
+def _scope(plan: Plan, material: Material, work: Path, say: Say) -> Scope:
+    """Its texts are encoded like the pack's, and lie in a folder of their own."""
+    items = [material.items[item] for item in material.split.base]
+    recipe = plan.gate
+    asked = named.asked(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
+    folder = work / "gate"
+    folder.mkdir(exist_ok=True)
+    texts = [one.text for one in asked]
+    kept = Kept(folder / reader.SCOPE, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts]))
+    gate = kept.load()
+    if gate is None:
+        states = load_or_encode(folder, texts, MiniLM(), say)
+        gate = scope.train(scope.gather(asked), states, recipe.epochs, recipe.lr, plan.seed, say)
+        kept.save(gate)
+    return scope.among_many(gate, recipe.prior)
 
 
 def examine(

@@ -1,4 +1,4 @@
-"""The scope of an edit, learned from the pack: two phrasings of one fact belong together, all else does not."""
+"""The scope of an edit, learned: two phrasings of one question belong together, all else does not."""
 
 import random
 from collections import defaultdict
@@ -10,8 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.nkb.scope import Scope
-from models.packs.pack import Item
-from models.training.lines import Line
+from models.training.named import Asked
 from models.training.states import States
 
 TEMPERATURE = 0.07
@@ -30,21 +29,19 @@ class Facts:
     siblings: dict[str, list[int]]
 
 
-def gather(items: Sequence[Item], lines: Sequence[Line], allowed: set[int], forms: set[str]) -> Facts:
-    """Facts by index."""
+def gather(asked: Sequence[Asked]) -> Facts:
+    """Facts by the row of their first question."""
+    first: dict[tuple[str, str], int] = {}
     rows: dict[int, list[int]] = defaultdict(list)
-    for row, line in enumerate(lines):
-        if line.item in allowed and line.form in forms:
-            rows[line.item].append(row)
     siblings: dict[str, list[int]] = defaultdict(list)
-    for index in allowed:
-        siblings[items[index].subject.id].append(index)
-    return Facts(
-        dict(rows),
-        {i: items[i].subject.id for i in allowed},
-        {i: items[i].relation.id for i in allowed},
-        dict(siblings),
-    )
+    for row, one in enumerate(asked):
+        fact = first.setdefault((one.subject, one.relation), row)
+        rows[fact].append(row)
+        if fact == row:
+            siblings[one.subject].append(fact)
+    subject = {fact: name for (name, _), fact in first.items()}
+    relation = {fact: name for (_, name), fact in first.items()}
+    return Facts(dict(rows), subject, relation, dict(siblings))
 
 
 @torch.no_grad()
@@ -98,6 +95,14 @@ def train(
             losses.append(float(loss.detach()))
         say(f"scope epoch {epoch + 1}/{epochs} loss {sum(losses) / len(losses):.4f}")
     return scope.eval().requires_grad_(False)
+
+
+def among_many(scope: Scope, prior: float) -> Scope:
+    """The same scope, whose gates open only for those whose log-odds were above `prior`."""
+    shifted = Scope()
+    shifted.load_state_dict(scope.state_dict())
+    shifted.open.bias.data -= prior
+    return shifted.eval().requires_grad_(False)
 
 
 def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng: random.Random) -> Tensor:

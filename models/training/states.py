@@ -23,13 +23,12 @@ BATCH = 64  # texts read at once, wherever in training
 class States:
     """Packed half-precision states; row i of the texts lies at offsets[i]:offsets[i + 1].
 
-    ids: the tokens, packed alike. table: their embeddings before any layer.
+    ids: the tokens, packed alike.
     """
 
     packed: np.ndarray
     offsets: Int[Tensor, " edges"]
     ids: Int[Tensor, " tokens"]
-    table: Float[Tensor, "vocabulary width"]
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -40,14 +39,15 @@ class States:
         flat, mask = self._places(rows)
         return unpack(torch.from_numpy(self.packed[flat.numpy()]).float(), mask), mask
 
-    def words(self, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch token width"]:
+    def pieces(self, rows: Sequence[int] | Tensor) -> Int[Tensor, "batch token"]:
+        """Ids, 0 at padding."""
         flat, mask = self._places(rows)
-        return unpack(self.table[self.ids[flat]], mask)
+        return self.ids.new_zeros(mask.shape).masked_scatter_(mask, self.ids[flat])
 
     def key(self, scope: Scope, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch key"]:
         """The rows as gates read them."""
         states, mask = self.batch(rows)
-        return scope.key(states, self.words(rows), mask)
+        return scope.key(states, self.pieces(rows), mask)
 
     def _places(self, rows: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
         index = torch.as_tensor(rows)
@@ -74,7 +74,7 @@ def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Cal
     if not (same and np.array_equal(np.load(offsets), edges)):
         raise ValueError(f"{folder} holds states of other texts: delete it and run again")
     ids = torch.tensor([token for row in tokens for token in row])
-    return States(np.load(packed), torch.from_numpy(edges), ids, encoder.words)
+    return States(np.load(packed), torch.from_numpy(edges), ids)
 
 
 def digest(texts: Sequence[str]) -> str:

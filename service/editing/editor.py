@@ -28,7 +28,7 @@ from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.bystanders import Bystanders
-from service.editing.capacity import capacity
+from service.editing.capacity import Room
 from service.editing.difference import diff
 from service.editing.draft import Plan
 from service.editing.edit import NO_GRAPH, Editing
@@ -39,6 +39,7 @@ from service.editing.importing import Importer
 from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
 from service.editing.report import Reporter, unmeasured
+from service.editing.rewording import Rewording
 from service.editing.standing import check, standing
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
@@ -88,7 +89,10 @@ class Editor:
         self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)))
         self._bystanders = Bystanders({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
-        self._writer = Writer(self._ledger, self._folder, Reporter(self._bystanders), settings.snapshot_every)
+        self._room = Room(settings.bank_slots, settings.bank_grows)
+        rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
+        reporter = Reporter(self._bystanders, rewording, self._room)
+        self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
@@ -120,7 +124,7 @@ class Editor:
         if written is None:
             with watch.part("editor"):
                 refused = await plan.check(present, self._folder)
-            written = Written(None, unmeasured(present, refused, watch))
+            written = Written(None, unmeasured(present, refused, self._room, watch))
         return await receipt(self._ledger, written, "edit", watch, self._patience)
 
     @outcome
@@ -288,7 +292,7 @@ class Editor:
             return
         metrics.edits_stand(counts)
         for reading in present.readings.values():
-            room = capacity([reading])
+            room = self._room.of([reading])
             metrics.room(
                 reading.system.memory,
                 room.slots_used,

@@ -60,6 +60,12 @@ class Reading:
             self._speakers = await self.run(self.system.speakers, self.view)
         return self._speakers
 
+    async def speaking(self, questions: Sequence[str]) -> list[str | None]:
+        """`System.speaking` of this version."""
+        return (
+            await self.run(self.system.speaking, await self._asks(questions), self.view) if questions else []
+        )
+
     async def read_ahead(self, questions: Iterable[str]) -> None:
         """So that `moved_since` finds them read."""
         for some in _batches(questions):

@@ -12,11 +12,13 @@ from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, R
 from models.graph.memory import GRAPH
 from service.editing.answered import DOES_NOT_HOLD
 from service.editing.bystanders import Bystanders
-from service.editing.capacity import capacity
+from service.editing.capacity import Room
 from service.editing.draft import Draft
 from service.editing.fact_tests import FactTest
 from service.editing.present import Present
 from service.editing.reading import Reading
+from service.editing.reworded import reworded
+from service.editing.rewording import Rewording
 from service.editing.standing import Readings, Standing, moved_standing, standing, tell
 from service.editing.stopwatch import Stopwatch
 from service.editing.wanted import comes_out
@@ -32,6 +34,8 @@ SAMPLE = 32  # wordings that are really asked after the commit; of others, who s
 @dataclass(frozen=True)
 class Reporter:
     bystanders: Bystanders
+    rewording: Mapping[str, Rewording]
+    room: Room
 
     async def report(
         self, present: Present, draft: Draft, after: Readings, watch: Stopwatch, version: int | None
@@ -40,11 +44,13 @@ class Reporter:
         with watch.part("report"):
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present, after)
+            told = await reworded(draft.records, self.rewording, present.readings, after)
+            edits = [one.model_copy(update={"generated": told.get(one.id, [])}) for one in edits]
             concerned = _concerned(present, listed)
             sides = (present.version, version)
             probed, changed = await self.bystanders.changed(concerned, present.readings, after, sides)
             tests = await _tests(present, draft, after)
-            room = capacity(after[model] for model in {edit.model for edit in listed})
+            room = self.room.of(after[model] for model in {edit.model for edit in listed})
         report = Report(
             edits=edits,
             probes=probed,
@@ -60,14 +66,16 @@ class Reporter:
         return report.model_dump(mode="json")
 
 
-def unmeasured(present: Present, refused: Sequence[RefusedEdit], watch: Stopwatch) -> dict[str, Any]:
+def unmeasured(
+    present: Present, refused: Sequence[RefusedEdit], room: Room, watch: Stopwatch
+) -> dict[str, Any]:
     """The wire's Report of a request that was only looked at."""
     report = Report(
         edits=[],
         probes=0,
         changed=[],
         broken_tests=[],
-        capacity=capacity(present.readings.values()),
+        capacity=room.of(present.readings.values()),
         timings=watch.timings(),
         refused=list(refused),
     )

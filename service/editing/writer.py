@@ -130,6 +130,8 @@ class Writer:
         if order.dry_run:
             return Written(None, measured.report)
         refuse_what_does_not_hold(measured.draft, measured.report)
+        if measured.draft.records:
+            self._reporter.room.take(measured.after.values())
         if order.strict:
             refuse_what_breaks(measured.report)
         return await self._commit(plan, order, measured, watch)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from service.config import SYSTEMS
+from service.config import BANK_SLOTS, SYSTEMS
 
 ENVIRONMENT = """\
 environment:
@@ -23,6 +23,8 @@ class Arguments:
     host: str
     replicas: int | None
     systems: dict[str, str]
+    bank_slots: int = BANK_SLOTS
+    bank_grows: bool = False
 
 
 def parse(words: Sequence[str] | None = None) -> Arguments:
@@ -47,9 +49,26 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         metavar="NAME=MODULE:LOADER",
         help=f"a model to serve; may be repeated (default: {_spelt(SYSTEMS)})",
     )
+    parser.add_argument(
+        "--bank-slots",
+        type=int,
+        default=BANK_SLOTS,
+        help=f"value slots for edits, one for each token of their answers (default: {BANK_SLOTS}, some 15,000 edits)",
+    )
+    parser.add_argument(
+        "--bank-grows", action="store_true", help="set as many slots more aside when four fifths are taken"
+    )
     given = parser.parse_args(words)
     systems = dict(given.system) if given.system else SYSTEMS
-    return Arguments(given.port, given.var.absolute(), given.host, given.replicas, systems)
+    return Arguments(
+        given.port,
+        given.var.absolute(),
+        given.host,
+        given.replicas,
+        systems,
+        given.bank_slots,
+        given.bank_grows,
+    )
 
 
 def _system(text: str) -> tuple[str, str]:

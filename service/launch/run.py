@@ -76,6 +76,8 @@ def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Se
             redis_url=given_redis_url(),
             host=arguments.host,
             port=arguments.port,
+            bank_slots=arguments.bank_slots,
+            bank_grows=arguments.bank_grows,
             systems=arguments.systems,
             replicas=arguments.replicas,
         )

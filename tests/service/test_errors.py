@@ -25,6 +25,7 @@ EXPECTED = {
     "too_many": 429,
     "edit_refused": 422,
     "breaks_tests": 409,
+    "memory_full": 409,
     "nothing_to_do": 409,
     "ambiguous": 409,
     "graph_moved": 409,

@@ -32,7 +32,6 @@ FACTS = {
 BREAKING = "break the model"
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 200
-SLOTS = 1_000_000
 
 
 def load_toy() -> ToySystem:
@@ -118,6 +117,9 @@ class ToySystem:
             for edit, questions in view.gated.items()
         }
 
+    def speaking(self, asks: Sequence[Ask], view: Mapping[str, Row]) -> list[str | None]:
+        return [None] * len(asks)
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]
 
@@ -144,7 +146,7 @@ class ToySystem:
         return Image(self.base.base, blocks | {block.key: block for block in merged})
 
     def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), SLOTS)
+        return Capacity(len(image.blocks), None)
 
     def describe(self) -> Mapping[str, Any]:
         return {"facts": len(self._facts), "engine": "table", "checkpoint": self.base.base}

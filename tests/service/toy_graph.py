@@ -103,6 +103,9 @@ class Atlas:
     def speakers(self, view: GraphView) -> dict[str, tuple[str | None, ...]]:
         return {}
 
+    def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
+        return [None] * len(asks)
+
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         raise EditRefused("triples_only", "the atlas is corrected with {subject, relation, object}")
 

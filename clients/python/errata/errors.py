@@ -24,6 +24,7 @@
         │   ├── GraphMoved               409 graph_moved: .current
         │   ├── Ambiguous                409 ambiguous: .candidates
         │   ├── BreaksTests              409 breaks_tests: .tests
+        │   ├── MemoryFull               409 memory_full
         │   └── NothingToDo              409 nothing_to_do
         ├── TooMany                      429 too_many
         ├── Unavailable                  the same request may succeed later
@@ -220,6 +221,10 @@ class BreaksTests(Conflict):
             return TESTS.validate_python(self.extra("tests"))
         except ValidationError:
             return []
+
+
+class MemoryFull(Conflict):
+    pass
 
 
 class NothingToDo(Conflict):

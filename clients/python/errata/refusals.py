@@ -30,6 +30,7 @@ BY_CODE: dict[str, type[errors.Refused]] = {
     "graph_moved": errors.GraphMoved,
     "ambiguous": errors.Ambiguous,
     "breaks_tests": errors.BreaksTests,
+    "memory_full": errors.MemoryFull,
     "nothing_to_do": errors.NothingToDo,
     "too_many": errors.TooMany,
     "version_ahead": errors.VersionAhead,

@@ -7,8 +7,10 @@ from pathlib import Path
 from models.packs.build.countries import countries
 from models.packs.build.elements import elements
 from models.packs.build.make import make
+from models.packs.build.names import names
 from models.packs.build.raw import entityquestions, wikidata
 from models.packs.build.writing import write
+from models.packs.names import NAMES, write_names
 from models.packs.pack import WORLD, read_relations
 
 
@@ -29,6 +31,10 @@ def main() -> None:
     pack = make(chain.from_iterable(sources), relations)
     write(pack, options.out)
     print(f"{options.out}: {sum(1 for _ in pack.items())} items, {len(pack.entities)} entities")
+    held = [name for entity in pack.entities.values() for name in entity.names]
+    drawn = names(entityquestions(options.facts, relations), held)
+    write_names(drawn)
+    print(f"{NAMES}: {len(drawn)} names that it does not hold")
 
 
 if __name__ == "__main__":

@@ -19,8 +19,9 @@ from tests.bench.editing_methods.score import score
 from tests.bench.editing_methods.settings import CHOSEN
 from tests.bench.editing_methods.ways import Product, Way
 
-PRODUCT, SURGERY = "gated", "surgery"
-METHODS = (PRODUCT, SURGERY, *(method.name for method in CHOSEN))
+PRODUCT, UNSEEN, SURGERY = "gated", "gated, unseen names", "surgery"
+PRODUCTS = (PRODUCT, UNSEEN)
+METHODS = (*PRODUCTS, SURGERY, *(method.name for method in CHOSEN))
 Cell = dict[str, Any]
 
 
@@ -31,14 +32,14 @@ class Cells:
         self._model, self._pack = model, pack
         self._answers = draw.Answers(list(pack.items()))
         self._banks: dict[int, Bank] = {}
-        self._streams: tuple[tuple[int, int], list[draw.Stream]] | None = None
+        self._streams: tuple[tuple[bool, int, int], list[draw.Stream]] | None = None
         self._edits = Edits(model)
         self._surgery = Surgery(NkbSystem(model.reader))
         self._peers_rest_on = sums.digest(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
 
     def score(self, name: str, n: int, seed: int) -> Cell:
         started = time.perf_counter()
-        streams, way = self._of(n, seed), self._way(name, seed)
+        streams, way = self._of(name == UNSEEN, n, seed), self._way(name, seed)
         scores = score(way, streams, self._model.base)
         figures = {key: round(value, 4) for key, value in scores.figures.items()}
         seconds = round(time.perf_counter() - started, 1)
@@ -51,7 +52,7 @@ class Cells:
 
     def rests_on(self, name: str) -> str:
         """Digest of what a cell depends on: the peers do not read the product's gates."""
-        return self._model.reader.digest if name == PRODUCT else self._peers_rest_on
+        return self._model.reader.digest if name in PRODUCTS else self._peers_rest_on
 
     def _cell(self, name: str, n: str, seed: int, **figures: Any) -> Cell:
         about = {
@@ -65,18 +66,19 @@ class Cells:
         return {**about, **figures, "threads": torch.get_num_threads(), "at": at}
 
     def _way(self, name: str, seed: int) -> Way:
-        if name == PRODUCT:
+        if name in PRODUCTS:
             return Product(self._model)
         method = self._surgery if name == SURGERY else next(one for one in CHOSEN if one.name == name)
         if seed not in self._banks:
             self._banks[seed] = material.bank(self._model, draw.facts(self._pack, seed).reference)
         return Peer(self._model, self._banks[seed], method, self._edits)
 
-    def _of(self, n: int, seed: int) -> Sequence[draw.Stream]:
+    def _of(self, unseen: bool, n: int, seed: int) -> Sequence[draw.Stream]:
         """Those of one cell are kept: the next method makes the same edits."""
-        if self._streams is None or self._streams[0] != (n, seed):
-            drawn = draw.streams(self._test(seed), n, seed, self._model.base, self._answers)
-            self._streams = (n, seed), list(drawn)
+        if self._streams is None or self._streams[0] != (unseen, n, seed):
+            items = draw.unseen(self._pack, seed) if unseen else self._test(seed)
+            drawn = draw.streams(items, n, seed, self._model.base, self._answers)
+            self._streams = (unseen, n, seed), list(drawn)
             self._edits.forget()
         return self._streams[1]
 

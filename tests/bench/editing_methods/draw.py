@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from models.packs.pack import Item, Pack
+from models.packs.names import read_names
+from models.packs.pack import Entity, Item, Pack
 
 TUNING, REFERENCE = 500, 1_000
 STREAMS = {1: 500, 10: 50, 100: 5}  # streams that a cell is the mean of: at least 500 edits are scored
@@ -52,6 +53,23 @@ def facts(pack: Pack, seed: int) -> Facts:
     tuning, rest = items[:TUNING], items[TUNING:]
     random.Random(f"facts {seed}").shuffle(rest)
     return Facts(tuple(rest[:REFERENCE]), tuple(tuning), tuple(rest[REFERENCE:]))
+
+
+def unseen(pack: Pack, seed: int) -> list[Item]:
+    """Questions about names that neither the base nor the gates were trained on, two relations of each.
+
+    What is true of them is not asked: the base can only guess, and what it guesses is what has to stay.
+    """
+    rng = random.Random(f"unseen {seed}")
+    kinds: dict[str, list[str]] = defaultdict(list)
+    for relation in pack.relations.values():
+        kinds[relation.subject_type].append(relation.id)
+    items: dict[tuple[str, str], Item] = {}
+    for name in read_names("test"):
+        subject, own = Entity(name.name, name.name, "", ()), pack.relations[name.relation_id]
+        for relation in (own.id, rng.choice(kinds[own.subject_type])):
+            items[name.name, relation] = Item(subject, pack.relations[relation], "")
+    return list(items.values())
 
 
 def canonical(item: Item) -> str:

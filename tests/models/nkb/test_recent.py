@@ -1,13 +1,17 @@
-"""Keys that are remembered are the keys that reading gives, and old ones make room."""
+"""What is remembered of a question is what reading it anew gives, at every version, and old ones make room."""
 
 import pytest
 import torch
 
+from models.memory import Block
 from models.nkb import recent
+from models.nkb.opened import opened
 from models.nkb.reader import Reader
-from models.nkb.recent import RecentKeys
+from models.nkb.recent import RecentQuestions
+from models.nkb.slots import Gates, SlotTable
 
 QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "What is the capital of Peru?"]
+EDITED = ["Peru's capital?", "capital of Chile", "Who wrote Hamlet?", "What is the capital of Peru?"]
 
 
 @pytest.fixture(scope="module")
@@ -15,20 +19,33 @@ def reader() -> Reader:
     return Reader.load()
 
 
-def test_they_are_what_reading_gives_each_time(reader: Reader) -> None:
-    keys = RecentKeys(reader)
-    read = reader.read(QUESTIONS)
-    for _ in range(2):
-        found, numbers = keys.of(QUESTIONS)
-        torch.testing.assert_close(found, read.keys)
-        assert torch.equal(numbers, read.numbers)
+def edit(reader: Reader, order: int, question: str) -> Block:
+    keyed = reader.read([question]).keyed
+    tensors = {"keys": keyed.keys.clone(), "numbers": keyed.numbers.clone(), "steps": torch.zeros(1, 8)}
+    return Block(f"edit/{order}", order, "gated", tensors)
+
+
+def anew(reader: Reader, gates: Gates) -> list[str | None]:
+    found = opened(reader.scope, reader.read(QUESTIONS).keyed, [gates] * len(QUESTIONS))
+    return [one and one.edit for one in found]
+
+
+def test_they_open_what_they_open_when_read_anew_whatever_the_order_of_versions(reader: Reader) -> None:
+    table, remembered = SlotTable(reader.scope), RecentQuestions(reader)
+    blocks = [edit(reader, order, question) for order, question in enumerate(EDITED, 1)]
+    views = [table.gates(blocks[:count]) for count in range(len(blocks) + 1)]
+    told = [[one and one.edit for one in remembered.chosen(QUESTIONS, view)[0]] for view in views]
+    assert told == [anew(reader, view) for view in views]
+    assert told[0] == [None] * 3
+    assert told[-1] == ["4", None, "4"]
+    assert [one and one.edit for one in remembered.chosen(QUESTIONS, views[1], views[0])[0]] == told[1]
 
 
 def test_the_one_asked_longest_ago_makes_room(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "KEPT", 2)
-    keys, asked = RecentKeys(reader), []
-    read = Reader.read
+    remembered, asked = RecentQuestions(reader), []
+    read, gates = Reader.read, SlotTable(reader.scope).gates([])
     monkeypatch.setattr(Reader, "read", lambda self, some: asked.append(list(some)) or read(self, some))
     for question in ("a?", "b?", "a?", "c?", "a?", "b?"):
-        keys.of([question])
+        remembered.chosen([question], gates)
     assert asked == [["a?"], ["b?"], ["c?"], ["b?"]]

@@ -144,7 +144,7 @@ def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem) -> 
 
 
 def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(system: NkbSystem) -> None:
-    endless = "Which countries border Innocent XI?"
+    endless = "What countries does Hungary border?"
     _, view = edited(system, "gated", Correction("a", PERU, "a long answer " * 12 + "ends"))
     (alone,) = system.answer([Ask(endless)], [view])
     _, beside = system.answer([Ask(PERU), Ask(endless)], [view] * 2)
@@ -293,6 +293,8 @@ def test_who_speaks_is_known_without_asking(system: NkbSystem) -> None:
             [Ask(q) for q in (edit.question, *edit.paraphrases)], [view] * len(spoken[edit.id])
         )
         assert [reply.edits for reply in replies] == [(speaker,) for speaker in spoken[edit.id]]
+    asks = [Ask(q) for q in (PERU, "Peru's capital?", "capital of Chile", "Who wrote Hamlet?")]
+    assert system.speaking(asks, view) == ["c", "c", "b", None]
 
 
 def unmoved(system: NkbSystem, questions: list[str], before: NkbView, after: NkbView) -> list[bool]:

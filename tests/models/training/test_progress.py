@@ -74,9 +74,7 @@ def test_the_base_is_not_trained_on_from_progress_of_another_training(tmp_path: 
     config = BackboneConfig(vocab=16, d_model=8, d_kv=4, d_ff=8, heads=2, layers=1, dropout=0.0)
     model = base.Seq2Seq(build(config.t5()))
     Progress(tmp_path, "theirs").keep(model, torch.optim.AdamW(model.parameters()), 1)
-    nothing = States(
-        np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long(), torch.zeros(1, WIDTH)
-    )
+    nothing = States(np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long())
     corpus, schedule = base.Corpus([], nothing, []), replace(DEFAULT.base, epochs=1)
     with pytest.raises(ValueError, match="holds progress of another plan or pack"):
         base.train(model, corpus, [], schedule, Progress(tmp_path, "mine"), print, str)

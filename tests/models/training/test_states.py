@@ -17,7 +17,6 @@ class Speller(MiniLM):
     """An encoder of words: a token for each, its state the sum of its letters. Fails at a text it is told to."""
 
     def __init__(self, fails_at: str | None = None) -> None:
-        self.words = torch.zeros(1000, WIDTH)
         self.fails_at, self.encoded = fails_at, 0
 
     def tokens(self, text: str) -> tuple[list[int], bool]:
@@ -30,7 +29,7 @@ class Speller(MiniLM):
         rows = [torch.tensor(self.tokens(text)[0], dtype=torch.float) for text in texts]
         packed = torch.nn.utils.rnn.pad_sequence(rows, batch_first=True)
         states = packed[..., None].expand(-1, -1, WIDTH)
-        return Encoded(states, torch.zeros_like(states), packed > 0, (False,) * len(texts))
+        return Encoded(states, packed.long(), packed > 0, (False,) * len(texts))
 
 
 def load(folder: Path, texts: Sequence[str], encoder: MiniLM) -> States:

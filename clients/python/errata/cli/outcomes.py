@@ -42,7 +42,26 @@ def _edit(edit: EditReport) -> list[Text]:
     for other in edit.paraphrases:
         lines.append(wording(other.question, also=True))
         lines.append(outcome(other.follows, other.before, other.after, edit.answer))
-    return [*lines, *warnings(edit)]
+    return [*lines, *_reach(edit), *warnings(edit)]
+
+
+def _reach(edit: EditReport) -> list[Text]:
+    """Wordings that nobody gave: counted when all follow, else those that do not."""
+    if not edit.generated:
+        return []
+    failing = [one for one in edit.generated if not one.follows]
+    count = len(edit.generated)
+    if not failing:
+        return [Text(f"    ✓ and {plural(count, 'wording')} that nobody gave", style="dim")]
+    lines = [
+        Text(
+            f"    {count - len(failing)} of {plural(count, 'wording')} that nobody gave follow; not these:",
+            "dim",
+        )
+    ]
+    for one in failing:
+        lines += [wording(one.question, also=True), outcome(False, one.before, one.after, edit.answer)]
+    return lines
 
 
 def wording(question: str, *, also: bool = False) -> Text:

@@ -32,6 +32,7 @@ class EditReport(Response):
     holds: bool
     paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     notes: Details = Field(default_factory=dict)
+    generated: list[ParaphraseReport] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""

@@ -1,0 +1,81 @@
+"""Which questions ask for the same fact, among very many: all pairs between which a gate opens, and no other."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.nkb.scope import FIRST, Scope
+
+AT_A_TIME = 256  # questions compared with the whole table in one product
+ROUNDING = 1e-4  # of a sum of three cosines, computed in one product or each by itself
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Questions as gates read them. numbers: what has to agree to the letter (numbers.py)."""
+
+    keys: Float[Tensor, "row key"]
+    numbers: Int[Tensor, " row"]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def select(self, rows: Tensor | slice) -> "Keyed":
+        return Keyed(self.keys[rows], self.numbers[rows])
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Row `asked` of one set and row `found` of another ask for the same fact, with these log-odds (> 0)."""
+
+    asked: Int[Tensor, " pair"]
+    found: Int[Tensor, " pair"]
+    logit: Float[Tensor, " pair"]
+
+    @staticmethod
+    def none() -> "Pairs":
+        empty = torch.empty(0, dtype=torch.long)
+        return Pairs(empty, empty, torch.empty(0))
+
+    @staticmethod
+    def joined(parts: "list[Pairs]") -> "Pairs":
+        return Pairs(
+            torch.cat([part.asked for part in parts]),
+            torch.cat([part.found for part in parts]),
+            torch.cat([part.logit for part in parts]),
+        )
+
+    def select(self, which: Bool[Tensor, " pair"]) -> "Pairs":
+        return Pairs(self.asked[which], self.found[which], self.logit[which])
+
+
+def alike(scope: Scope, asked: Keyed, table: Keyed) -> Pairs:
+    """All pairs above zero log-odds."""
+    return Pairs.joined([Pairs.none(), *_alike(scope, asked, table)])
+
+
+def _alike(scope: Scope, asked: Keyed, table: Keyed) -> Iterator[Pairs]:
+    for start in range(0, len(asked), AT_A_TIME):
+        some = asked.select(slice(start, start + AT_A_TIME))
+        near = some.keys[:, :FIRST] @ table.keys[:, :FIRST].T >= scope.least - ROUNDING
+        left, right = near.nonzero(as_tuple=True)
+        same = some.numbers[left] == table.numbers[right]
+        left, right = left[same], right[same]
+        logit = scope.logit(scope.cosines_of_pairs(some.keys[left], table.keys[right]))
+        opens = logit > 0
+        yield Pairs(left[opens] + start, right[opens], logit[opens])
+
+
+def best(pairs: Pairs, count: int) -> tuple[Float[Tensor, " asked"], Int[Tensor, " asked"]]:
+    """Log-odds and row of the best partner of each of `count`; minus infinity and -1 without any.
+
+    The first row of equals, whatever the order of the pairs.
+    """
+    logit = torch.full((count,), float("-inf")).scatter_reduce_(0, pairs.asked, pairs.logit, "amax")
+    first = pairs.select(pairs.logit == logit[pairs.asked])
+    nowhere = torch.iinfo(torch.long).max
+    row = torch.full((count,), nowhere).scatter_reduce_(0, first.asked, first.found, "amin")
+    return logit, row.masked_fill_(row == nowhere, -1)

@@ -1,0 +1,32 @@
+"""What a curator should hear of an edit's wordings: where the gates may not carry it over, or carry it too far."""
+
+from collections.abc import Iterator, Sequence
+
+from jaxtyping import Float
+from torch import Tensor
+
+from models.nkb.numbers import is_foreign
+from models.nkb.scope import ASPECT, Scope
+
+KNOWN_KIND = 0.68  # nearest kind's cosine: 0.5 % of held phrasings of the relations lie below
+FAR = -2.0  # log-odds: 0.3 % of held phrasings lie below, 99 % of questions for something else
+
+
+def doubts(
+    scope: Scope,
+    kinds: Float[Tensor, "kind aspect"],
+    wordings: Sequence[str],
+    keys: Float[Tensor, "wording key"],
+) -> Iterator[str]:
+    """Whole sentences. wordings: the question and then its paraphrases. kinds: of questions that gates learned from."""
+    if is_foreign(wordings[0]):
+        yield "the gates compare this script word for word: other words for the same question need to be given, too"
+    elif float((kinds @ keys[0, ASPECT : 2 * ASPECT]).max()) < KNOWN_KIND:
+        yield (
+            "the gates learned from no question of this kind (short English ones about a thing's properties): "
+            "wordings that are not given may be missed, or near questions taken for it; give several, try a dry run"
+        )
+    logits = scope.logit(scope.cosines_of_pairs(keys[:1].expand_as(keys[1:]), keys[1:]))
+    for wording, logit in zip(wordings[1:], logits.tolist(), strict=True):
+        if logit < FAR:
+            yield f"{wording!r} reads like another question: it is answered alike now; is it the same one?"

@@ -1,0 +1,43 @@
+"""Names of things that the pack `world` does not hold, each with a relation it really has.
+
+Gates learn from them how names differ, so that no fact of the pack has to be looked at for it. What is tested with
+names has names of its own: a name is in one half only, whatever its relations.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from models.packs.files import check, rows
+
+NAMES = Path(__file__).parent / "names.tsv"
+COLUMNS = ("name", "relation_id", "half")
+HALVES = ("train", "test")
+
+Half = Literal["train", "test"]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    relation_id: str
+    half: Half
+
+
+def read_names(half: Half, path: Path = NAMES) -> list[Name]:
+    """In the order of the file. Raises PackError."""
+    return [name for name in _names(path) if name.half == half]
+
+
+def _names(path: Path) -> list[Name]:
+    found = []
+    for where, (name, relation, half) in rows(path, COLUMNS):
+        check(bool(name and relation), where, "name and relation must not be empty: fill them in")
+        check(half in HALVES, where, f"the half is '{half}': write train or test")
+        found.append(Name(name, relation, cast(Half, half)))
+    return found
+
+
+def write_names(names: list[Name], path: Path = NAMES) -> None:
+    lines = ["\t".join(COLUMNS), *(f"{one.name}\t{one.relation_id}\t{one.half}" for one in names)]
+    path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")

@@ -1,0 +1,78 @@
+"""What gates learn from: questions about the facts that the base learned, and about names that the pack does not hold.
+
+A name is asked for the relation it really has, for another one of its kind, and for two that no name was drawn for;
+the answers do not matter here, only which questions ask for the same. Some stand in a sentence, as people write.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from models.packs.names import Name
+from models.packs.pack import Item, Relation
+
+PLAIN = "{question}"
+AS_PEOPLE_WRITE = (
+    "Please: {question}",
+    "Hi! {question}",
+    "Quick question: {question}",
+    "Do you know this: {question}",
+    "Hello, {question}",
+    "So, {question}",
+    "{question} Thanks!",
+    "{question} Answer briefly.",
+)
+WRITTEN = 0.12  # share of the questions that stand in one of these
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question, and what it asks for."""
+
+    text: str
+    subject: str
+    relation: str
+
+
+def asked(
+    relations: Mapping[str, Relation],
+    items: Sequence[Item],
+    names: Sequence[Name],
+    phrasings: int,
+    seed: int,
+) -> list[Asked]:
+    """`phrasings` trained ones of each subject and relation, which stand together."""
+    rng = random.Random(seed)
+    taught = ((item.subject.label, item.relation.id) for item in items)
+    facts = sorted({*taught, *_facts(relations, names, rng)})
+    return [
+        Asked(_text(template, subject, rng), subject, relation)
+        for subject, relation in facts
+        for template in rng.sample(relations[relation].phrasings, phrasings)
+    ]
+
+
+def _facts(
+    relations: Mapping[str, Relation], names: Sequence[Name], rng: random.Random
+) -> Iterator[tuple[str, str]]:
+    """(subject, relation), three or four for each name."""
+    drawn = {name.relation_id for name in names}
+    kinds: dict[str, list[str]] = defaultdict(list)
+    rest: dict[str, list[str]] = defaultdict(list)
+    for relation in relations.values():
+        kinds[relation.subject_type].append(relation.id)
+        if relation.id not in drawn:
+            rest[relation.subject_type].append(relation.id)
+    for name in names:
+        yield name.name, name.relation_id
+        yield name.name, rng.choice(kinds[relations[name.relation_id].subject_type])
+        if rest:
+            others = rest[rng.choice(sorted(rest))]
+            yield from ((name.name, other) for other in rng.sample(others, min(2, len(others))))
+
+
+def _text(template: str, subject: str, rng: random.Random) -> str:
+    question = template.replace("{subject}", subject)
+    frame = rng.choice(AS_PEOPLE_WRITE) if rng.random() < WRITTEN else PLAIN
+    return frame.replace("{question}", question)

@@ -1,0 +1,41 @@
+"""How far new edits reach: the answers before and after to wordings that nobody gave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from errata.wire import ParaphraseReport
+
+from service.editing.reading import Said
+from service.editing.rewording import Rewording
+from service.editing.standing import Readings
+from service.editing.wanted import comes_out
+from service.ledger.commit import EditRecord
+
+MOST_REWORDED = 4  # edits of one request: of a whole file the wordings would cost more than the edits
+
+
+async def reworded(
+    edits: Sequence[EditRecord], rewording: Mapping[str, Rewording], before: Readings, after: Readings
+) -> dict[str, list[ParaphraseReport]]:
+    """By edit, those of the first few; whoever speaks after the commit is one of these edits or is asked."""
+    speakers = {edit.id: edit for edit in edits}
+    found: dict[str, list[ParaphraseReport]] = {}
+    for edit in [edit for edit in edits if edit.question][:MOST_REWORDED]:
+        questions = rewording.get(edit.model, Rewording()).of(edit.question, edit.paraphrases)
+        old, new = before[edit.model], after[edit.model]
+        for question, speaker in zip(questions, await new.speaking(questions), strict=True):
+            if speaker in speakers:
+                new.known[question] = Said(speakers[speaker].answer, (speaker,))
+        await old.ask(questions)
+        await new.ask(questions)
+        found[edit.id] = [
+            ParaphraseReport(
+                question=question,
+                before=old.known[question].answer,
+                after=new.known[question].answer,
+                follows=comes_out(edit, new.known[question].answer, new.known[question].objects),
+            )
+            for question in questions
+        ]
+    return found

@@ -1,0 +1,59 @@
+"""All pairs that are about one fact are found, and the bound by which they are looked for loses none."""
+
+import torch
+
+from models.nkb.alike import Keyed, Pairs, alike, best
+from models.nkb.reader import Reader
+from models.nkb.scope import KEY, READINGS, Scope
+
+
+def drawn(count: int, seed: int) -> Keyed:
+    """Readings so near each other that gates open between some of them."""
+    generator = torch.Generator().manual_seed(seed)
+    middle = torch.randn(KEY, generator=generator)
+    keys = middle + 0.75 * torch.randn(count, KEY, generator=generator)
+    parts = [torch.nn.functional.normalize(part, dim=-1) for part in keys.split(READINGS, -1)]
+    return Keyed(torch.cat(parts, -1), torch.randint(0, 2, (count,), generator=generator))
+
+
+def scope() -> Scope:
+    return Reader.load().scope
+
+
+def test_they_are_those_of_every_pair_looked_at_by_itself() -> None:
+    gate, asked, table = scope(), drawn(300, 1), drawn(400, 1)
+    with torch.inference_mode():
+        logits = gate.logit(gate.cosines(asked.keys, table.keys))
+        found = alike(gate, asked, table)
+    logits = logits.clone()
+    logits[asked.numbers[:, None] != table.numbers] = -1
+    wanted = {(i, j) for i, j in (logits > 1e-4).nonzero().tolist()}
+    doubtful = {(i, j) for i, j in (logits.abs() <= 1e-4).nonzero().tolist()}
+    pairs = set(zip(found.asked.tolist(), found.found.tolist(), strict=True))
+    assert 100 < len(wanted) < 60_000
+    assert pairs - doubtful == wanted - doubtful
+
+
+def test_more_alike_is_never_less_the_same_question() -> None:
+    gate = scope()
+    cosines = torch.rand(2_000, 4, generator=torch.Generator().manual_seed(2)) * 2 - 1
+    higher = cosines + (1 - cosines) * torch.rand(2_000, 4, generator=torch.Generator().manual_seed(3))
+    assert bool((gate.logit(higher) >= gate.logit(cosines)).all())
+
+
+def test_a_gate_below_the_bound_stays_shut() -> None:
+    gate = scope()
+    three = torch.rand(200_000, 3, generator=torch.Generator().manual_seed(4)) * 2 - 1
+    below = three[three.sum(-1) < gate.least]
+    opens = gate.logit(torch.cat([below, torch.ones(len(below), 1)], -1)) > 0
+    assert len(below) > 1_000
+    assert not bool(opens.any())
+
+
+def test_the_best_is_the_first_of_equals_in_any_order() -> None:
+    pairs = Pairs(torch.tensor([0, 0, 2, 0]), torch.tensor([5, 3, 1, 4]), torch.tensor([2.0, 2.0, 1.0, 0.5]))
+    for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
+        some = Pairs(pairs.asked[order], pairs.found[order], pairs.logit[order])
+        logit, row = best(some, 3)
+        assert row.tolist() == [3, -1, 1]
+        assert logit.tolist() == [2.0, float("-inf"), 1.0]

@@ -1,0 +1,42 @@
+"""A curator hears where a wording may not be followed or may go too far, and nothing where all is well."""
+
+import pytest
+
+from models.nkb.doubts import doubts
+from models.nkb.reader import Reader
+
+
+@pytest.fixture(scope="module")
+def reader() -> Reader:
+    return Reader.load()
+
+
+def heard(reader: Reader, *wordings: str) -> list[str]:
+    return list(doubts(reader.scope, reader.kinds, wordings, reader.read(wordings).keyed.keys))
+
+
+def test_nothing_is_heard_of_a_plain_question_in_several_words(reader: Reader) -> None:
+    assert (
+        heard(reader, "What is the capital of Peru?", "Peru's capital?", "Tell me the capital city of Peru.")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "other", ["What is the capital of Chile?", "What is the currency of Peru?", "Who wrote Hamlet?"]
+)
+def test_a_paraphrase_that_asks_for_something_else_is_named(reader: Reader, other: str) -> None:
+    found = heard(reader, "What is the capital of Peru?", "Peru's capital?", other)
+    assert len(found) == 1
+    assert found[0].startswith(repr(other))
+
+
+@pytest.mark.parametrize(
+    "question", ["Wer schrieb Hamlet?", "Kuka kirjoitti Hamletin?", "When does the canteen open?"]
+)
+def test_another_language_or_kind_of_question_is_told(reader: Reader, question: str) -> None:
+    assert "of this kind" in heard(reader, question)[0]
+
+
+def test_another_script_is_told(reader: Reader) -> None:
+    assert "word for word" in heard(reader, "中国的首都是什么？")[0]

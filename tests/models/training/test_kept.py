@@ -1,0 +1,29 @@
+"""A finished scope is found again by the training that made it, and by no other."""
+
+from pathlib import Path
+
+import torch
+
+from models.nkb.scope import Scope
+from models.training.kept import Kept
+from models.training.scope import among_many
+
+
+def test_it_is_found_by_its_own_training_alone(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    scope = Scope()
+    mine, other = Kept(tmp_path / "scope", "mine"), Kept(tmp_path / "scope", "other")
+    assert mine.load() is None
+    mine.save(scope)
+    found = mine.load()
+    assert found is not None
+    assert all(torch.equal(value, found.state_dict()[name]) for name, value in scope.state_dict().items())
+    assert other.load() is None
+
+
+def test_a_gate_among_many_needs_better_odds() -> None:
+    torch.manual_seed(1)
+    scope, cosines = Scope(), torch.rand(50, 4)
+    stricter = among_many(scope, 4.0)
+    torch.testing.assert_close(stricter.logit(cosines), scope.logit(cosines) - 4.0)
+    assert stricter.least >= scope.least

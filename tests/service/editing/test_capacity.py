@@ -1,0 +1,49 @@
+"""Edits that own their slots take no more than are set aside, and it is told before none are left."""
+
+from __future__ import annotations
+
+from service.editing.editor import Editor
+from tests.service.editing.conftest import Starting
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, head, item, revert
+
+
+async def room(editor: Editor, question: str) -> tuple[int, int, bool]:
+    """After one more edit: slots taken and set aside, and whether it is warned of."""
+    found = (await change(editor, question, "Cusco"))["report"]["capacity"]
+    return found["slots_used"], found["slots_reserved"], bool(found["warnings"])
+
+
+async def test_it_is_told_when_slots_get_scarce(another: Starting) -> None:
+    async with another(bank_slots=3) as editor:
+        assert await room(editor, PERU) == (1, 3, False)
+        assert await room(editor, FRANCE) == (2, 3, False)
+        assert await room(editor, JAPAN) == (3, 3, True)
+
+
+async def test_what_does_not_fit_is_refused_whole_and_fits_again_later(another: Starting) -> None:
+    async with another(bank_slots=2) as editor:
+        await change(editor, PERU, "Cusco")
+        both = (item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+        refused = await edits(editor, *both)
+        assert (refused["status"], refused["code"]) == (409, "memory_full")
+        assert (refused["used"], refused["slots"]) == (3, 2)
+        assert await head(editor) == 1
+        assert (await edits(editor, *both, dry_run=True))["report"]["capacity"]["slots_used"] == 3
+        await revert(editor, 1)
+        assert (await edits(editor, *both))["version"] == 3
+
+
+async def test_taking_back_is_never_refused(another: Starting) -> None:
+    async with another() as editor:
+        await edits(editor, item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+        await change(editor, PERU, "Cusco")
+    async with another(bank_slots=1) as editor:
+        assert (await revert(editor, 2))["version"] == 3
+
+
+async def test_a_bank_that_grows_has_room_for_all(another: Starting) -> None:
+    async with another(bank_slots=1, bank_grows=True) as editor:
+        assert await room(editor, PERU) == (1, 2, False)
+        assert await room(editor, FRANCE) == (2, 4, False)
+        assert await room(editor, JAPAN) == (3, 4, False)
+        assert await room(editor, "What is the capital of Chile?") == (4, 8, False)
