@@ -1,5 +1,6 @@
 """Which questions ask for the same fact, among very many: all pairs between which a gate opens, and no other."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -67,6 +68,34 @@ def _alike(scope: Scope, asked: Keyed, table: Keyed) -> Iterator[Pairs]:
         logit = scope.logit(scope.cosines_of_pairs(some.keys[left], table.keys[right]))
         opens = logit > 0
         yield Pairs(left[opens] + start, right[opens], logit[opens])
+
+
+class Compared:
+    """Which rows of a table that only grows are alike, each row compared once, when somebody first needs it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope, self._lock = scope, threading.Lock()
+        self._pairs, self._rows = Pairs.none(), 0
+
+    @torch.inference_mode()
+    def of(self, table: Keyed) -> Pairs:
+        """The pairs among these rows, both ways round. table: as it stands now, or as it once stood."""
+        with self._lock:
+            self._compare(table)
+            pairs, rows = self._pairs, self._rows
+        whole = rows == len(table)
+        return pairs if whole else pairs.select((pairs.asked < len(table)) & (pairs.found < len(table)))
+
+    def _compare(self, table: Keyed) -> None:
+        """The rows that came last, with all up to them."""
+        parts = [self._pairs]
+        for start in range(self._rows, len(table), AT_A_TIME):
+            end = min(start + AT_A_TIME, len(table))
+            found = alike(self._scope, table.select(slice(start, end)), table.select(slice(0, end)))
+            new = Pairs(found.asked + start, found.found, found.logit)
+            old = new.select(new.found < start)
+            parts += [new, Pairs(old.found, old.asked, old.logit)]
+        self._pairs, self._rows = Pairs.joined(parts), max(self._rows, len(table))
 
 
 def best(pairs: Pairs, count: int) -> tuple[Float[Tensor, " asked"], Int[Tensor, " asked"]]:

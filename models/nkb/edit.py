@@ -18,16 +18,17 @@ from models.nkb.trace import trace
 from models.system import Correction, EditRefused, Material
 
 Tokens = list[int]
+Reads = Callable[[Sequence[str]], Read]  # as `Reader.read`; what was read lately need not be read again
 
 
-def materials(reader: Reader, corrections: Sequence[Correction], method: str) -> list[Material]:
+def materials(reader: Reader, reads: Reads, corrections: Sequence[Correction], method: str) -> list[Material]:
     """One material for each correction, `order` still 0. EditRefused names the question that cannot be edited."""
     make = _EDITORS.get(method)
     if make is None:
         raise EditRefused("unknown_method", f"method {method!r} is not one of {', '.join(METHODS)}")
     if not corrections:
         return []
-    return make(reader, corrections, [_spelt(reader, correction) for correction in corrections])
+    return make(reader, reads, corrections, [_spelt(reader, correction) for correction in corrections])
 
 
 def _spelt(reader: Reader, correction: Correction) -> Tokens:
@@ -58,13 +59,15 @@ def _about(correction: Correction) -> Iterator[None]:
 
 
 @torch.inference_mode()
-def _gated(reader: Reader, corrections: Sequence[Correction], answers: Sequence[Tokens]) -> list[Material]:
+def _gated(
+    reader: Reader, reads: Reads, corrections: Sequence[Correction], answers: Sequence[Tokens]
+) -> list[Material]:
     """All wordings are read together and traced together, and all values are solved together."""
     for correction, tokens in zip(corrections, answers, strict=True):
         _reachable(reader, correction, tokens)
     wordings = [[one.question, *one.paraphrases] for one in corrections]
     counts = [len(some) for some in wordings]
-    read = reader.read([wording for some in wordings for wording in some])
+    read = reads([wording for some in wordings for wording in some])
     places = _places(reader, read, counts, answers)
     lengths = [len(tokens) for tokens in answers]
     decoder = reader.decoder
@@ -118,12 +121,16 @@ def _slots(
 
 
 @torch.inference_mode()
-def _surgery(reader: Reader, corrections: Sequence[Correction], answers: Sequence[Tokens]) -> list[Material]:
-    return [_moved(reader, one, tokens) for one, tokens in zip(corrections, answers, strict=True)]
+def _surgery(
+    reader: Reader, reads: Reads, corrections: Sequence[Correction], answers: Sequence[Tokens]
+) -> list[Material]:
+    return [
+        _moved(reader, reads([one.question]), one, tokens)
+        for one, tokens in zip(corrections, answers, strict=True)
+    ]
 
 
-def _moved(reader: Reader, correction: Correction, tokens: Tokens) -> Material:
-    read = reader.read([correction.question])
+def _moved(reader: Reader, read: Read, correction: Correction, tokens: Tokens) -> Material:
     with _about(correction):
         moves = operate_on(reader, read, tokens)
     layer = len(reader.decoder.layers) - 1
@@ -139,7 +146,7 @@ def _moved(reader: Reader, correction: Correction, tokens: Tokens) -> Material:
     return Material(correction.id, "surgery", Block(f"edit/{correction.id}", 0, "delta", tensors), notes)
 
 
-_EDITORS: Mapping[str, Callable[[Reader, Sequence[Correction], Sequence[Tokens]], list[Material]]] = {
+_EDITORS: Mapping[str, Callable[[Reader, Reads, Sequence[Correction], Sequence[Tokens]], list[Material]]] = {
     "gated": _gated,
     "surgery": _surgery,
 }

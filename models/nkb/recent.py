@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from models.nkb.alike import Keyed, Pairs, alike
-from models.nkb.opened import Opened, chosen
-from models.nkb.reader import Reader
+from models.nkb.alike import Keyed, alike
+from models.nkb.opened import Opened
+from models.nkb.remembered import RecentReads
 from models.nkb.slots import Gates
 
 KEPT = 8_192  # questions; 3 kB each
@@ -28,14 +28,14 @@ class Recent:
     number: Tensor
     generation: int = 0
     compared: int = 0
-    alike: list[tuple[int, float]] = field(default_factory=list)
+    alike: list[tuple[float, int]] = field(default_factory=list)
 
 
 class RecentQuestions:
     """The one asked longest ago leaves first. Safe to use from several threads."""
 
-    def __init__(self, reader: Reader) -> None:
-        self._reader = reader
+    def __init__(self, reads: RecentReads) -> None:
+        self._reads = reads
         self._known: OrderedDict[str, Recent] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -43,17 +43,13 @@ class RecentQuestions:
         """What each of them opens in each of the views."""
         with self._lock:
             recent = self._of(questions)
-            return [chosen(self._pairs(recent, view), [view] * len(recent)) for view in views]
+            return [self._chosen(recent, view) for view in views]
 
-    def _pairs(self, recent: list[Recent], view: Gates) -> Pairs:
+    def _chosen(self, recent: Sequence[Recent], view: Gates) -> list[Opened | None]:
         self._compare(recent, view)
-        places = [place for place, one in enumerate(recent) for _ in one.alike]
-        rows = [row for one in recent for row, _ in one.alike]
-        logits = [logit for one in recent for _, logit in one.alike]
-        pairs = Pairs(torch.tensor(places).long(), torch.tensor(rows).long(), torch.tensor(logits).float())
-        return pairs.select(pairs.found < len(view.table))
+        return [_best(one, view) for one in recent]
 
-    def _compare(self, recent: list[Recent], view: Gates) -> None:
+    def _compare(self, recent: Sequence[Recent], view: Gates) -> None:
         """With the rows that came since they were last looked at; another generation is another table."""
         behind: dict[int, list[Recent]] = defaultdict(list)
         for one in {id(one): one for one in recent}.values():
@@ -63,11 +59,10 @@ class RecentQuestions:
                 behind[one.compared].append(one)
         for start, some in behind.items():
             keyed = Keyed(torch.stack([one.key for one in some]), torch.stack([one.number for one in some]))
-            pairs = alike(self._reader.scope, keyed, view.table.select(slice(start, None)))
-            for place, row, logit in zip(
-                pairs.asked.tolist(), pairs.found.tolist(), pairs.logit.tolist(), strict=True
-            ):
-                some[place].alike.append((row + start, logit))
+            pairs = alike(self._reads.reader.scope, keyed, view.table.select(slice(start, None)))
+            found = zip(pairs.asked.tolist(), pairs.found.tolist(), pairs.logit.tolist(), strict=True)
+            for place, row, logit in found:
+                some[place].alike.append((logit, row + start))
             for one in some:
                 one.compared = len(view.table)
 
@@ -75,7 +70,7 @@ class RecentQuestions:
         found = {question: self._known[question] for question in questions if question in self._known}
         missing = [question for question in dict.fromkeys(questions) if question not in found]
         if missing:
-            read = self._reader.read(missing).keyed
+            read = self._reads.of(missing).keyed
             for question, key, number in zip(missing, read.keys, read.numbers, strict=True):
                 found[question] = Recent(key.clone(), number.clone())
         for question, one in found.items():
@@ -84,3 +79,13 @@ class RecentQuestions:
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
         return [found[question] for question in questions]
+
+
+def _best(one: Recent, view: Gates) -> Opened | None:
+    """As `opened.chosen`: the best row that somebody owns, the first of equals, and who answers there."""
+    rows = len(view.table)
+    found = [(logit, -row) for logit, row in one.alike if row < rows and view.owned[row]]
+    if not found:
+        return None
+    logit, row = max(found)
+    return Opened(view.edits[int(view.latest[-row])], logit)

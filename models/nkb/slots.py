@@ -2,8 +2,8 @@
 
 The table only grows, so a view taken earlier still finds its rows where they were: a reader never waits for an
 edit and an edit never disturbs a reader. Wordings that read alike, bit for bit, share a row, so a question that is
-edited a hundred times costs one. A new row is compared with all others once, so that a view knows without asking
-which rows are about one fact. When most rows are nobody's any more, of dry runs and edits taken back, a new table is
+edited a hundred times costs one. A row is compared with all others once, so that a view knows without asking which
+rows are about one fact. When most rows are nobody's any more, of dry runs and edits taken back, a new table is
 begun; the old one goes with its last view.
 """
 
@@ -19,7 +19,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from models.memory import Block
-from models.nkb.alike import AT_A_TIME, Keyed, Pairs, alike, best
+from models.nkb.alike import Compared, Keyed, Pairs, best
 from models.nkb.scope import KEY, Scope
 
 NOBODY = -1
@@ -30,17 +30,22 @@ SPARE = 16_384  # rows that may be nobody's, 3 kB each
 class Gates:
     """The active gates of one version.
 
-    table: every row, as it stood. alike: pairs of its rows that are about one fact. owner: for each row the place in
-    `edits`, which are in ledger order, of the latest edit that has it, or NOBODY. wordings: for each edit, the rows of
+    table: every row, as it stood. owner: for each row the place in `edits`, which are in ledger order, of the latest
+    edit that has it, or NOBODY. wordings: for each edit, the rows of
     its question and its paraphrases. Views of one generation have their rows in the same places.
     """
 
     generation: int
     table: Keyed
-    alike: Pairs
+    compared: Compared
     owner: Int[Tensor, " row"]
     wordings: tuple[tuple[int, ...], ...]
     edits: tuple[Block, ...]
+
+    @cached_property
+    def alike(self) -> Pairs:
+        """Pairs of rows that are about one fact; the first to ask waits for new rows to be compared."""
+        return self.compared.of(self.table)
 
     @cached_property
     def owned(self) -> Bool[Tensor, " row"]:
@@ -80,7 +85,7 @@ class SlotTable:
         self._numbers = torch.empty(0, dtype=torch.int64)
         self._rows: dict[bytes, int] = {}
         self._places: dict[str, tuple[int, ...]] = {}
-        self._alike, self._compared = Pairs.none(), 0
+        self._compared = Compared(self._scope)
 
     def gates(self, blocks: Sequence[Block]) -> Gates:
         """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
@@ -88,10 +93,9 @@ class SlotTable:
             if len(self._rows) > SPARE and self._is_mostly_nobodys(blocks):
                 self._begin()
             places = [self._place(block) for block in blocks]
-            self._compare()
-            generation, table, pairs = self._generation, self._table, self._alike
+            generation, table, compared = self._generation, self._table, self._compared
         owner = _owners(places, len(table))
-        view = Gates(generation, table, pairs, owner, tuple(places), tuple(blocks))
+        view = Gates(generation, table, compared, owner, tuple(places), tuple(blocks))
         with self._lock:
             self._views.add(view)
         return view
@@ -133,18 +137,6 @@ class SlotTable:
             keys, numbers = torch.empty(size, KEY), torch.empty(size, dtype=torch.int64)
             keys[:used], numbers[:used] = self._keys[:used], self._numbers[:used]
             self._keys, self._numbers = keys, numbers
-
-    @torch.inference_mode()
-    def _compare(self) -> None:
-        """The rows that came last, with all up to them; what is alike is so both ways."""
-        table, parts = self._table, [self._alike]
-        for start in range(self._compared, len(table), AT_A_TIME):
-            end = min(start + AT_A_TIME, len(table))
-            found = alike(self._scope, table.select(slice(start, end)), table.select(slice(0, end)))
-            new = Pairs(found.asked + start, found.found, found.logit)
-            old = new.select(new.found < start)
-            parts += [new, Pairs(old.found, old.asked, old.logit)]
-        self._alike, self._compared = Pairs.joined(parts), len(table)
 
 
 def _owners(places: Sequence[tuple[int, ...]], count: int) -> Int[Tensor, " row"]:

@@ -24,9 +24,11 @@ from models.nkb.opened import Opened, opened
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
 from models.nkb.recent import RecentQuestions
+from models.nkb.remembered import RecentReads
 from models.nkb.slots import NOBODY, Gates, SlotTable
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
+FEW = 8  # questions in a batch as an editor asks them, who will need them again
 MEASURED = 10_000  # active edits, by `make bench-editing`
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
@@ -51,7 +53,8 @@ class NkbSystem:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._slots = SlotTable(reader.scope)
-        self._recent = RecentQuestions(reader)
+        self._reads = RecentReads(reader)
+        self._recent = RecentQuestions(self._reads)
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "NkbSystem":
@@ -71,6 +74,8 @@ class NkbSystem:
         if not asks:
             return []
         read = self.reader.read([ask.question for ask in asks])
+        if len(asks) <= FEW:
+            self._reads.keep([ask.question for ask in asks], read)
         gates = opened(self.reader.scope, read.keyed, [view.gates for view in views])
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
         answers = self.reader.decoder.generate(
@@ -156,7 +161,7 @@ class NkbSystem:
         return [None if one is None else one.edit for one in found]
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        return materials(self.reader, corrections, method)
+        return materials(self.reader, self._reads.of, corrections, method)
 
     def fold(self, active: Sequence[Material]) -> Image:
         return fold(self.base, self.reader.decoder, active)

@@ -19,7 +19,7 @@ DOES_NOT_HOLD = "does_not_hold"
 async def ask(readings: Mapping[str, Reading], wanted: Sequence[Wanted]) -> None:
     questions: dict[str, list[str]] = defaultdict(list)
     for one in wanted:
-        questions[one.model] += one.wordings
+        questions[one.model] += (*one.wordings, *one.reworded)
     for model, some in questions.items():
         await readings[model].ask(some)
 

@@ -29,6 +29,8 @@ from service.editing.present import Present
 from service.editing.reading import Reading
 from service.editing.refusals import KEEP_ONE, LATER_WINS, Refusals
 from service.editing.resolving import Resolver, cleaned
+from service.editing.reworded import MOST_REWORDED
+from service.editing.rewording import Rewording
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.triples import cleaned_relation, wanted_of_fact, wanted_of_relation
@@ -40,17 +42,21 @@ from service.ledger.fold import Change
 SAID_ALREADY = "the graph says so already; there is nothing to edit"
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"
 
+NO_REWORDING: Mapping[str, Rewording] = {}
+
 
 class Editing:
     """The plan of POST /admin/edits."""
 
     kind: Kind = "edit"
 
-    def __init__(self, asked: EditRequest, systems: Systems) -> None:
+    def __init__(
+        self, asked: EditRequest, systems: Systems, rewording: Mapping[str, Rewording] = NO_REWORDING
+    ) -> None:
         self.message = asked.message
         self._dry_run = asked.dry_run
         self.request = digest("edit", asked.model_dump(mode="json", include={"edits", "message", "method"}))
-        self._systems = systems
+        self._systems, self._rewording = systems, rewording
         self._items = asked.edits
         self._methods = {model: systems.method(model, asked.method) for model in systems.corrected}
         if not systems.on_graph and not all(isinstance(item, EditItem) for item in asked.edits):
@@ -117,7 +123,10 @@ class Editing:
         system = self._systems.of(item.model)
         method = self._methods.get(item.model, system.methods[0])
         given = tuple(item.paraphrases)
-        return Wanted(place, item.model, system.memory, method, item.question, item.answer, given)
+        wanted = Wanted(place, item.model, system.memory, method, item.question, item.answer, given)
+        if place >= MOST_REWORDED or item.model not in self._rewording:
+            return wanted
+        return replace(wanted, reworded=tuple(self._rewording[item.model].of(item.question, given)))
 
     async def _everything(self, present: Present) -> list[Wanted]:
         """In the order of the request, without what is refused."""

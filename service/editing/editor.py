@@ -9,6 +9,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
@@ -84,14 +85,16 @@ class Editor:
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
         self._settings = settings
-        loaded = {name: await asyncio.to_thread(load_system, settings, name) for name in settings.systems}
+        thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
+        run = asyncio.get_running_loop().run_in_executor
+        loaded = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)))
+        self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)), thread)
         self._bystanders = Bystanders({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
         self._room = Room(settings.bank_slots, settings.bank_grows)
-        rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
-        reporter = Reporter(self._bystanders, rewording, self._room)
+        self._rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
+        reporter = Reporter(self._bystanders, self._rewording, self._room)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
@@ -114,7 +117,9 @@ class Editor:
         if not asked.measure:
             return await self._look(asked, idempotency_key)
         order = Order(author, asked.expected_version, asked.dry_run, asked.strict, idempotency_key)
-        return await self._write("edit", lambda: Editing(asked, self._systems), order, asked.wait)
+        return await self._write(
+            "edit", lambda: Editing(asked, self._systems, self._rewording), order, asked.wait
+        )
 
     async def _look(self, asked: EditRequest, idempotency_key: str | None) -> Outcome:
         """What would be refused, or what the key has made already. Nobody who writes has to wait for it."""

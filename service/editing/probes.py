@@ -17,10 +17,7 @@ from service.editing.wording import plain, words
 
 # What each model was taught; a model without a pack has no probes.
 PACKS: Mapping[str, Path] = {"nkb": WORLD, "kbert": WORLD}
-NEAR_EACH, NEAR_IN_ALL = (
-    12,
-    200,
-)  # a question that was not asked before takes as long to read as many that were
+NEAR_EACH, NEAR_IN_ALL = 8, 200  # one that was not asked before takes as long to read as many that were
 
 
 class Probes:

@@ -28,7 +28,6 @@ from service.ledger.commit import EditRecord
 
 MOST_NAMED = 20  # edits that do not hold, in the refusal
 MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists
-SAMPLE = 32  # wordings that are really asked after the commit; of others, who speaks tells
 
 
 @dataclass(frozen=True)
@@ -141,8 +140,6 @@ async def _edits(
     tests = [FactTest(edit, place) for edit in listed for place in range(len(edit.wordings))]
     for model, questions in _by_model(tests).items():
         await before[model].ask(questions)
-    for model, questions in _by_model(tests[:SAMPLE]).items():
-        await after[model].ask(questions)
     await tell(tests, {**present.edits, **{edit.id: edit for edit in draft.records}}, after)
     gone = set(draft.change.deactivates)
     reports = [

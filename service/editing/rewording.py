@@ -14,7 +14,7 @@ from errata.wire.wording import END, plain
 from models.packs.pack import Pack, Relation
 from service.editing.probes import PACKS
 
-MOST = 6
+MOST = 4
 SUBJECT = "{subject}"
 ASKED = re.compile(r"(?:what|who) (?:is|was|are|were) (?P<rest>.+)", re.IGNORECASE)
 OF = re.compile(r"the (?P<asked>.+?) of (?P<subject>.+)", re.IGNORECASE)

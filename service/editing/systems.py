@@ -25,14 +25,20 @@ T = TypeVar("T")
 class Systems:
     """By model name. Their views are immutable and their weights never change, so one set serves every version.
 
-    lookup: what the graph says of the words of a question; needed where a system reads the graph.
+    lookup: what the graph says of the words of a question; needed where a system reads the graph. thread: in which the
+    systems were loaded; torch used in a second thread takes twice as long in both (service/loading.py).
     """
 
-    def __init__(self, systems: Mapping[str, System], lookup: Lookup | None = None) -> None:
+    def __init__(
+        self,
+        systems: Mapping[str, System],
+        lookup: Lookup | None = None,
+        thread: ThreadPoolExecutor | None = None,
+    ) -> None:
         self._systems = dict(systems)
         self._lookup = lookup
         self._made = Made()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
 
     @property
     def names(self) -> tuple[str, ...]:

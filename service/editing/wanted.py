@@ -16,6 +16,7 @@ from service.ledger.commit import EditRecord, Triple, new_edit_id
 class Wanted:
     """place: of the item in the request. repeated: an earlier one says all of it. question: "" where unknown.
 
+    reworded: the question in words that nobody gave, asked with the others so that the report knows them.
     triple, told: of an edit of the graph, and what its block says. idle: why nothing has to be written for it.
     """
 
@@ -27,6 +28,7 @@ class Wanted:
     answer: str
     wordings_given: tuple[str, ...] = ()
     repeated: bool = False
+    reworded: tuple[str, ...] = ()
     triple: Triple | None = None
     told: Told | None = None
     idle: str | None = None

@@ -58,7 +58,9 @@ class Replica:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
         self._tasks: list[asyncio.Task[None]] = []
         self.__del__ = self.aclose  # Ray awaits it; Python, which looks at the class, does not see it
-        self._system = await asyncio.to_thread(load_system, settings, model)
+        self._system = await asyncio.get_running_loop().run_in_executor(
+            self._worker, load_system, settings, model
+        )
         reads_graph = "graph" in self._system.reads
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
         self._loader = Loader(self._ledger, self._system, self._lookup)

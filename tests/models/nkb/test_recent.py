@@ -8,6 +8,7 @@ from models.nkb import recent
 from models.nkb.opened import opened
 from models.nkb.reader import Reader
 from models.nkb.recent import RecentQuestions
+from models.nkb.remembered import RecentReads
 from models.nkb.slots import Gates, SlotTable
 
 QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "What is the capital of Peru?"]
@@ -31,7 +32,7 @@ def anew(reader: Reader, gates: Gates) -> list[str | None]:
 
 
 def test_they_open_what_they_open_when_read_anew_whatever_the_order_of_versions(reader: Reader) -> None:
-    table, remembered = SlotTable(reader.scope), RecentQuestions(reader)
+    table, remembered = SlotTable(reader.scope), RecentQuestions(RecentReads(reader))
     blocks = [edit(reader, order, question) for order, question in enumerate(EDITED, 1)]
     views = [table.gates(blocks[:count]) for count in range(len(blocks) + 1)]
     told = [[one and one.edit for one in remembered.chosen(QUESTIONS, view)[0]] for view in views]
@@ -43,9 +44,22 @@ def test_they_open_what_they_open_when_read_anew_whatever_the_order_of_versions(
 
 def test_the_one_asked_longest_ago_makes_room(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "KEPT", 2)
-    remembered, asked = RecentQuestions(reader), []
+    remembered, asked = RecentQuestions(RecentReads(reader)), []
     read, gates = Reader.read, SlotTable(reader.scope).gates([])
     monkeypatch.setattr(Reader, "read", lambda self, some: asked.append(list(some)) or read(self, some))
     for question in ("a?", "b?", "a?", "c?", "a?", "b?"):
         remembered.chosen([question], gates)
     assert asked == [["a?"], ["b?"], ["c?"], ["b?"]]
+
+
+def test_a_read_that_is_kept_is_what_reading_gives(reader: Reader) -> None:
+    reads, questions = RecentReads(reader), ["capital of Chile", "What is the capital of Peru?"]
+    read = reader.read(questions)
+    reads.keep(questions, read)
+    for asked, rows in ((questions, [0, 1]), (questions[::-1], [1, 0]), (questions[:1], [0])):
+        kept = reads.of(asked)
+        assert torch.equal(kept.keyed.keys, read.keyed.keys[rows])
+        assert torch.equal(kept.keyed.numbers, read.keyed.numbers[rows])
+        assert torch.equal(kept.familiarity, read.familiarity[rows])
+        for one, row in zip(range(len(rows)), rows, strict=True):
+            assert torch.equal(kept.states[one][kept.mask[one]], read.states[row][read.mask[row]])
