@@ -9,7 +9,7 @@ from models.nkb.numbers import is_foreign
 from models.nkb.scope import ASPECT, Scope
 
 KNOWN_KIND = 0.68  # nearest kind's cosine: 0.5 % of held phrasings of the relations lie below
-FAR = -2.0  # log-odds: 0.3 % of held phrasings lie below, 99 % of questions for something else
+FAR = -2.0  # log-odds: less than 0.5 % of held phrasings lie below, 99 % of questions for something else
 
 
 def doubts(

@@ -48,10 +48,12 @@ def chosen(pairs: Pairs, gates: Sequence[Gates]) -> list[Opened | None]:
 
     The views are of one generation.
     """
-    owned = torch.zeros(len(gates), max(len(view.table) for view in gates), dtype=torch.bool)
-    for place, view in enumerate(gates):
+    views = {view: place for place, view in enumerate(dict.fromkeys(gates))}
+    owned = torch.zeros(len(views), max(len(view.table) for view in views), dtype=torch.bool)
+    for view, place in views.items():
         owned[place, : len(view.owned)] = view.owned
-    logits, rows = best(pairs.select(owned[pairs.asked, pairs.found]), len(gates))
+    place_of = torch.tensor([views[view] for view in gates])
+    logits, rows = best(pairs.select(owned[place_of[pairs.asked], pairs.found]), len(gates))
     return [
         None if row == NOBODY else Opened(view.edits[int(view.latest[row])], logit)
         for view, row, logit in zip(gates, rows.tolist(), logits.tolist(), strict=True)

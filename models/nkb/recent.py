@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from models.nkb.alike import Keyed, alike
-from models.nkb.opened import Opened
+from models.nkb.alike import Keyed, Pairs, alike
+from models.nkb.opened import Opened, chosen
 from models.nkb.remembered import RecentReads
 from models.nkb.slots import Gates
 
@@ -47,7 +47,11 @@ class RecentQuestions:
 
     def _chosen(self, recent: Sequence[Recent], view: Gates) -> list[Opened | None]:
         self._compare(recent, view)
-        return [_best(one, view) for one in recent]
+        places = [place for place, one in enumerate(recent) for _ in one.alike]
+        rows = [row for one in recent for _, row in one.alike]
+        logits = [logit for one in recent for logit, _ in one.alike]
+        pairs = Pairs(torch.tensor(places).long(), torch.tensor(rows).long(), torch.tensor(logits).float())
+        return chosen(pairs.select(pairs.found < len(view.table)), [view] * len(recent))
 
     def _compare(self, recent: Sequence[Recent], view: Gates) -> None:
         """With the rows that came since they were last looked at; another generation is another table."""
@@ -79,13 +83,3 @@ class RecentQuestions:
         while len(self._known) > KEPT:
             self._known.popitem(last=False)
         return [found[question] for question in questions]
-
-
-def _best(one: Recent, view: Gates) -> Opened | None:
-    """As `opened.chosen`: the best row that somebody owns, the first of equals, and who answers there."""
-    rows = len(view.table)
-    found = [(logit, -row) for logit, row in one.alike if row < rows and view.owned[row]]
-    if not found:
-        return None
-    logit, row = max(found)
-    return Opened(view.edits[int(view.latest[-row])], logit)

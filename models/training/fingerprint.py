@@ -11,15 +11,8 @@ from models.encoder.weights import WEIGHTS_SHA256
 from models.packs.files import digests
 from models.training.plan import Plan
 
-BASE = (
-    "seed",
-    "threads",
-    "vocab",
-    "injected",
-    "unreplayed",
-    "backbone",
-    "base",
-)  # of the plan, what the phase depends on that is resumed
+# Of the plan, what the phase depends on that is resumed.
+BASE = ("seed", "threads", "vocab", "injected", "unreplayed", "backbone", "base")
 
 
 def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:
