@@ -46,6 +46,11 @@ class Block:
     def digest(self) -> str:
         return "sha256:" + hashlib.sha256(self.encoded).hexdigest()
 
+    @cached_property
+    def rows(self) -> Mapping[str, int]:
+        """How many each tensor has; a number is one."""
+        return {name: tensor.shape[0] if tensor.dim() else 1 for name, tensor in self.tensors.items()}
+
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
         """The block that `encoded` wrote. BlockError when the bytes do not match the digest."""

@@ -136,11 +136,12 @@ class System(Protocol):
         Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
         """
 
-    def speakers(self, view: View) -> Mapping[str, Sequence[str | None]]:
-        """Which edit answers each active edit's question and paraphrases, in this order; None where the base does.
+    def speakers(self, view: View) -> Mapping[str, Sequence[str | None]] | None:
+        """Of the active edits that do not answer all their own wordings, which edit answers each of these.
 
-        Exact, and without asking: an edit that answers gives its own answer. Edits are left out for which only asking
-        tells. Cheap when a view close to this one was looked at before.
+        The question first, then the paraphrases; None where the base answers. () for an edit of which only asking
+        tells; None instead of the mapping where that is so of every edit. Exact, and without asking: an edit that
+        answers gives its own answer. Cheap when a view close to this one was looked at before.
         """
 
     def speaking(self, asks: Sequence[Ask], view: View) -> list[str | None]:

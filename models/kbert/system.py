@@ -64,9 +64,8 @@ class KbertSystem:
         """An answer follows from the question and from what the graph says of it, and from nothing else."""
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
-    def speakers(self, view: GraphView) -> dict[str, tuple[str | None, ...]]:
-        """None: what an entity's facts say to a question, only asking tells."""
-        return {}
+    def speakers(self, view: GraphView) -> None:
+        """What an entity's facts say to a question, only asking tells."""
 
     def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
         return [None] * len(asks)

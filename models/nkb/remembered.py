@@ -1,6 +1,6 @@
 """Questions read lately: one that is corrected was asked just before, and is asked again when its edit is reported.
 
-Answers to those who ask are always read anew.
+Answers to those who ask are always read anew. A process that only answers keeps nothing.
 """
 
 import threading
@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.nkb.alike import Keyed
 from models.nkb.reader import Read, Reader
 
-KEPT = 64  # questions; about 20 kB each
+KEPT = 1_024  # questions; about 20 kB each
 
 
 @dataclass(frozen=True)
@@ -35,16 +35,21 @@ class RecentReads:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._kept: OrderedDict[str, One] = OrderedDict()
+        self._wanted = False
         self._lock = threading.Lock()
 
     def of(self, questions: Sequence[str]) -> Read:
         """As `Reader.read`, and with its bits when all or none of them is kept."""
         with self._lock:
+            self._wanted = True
             found = [self._kept.get(question) for question in questions]
         kept = [one for one in found if one is not None]
         return _joined(kept) if kept and len(kept) == len(found) else self.reader.read(questions)
 
     def keep(self, questions: Sequence[str], read: Read) -> None:
+        """Once somebody asked for what is kept."""
+        if not self._wanted:
+            return
         with self._lock:
             for row, question in enumerate(questions):
                 self._kept[question] = _one(read, row)

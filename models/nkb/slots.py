@@ -12,6 +12,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import takewhile
 from weakref import WeakSet
 
 import torch
@@ -27,19 +28,57 @@ SPARE = 16_384  # rows that may be nobody's, 3 kB each
 
 
 @dataclass(frozen=True, eq=False)
+class Wordings:
+    """Of several edits, one after the other, each with its question first: whose it is, and its row in the table."""
+
+    edits: Int[Tensor, " wording"]
+    rows: Int[Tensor, " wording"]
+
+    @staticmethod
+    def none() -> "Wordings":
+        return Wordings(torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long))
+
+    def of_first(self, edits: int) -> "Wordings":
+        end = int(torch.searchsorted(self.edits, edits))
+        return Wordings(self.edits[:end], self.rows[:end])
+
+    def of(self, edit: int) -> Int[Tensor, " its"]:
+        return self.rows[self.edits == edit]
+
+    def followed_by(self, places: Sequence[tuple[int, ...]], first: int) -> "Wordings":
+        """places: the rows of further edits, of which the first is at this place."""
+        edits = [first + edit for edit, rows in enumerate(places) for _ in rows]
+        rows = [row for rows in places for row in rows]
+        return Wordings(
+            torch.cat([self.edits, torch.tensor(edits, dtype=torch.long)]),
+            torch.cat([self.rows, torch.tensor(rows, dtype=torch.long)]),
+        )
+
+    @cached_property
+    def questions(self) -> Int[Tensor, " edit"]:
+        """The row of each edit's question."""
+        first = torch.ones(len(self.edits), dtype=torch.bool)
+        first[1:] = self.edits[1:] != self.edits[:-1]
+        return self.rows[first]
+
+    def owner(self, count: int) -> Int[Tensor, " row"]:
+        """The latest edit that has each of `count` rows, or NOBODY."""
+        return torch.full((count,), NOBODY).scatter_reduce_(0, self.rows, self.edits, "amax")
+
+
+@dataclass(frozen=True, eq=False)
 class Gates:
     """The active gates of one version.
 
     table: every row, as it stood. owner: for each row the place in `edits`, which are in ledger order, of the latest
-    edit that has it, or NOBODY. wordings: for each edit, the rows of
-    its question and its paraphrases. Views of one generation have their rows in the same places.
+    edit that has it, or NOBODY. Views of one generation have their rows in the same places.
     """
 
     generation: int
     table: Keyed
     compared: Compared
     owner: Int[Tensor, " row"]
-    wordings: tuple[tuple[int, ...], ...]
+    wordings: Wordings
     edits: tuple[Block, ...]
 
     @cached_property
@@ -59,14 +98,22 @@ class Gates:
         correction of a correction is heard in every wording that the first one was.
         """
         about = self.owner.clone().scatter_reduce_(0, self.alike.asked, self.owner[self.alike.found], "amax")
-        questions = torch.tensor([rows[0] for rows in self.wordings] or [0])
-        return torch.maximum(about, about[questions[self.owner]]).masked_fill_(~self.owned, NOBODY)
+        made_with = (
+            torch.where(self.owned, self.wordings.questions[self.owner], 0) if self.edits else self.owner
+        )
+        return torch.maximum(about, about[made_with]).masked_fill_(~self.owned, NOBODY)
 
     @cached_property
     def speakers(self) -> Int[Tensor, " row"]:
         """Which edit answers the question that each row was made of, or NOBODY."""
         _, row = best(self.alike.select(self.owned[self.alike.found]), len(self.table))
         return self.latest[row].masked_fill_(row == NOBODY, NOBODY)
+
+    def odd(self) -> dict[int, list[int]]:
+        """Who answers the wordings of each edit that does not answer all of its own."""
+        edits, rows = self.wordings.edits, self.wordings.rows
+        odd = sorted(set(edits[self.speakers[rows] != edits].tolist()))
+        return {edit: self.speakers[self.wordings.of(edit)].tolist() for edit in odd}
 
 
 class SlotTable:
@@ -86,19 +133,28 @@ class SlotTable:
         self._rows: dict[bytes, int] = {}
         self._places: dict[str, tuple[int, ...]] = {}
         self._compared = Compared(self._scope)
+        self._blocks: tuple[Block, ...] = ()
+        self._wordings = Wordings.none()
 
     def gates(self, blocks: Sequence[Block]) -> Gates:
         """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
         with self._lock:
             if len(self._rows) > SPARE and self._is_mostly_nobodys(blocks):
                 self._begin()
-            places = [self._place(block) for block in blocks]
-            generation, table, compared = self._generation, self._table, self._compared
-        owner = _owners(places, len(table))
-        view = Gates(generation, table, compared, owner, tuple(places), tuple(blocks))
-        with self._lock:
+            wordings, table = self._followed(tuple(blocks)), self._table
+            owner = wordings.owner(len(table))
+            view = Gates(self._generation, table, self._compared, owner, wordings, self._blocks)
             self._views.add(view)
         return view
+
+    def _followed(self, blocks: tuple[Block, ...]) -> Wordings:
+        """The wordings of these blocks: most versions begin as the last one did."""
+        same = sum(
+            1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._blocks, blocks, strict=False))
+        )
+        places = [self._place(block) for block in blocks[same:]]
+        self._blocks, self._wordings = blocks, self._wordings.of_first(same).followed_by(places, same)
+        return self._wordings
 
     @property
     def _table(self) -> Keyed:
@@ -111,7 +167,7 @@ class SlotTable:
         for view in self._views:
             if view.generation == self._generation:
                 held[: len(view.owner)] |= view.owner != NOBODY
-        wanted = int(held.sum()) + sum(len(block.tensors["keys"]) for block in blocks)
+        wanted = int(held.sum()) + sum(block.rows["keys"] for block in blocks)
         return len(self._rows) > SPARE + 2 * wanted
 
     def _place(self, block: Block) -> tuple[int, ...]:
@@ -137,11 +193,3 @@ class SlotTable:
             keys, numbers = torch.empty(size, KEY), torch.empty(size, dtype=torch.int64)
             keys[:used], numbers[:used] = self._keys[:used], self._numbers[:used]
             self._keys, self._numbers = keys, numbers
-
-
-def _owners(places: Sequence[tuple[int, ...]], count: int) -> Int[Tensor, " row"]:
-    """The latest edit that has each row."""
-    rows = torch.tensor([row for place in places for row in place], dtype=torch.long)
-    sizes = torch.tensor([len(place) for place in places], dtype=torch.long)
-    edits = torch.arange(len(places)).repeat_interleave(sizes)
-    return torch.full((count,), NOBODY).scatter_reduce_(0, rows, edits, "amax")

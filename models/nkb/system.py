@@ -28,7 +28,6 @@ from models.nkb.remembered import RecentReads
 from models.nkb.slots import NOBODY, Gates, SlotTable
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
-FEW = 8  # questions in a batch as an editor asks them, who will need them again
 MEASURED = 10_000  # active edits, by `make bench-editing`
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
@@ -74,8 +73,7 @@ class NkbSystem:
         if not asks:
             return []
         read = self.reader.read([ask.question for ask in asks])
-        if len(asks) <= FEW:
-            self._reads.keep([ask.question for ask in asks], read)
+        self._reads.keep([ask.question for ask in asks], read)
         gates = opened(self.reader.scope, read.keyed, [view.gates for view in views])
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
         answers = self.reader.decoder.generate(
@@ -148,12 +146,18 @@ class NkbSystem:
     @torch.inference_mode()
     def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:
         """A gate that opens says its edit's answer whatever else the memory holds, so the gates tell."""
-        spoken = view.gates.speakers.tolist()
-        edits = [block.key.removeprefix("edit/") for block in view.gates.edits]
-        return {
-            edit: tuple(None if spoken[row] == NOBODY else edits[spoken[row]] for row in wordings)
-            for edit, wordings in zip(edits, view.gates.wordings, strict=True)
+
+        def name(edit: int) -> str:
+            return view.gates.edits[edit].key.removeprefix("edit/")
+
+        moved: dict[str, tuple[str | None, ...]] = {
+            edit: () for edits in view.operated.values() for edit in edits
         }
+        odd = {
+            name(edit): tuple(None if one == NOBODY else name(one) for one in who)
+            for edit, who in view.gates.odd().items()
+        }
+        return moved | odd
 
     @torch.inference_mode()
     def speaking(self, asks: Sequence[Ask], view: NkbView) -> list[str | None]:
@@ -168,7 +172,7 @@ class NkbSystem:
 
     def capacity(self, image: Image) -> Capacity:
         gated = [block for block in image.blocks.values() if block.kind == "gated"]
-        used = sum(block.tensors["steps"].shape[0] for block in gated)
+        used = sum(block.rows["steps"] for block in gated)
         moved = len(image.blocks) - len(gated)
         return Capacity(used + moved, None, warnings=tuple(_beyond(len(gated))))
 

@@ -22,6 +22,7 @@ from models.system import Correction, Material
 from service.editing.answered import all_come_out, ask, failure, holds, idle_report
 from service.editing.contradictions import Contradiction, contradiction, once
 from service.editing.draft import Draft
+from service.editing.fact_tests import FactTest
 from service.editing.folding import Folder
 from service.editing.materials import key as key_of
 from service.editing.overheard import overheard
@@ -31,6 +32,7 @@ from service.editing.refusals import KEEP_ONE, LATER_WINS, Refusals
 from service.editing.resolving import Resolver, cleaned
 from service.editing.reworded import MOST_REWORDED
 from service.editing.rewording import Rewording
+from service.editing.standing import tell
 from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.triples import cleaned_relation, wanted_of_fact, wanted_of_relation
@@ -90,7 +92,7 @@ class Editing:
         await ask(after, idle)
         needed = {one.id for one in idle if one.idle is None and not all_come_out(one, after)}
         self._needed |= needed
-        return not (needed or (self._refusals.skip and await self._leave_out_failing(after)))
+        return not (needed or (self._refusals.skip and await self._leave_out_failing(draft, after)))
 
     async def check(self, present: Present, folder: Folder) -> list[RefusedEdit]:
         """Which edits would be refused, as far as that shows without measuring what each of them does.
@@ -201,9 +203,10 @@ class Editing:
         self._refusals.add(refused)
         return not refused
 
-    async def _leave_out_failing(self, after: Mapping[str, Reading]) -> bool:
+    async def _leave_out_failing(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
         """Whether there are edits whose own question does not get the answer; the next draft is without them."""
-        await ask(after, self._fresh)
+        fresh = {record.id: record for record in draft.records}
+        await tell([FactTest(record, 0) for record in draft.records if record.question], fresh, after)
         failing = [one for one in self._fresh if one.question and not holds(one, after)]
         self._refusals.add({one.place: failure(one, after) for one in failing})
         return bool(failing)

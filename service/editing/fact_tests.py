@@ -59,21 +59,26 @@ def version_of(edit: EditRecord) -> int:
 
 
 class Successors:
-    """Who took the place of whom, among active edits in ledger order. Looked through once somebody asks."""
+    """Who took the place of whom, among active edits in ledger order. Looked through once somebody asks.
 
-    def __init__(self, edits: Sequence[EditRecord]) -> None:
-        self._edits = edits
+    tests: those that will be asked about.
+    """
 
-    @cached_property
-    def _last(self) -> Mapping[tuple[str, str], str]:
-        """Model and wording -> the last edit that has it."""
-        return {(edit.model, plain(wording)): edit.id for edit in self._edits for wording in edit.wordings}
+    def __init__(self, edits: Sequence[EditRecord], tests: Sequence[FactTest]) -> None:
+        self._edits, self._tests = edits, tests
 
     @cached_property
-    def _heirs(self) -> Mapping[str, Sequence[str]]:
+    def _last(self) -> Mapping[tuple[str, str], EditRecord]:
+        """Model and wording, of the tests -> the last edit that has it."""
+        tested = {plain(test.question) for test in self._tests}
+        having = [edit for edit in self._edits if not tested.isdisjoint(edit.plain)]
+        return {(edit.model, wording): edit for edit in having for wording in edit.plain}
+
+    @cached_property
+    def _heirs(self) -> Mapping[str, Sequence[EditRecord]]:
         return _heirs_of(self._edits)
 
-    def of(self, test: FactTest, said: Said | None) -> str | None:
+    def of(self, test: FactTest, said: Said | None) -> EditRecord | None:
         """The edit that took over: one that replaced the test's and speaks, or the last one of this wording.
 
         said: None where nobody asked. Whoever replaced it is taken to speak then; a value that another edit adds to
@@ -81,18 +86,22 @@ class Successors:
         """
         heirs = self._heirs.get(test.record.id, ())
         if said is not None:
-            heirs = [edit for edit in heirs if edit in said.edits]
+            heirs = [edit for edit in heirs if edit.id in said.edits]
         elif test.record.triple is not None and test.record.triple.act == "add":
             return None
         last = self._last[test.record.model, plain(test.question)]
-        return heirs[-1] if heirs else last if last != test.record.id else None
+        return heirs[-1] if heirs else last if last.id != test.record.id else None
 
 
-def _heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, Sequence[str]]:
+def _heirs_of(edits: Sequence[EditRecord]) -> Mapping[str, Sequence[EditRecord]]:
     """Edit -> the later ones that replaced it, or replaced one that did, in ledger order."""
+    replacing = {edit.id: edit for edit in reversed(edits) if "replaces" in edit.notes}
     heirs: dict[str, dict[str, None]] = defaultdict(dict)
-    for edit in reversed(edits):
-        for replaced in edit.notes.get("replaces", ()):
+    for edit in replacing.values():
+        for replaced in edit.notes["replaces"]:
             heirs[replaced] |= dict.fromkeys((*heirs[edit.id], edit.id))
-    place = {edit.id: index for index, edit in enumerate(edits)} if heirs else {}
-    return {key: sorted(found, key=place.__getitem__) for key, found in heirs.items() if found}
+    return {
+        key: sorted((replacing[one] for one in found), key=lambda edit: edit.order)
+        for key, found in heirs.items()
+        if found
+    }

@@ -29,7 +29,7 @@ async def overheard(
     found: dict[int, RefusedEdit] = {}
     unknown = []
     for one in fresh:
-        who = (await after[one.model].speakers()).get(one.id, (None,))[0]
+        who = (await after[one.model].speakers()).of(one.id, 0)
         if who is None:
             unknown.append(one)
         elif who != one.id:

@@ -40,12 +40,13 @@ class Present:
 
     def active_edits(self, change: fold.Change = NO_CHANGE) -> list[EditRecord]:
         """In ledger order; `change`: as if this had been switched already."""
-        return self.among((self.active - set(change.deactivates)) | set(change.activates))
+        active = (self.active - set(change.deactivates)) | set(change.activates)
+        return [edit for key, edit in self.edits.items() if key in active]
 
     def among(self, ids: Iterable[str]) -> list[EditRecord]:
-        """The edits with these ids, in ledger order."""
-        wanted = set(ids)
-        return [edit for key, edit in self.edits.items() if key in wanted]
+        """The few edits with these ids, in ledger order."""
+        found = [self.edits[key] for key in set(ids) if key in self.edits]
+        return sorted(found, key=lambda edit: edit.order)
 
     def active_at(self, version: int) -> list[EditRecord]:
         return list(fold.active(self.commits[:version]).values())

@@ -9,12 +9,32 @@ from typing import Any
 
 from models.memory import Image
 from models.system import Ask, Capacity, Reply, System, View
+from service.editing.materials import key
 
 BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
+COMPARED = 256  # questions in one comparison: most of them were read before
 
 Run = Callable[..., Coroutine[Any, Any, Any]]
 Inform = Callable[[Sequence[Ask], Sequence[View]], Awaitable[list[Ask]]]
-Speakers = Mapping[str, Sequence[str | None]]
+
+
+@dataclass(frozen=True)
+class Speakers:
+    """odd: as `System.speakers` tells of the edits in `image`."""
+
+    image: Image
+    odd: Mapping[str, Sequence[str | None]] | None
+
+    def of(self, edit: str, place: int) -> str | None:
+        """The edit that answers this wording of it; None where only asking tells, as of one that is not active."""
+        if not self.speaks_oddly(edit):
+            return edit if key(edit) in self.image.blocks else None
+        who = self.odd[edit] if self.odd is not None else ()
+        return who[place] if who else None
+
+    def speaks_oddly(self, edit: str) -> bool:
+        """Whether it may not answer each of its own wordings."""
+        return self.odd is None or edit in self.odd
 
 
 @dataclass(frozen=True)
@@ -47,7 +67,9 @@ class Reading:
 
     async def ask(self, questions: Iterable[str]) -> None:
         """Make every one of these known."""
-        for some in _batches(question for question in questions if question not in self.known):
+        unknown = {question for question in questions if question not in self.known}
+        alike = sorted(unknown, key=lambda question: (len(question), question))  # in length: little padding
+        for some in _batches(alike, BATCH):
             asks = await self._asks(some)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.view] * len(asks))
             for question, reply in zip(some, replies, strict=True):
@@ -57,7 +79,7 @@ class Reading:
     async def speakers(self) -> Speakers:
         """`System.speakers` of this version."""
         if self._speakers is None:
-            self._speakers = await self.run(self.system.speakers, self.view)
+            self._speakers = Speakers(self.image, await self.run(self.system.speakers, self.view))
         return self._speakers
 
     async def speaking(self, questions: Sequence[str]) -> list[str | None]:
@@ -68,7 +90,7 @@ class Reading:
 
     async def read_ahead(self, questions: Iterable[str]) -> None:
         """So that `moved_since` finds them read."""
-        for some in _batches(questions):
+        for some in _batches(questions, COMPARED):
             asks = await self._asks(some)
             await self.run(self.system.unmoved, (asks, self.view), (asks, self.view))
 
@@ -80,7 +102,7 @@ class Reading:
         if before is self:
             return []
         moved: list[str] = []
-        for some in _batches(questions):
+        for some in _batches(questions, COMPARED):
             old, new = await before._asks(some), await self._asks(some)
             unmoved = await self.run(self.system.unmoved, (old, before.view), (new, self.view))
             moved += [question for question, stays in zip(some, unmoved, strict=True) if not stays]
@@ -94,6 +116,6 @@ class Reading:
         return await self.inform([Ask(question) for question in questions], [self.view] * len(questions))
 
 
-def _batches(questions: Iterable[str]) -> list[Sequence[str]]:
+def _batches(questions: Iterable[str], size: int) -> list[Sequence[str]]:
     once = list(dict.fromkeys(questions))
-    return [once[start : start + BATCH] for start in range(0, len(once), BATCH)]
+    return [once[start : start + size] for start in range(0, len(once), size)]

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 
 from service.editing.fact_tests import FactTest, Key, Successors, version_of
-from service.editing.reading import Reading, Said, Speakers
+from service.editing.reading import Reading, Said
 from service.ledger.commit import EditRecord
 
 Readings: TypeAlias = Mapping[str, Reading]  # by model
@@ -80,12 +80,12 @@ async def moved_standing(
 
 
 async def tell(tests: Iterable[FactTest], edits: Mapping[str, EditRecord], readings: Readings) -> None:
-    """Make the answers to these tests known: by who speaks, or else by asking. edits: whoever may speak."""
+    """Make the answers to these tests known: by who of `edits` speaks, or else by asking."""
     questions: dict[str, list[str]] = defaultdict(list)
     for test in tests:
         reading = readings[test.record.model]
-        speaker = _speakers(test.record, await reading.speakers())[test.place]
-        if speaker is None:
+        speaker = (await reading.speakers()).of(test.record.id, test.place)
+        if speaker is None or speaker not in edits:
             questions[test.record.model].append(test.question)
         else:
             reading.known.setdefault(test.question, _says(edits[speaker]))
@@ -98,10 +98,9 @@ async def _doubts(edits: Sequence[EditRecord], readings: Readings) -> list[Doubt
     found: list[Doubt] = []
     for model, reading in readings.items():
         speakers = await reading.speakers()
-        odd = {edit for edit, who in speakers.items() if who.count(edit) < len(who)}
         for edit in edits:  # of tens of thousands nearly all are passed over
-            if edit.model == model and (edit.id in odd or edit.id not in speakers):
-                who = _speakers(edit, speakers)
+            if edit.model == model and speakers.speaks_oddly(edit.id):
+                who = [speakers.of(edit.id, place) for place in range(len(edit.wordings))]
                 found += [(FactTest(edit, p), one) for p, one in enumerate(who) if one != edit.id]
     return found
 
@@ -110,15 +109,16 @@ def _standing(edits: Sequence[EditRecord], found: Sequence[Doubt], readings: Rea
     tests = sum(len(edit.wordings) for edit in edits if edit.model in readings)
     broken: dict[Key, BrokenTest] = {}
     superseded: dict[Key, SupersededTest] = {}
-    by_id = {edit.id: edit for edit in edits} if found else {}
-    successors = Successors(edits)
+    speaking = {speaker for _, speaker in found}
+    speakers = {edit.id: edit for edit in edits if edit.id in speaking} if found else {}
+    successors = Successors(edits, [test for test, _ in found])
     for test, speaker in found:
-        said = _said(test, speaker, by_id, readings)
+        said = _said(test, speaker, speakers, readings)
         if said is not None and test.holds(said):
             continue
         heir = successors.of(test, said)
         if heir is not None:
-            superseded[test.key] = _superseded(test, said, by_id[heir])
+            superseded[test.key] = _superseded(test, said, heir)
         elif said is not None:
             broken[test.key] = test.failed(said.answer)
     return Standing(len(edits), tests, broken, superseded)
@@ -131,10 +131,6 @@ def _unspoken(found: Iterable[Doubt]) -> Mapping[str, list[str]]:
         if speaker is None:
             questions[test.record.model].append(test.question)
     return questions
-
-
-def _speakers(edit: EditRecord, speakers: Speakers) -> Sequence[str | None]:
-    return speakers.get(edit.id) or (None,) * len(edit.wordings)
 
 
 def _said(

@@ -15,6 +15,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 from uuid import uuid4
 
+from errata.wire.wording import plain
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from service.errors import LedgerCorrupt
@@ -70,10 +71,15 @@ class EditRecord:
     notes: Mapping[str, Any] = field(default_factory=dict)
     triple: Triple | None = None
 
-    @property
+    @cached_property
     def wordings(self) -> tuple[str, ...]:
         """All that it is asked with: the question first. None where nobody knows how to ask for it."""
         return (self.question, *self.paraphrases) if self.question else ()
+
+    @cached_property
+    def plain(self) -> frozenset[str]:
+        """Its wordings, without what does not tell questions apart."""
+        return frozenset(map(plain, self.wordings))
 
 
 @dataclass(frozen=True)

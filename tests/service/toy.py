@@ -50,11 +50,12 @@ class Row:
 
 
 class Table(dict[str, Row]):
-    """Every question that has an answer. gated: the wordings of each edit that is a gate."""
+    """Every question that has an answer. gated: the wordings of each edit that is a gate. moved: edits by surgery."""
 
     def __init__(self, taught: Mapping[str, Row]) -> None:
         super().__init__(taught)
         self.gated: dict[str, Sequence[str]] = {}
+        self.moved: list[str] = []
 
 
 class ToySystem:
@@ -82,6 +83,8 @@ class ToySystem:
             table.update((plain(question), row) for question in content["questions"])
             if block.kind == "gated":
                 table.gated[_edit(block)] = content["questions"]
+            else:
+                table.moved += content["moved"]
         return table
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Mapping[str, Row]]) -> list[Reply]:
@@ -112,10 +115,12 @@ class ToySystem:
 
     def speakers(self, view: Table) -> Mapping[str, tuple[str | None, ...]]:
         """Of gates; a row of surgery has to be asked for."""
-        return {
+        spoken = {
             edit: tuple(view[plain(question)].edits[0] for question in questions)
             for edit, questions in view.gated.items()
         }
+        moved: dict[str, tuple[str, ...]] = dict.fromkeys(view.moved, ())
+        return moved | {edit: who for edit, who in spoken.items() if set(who) != {edit}}
 
     def speaking(self, asks: Sequence[Ask], view: Mapping[str, Row]) -> list[str | None]:
         return [None] * len(asks)
@@ -156,7 +161,7 @@ def _row(question: str, deltas: Sequence[Block]) -> Block:
     """The table's row after all edits of one question: the last one answers, and the row remembers the others."""
     edits = [_edit(delta) for delta in deltas]
     answer = _content(deltas[-1])["answer"]
-    content = {"questions": [question], "answer": answer, "edits": edits[-1:]}
+    content = {"questions": [question], "answer": answer, "edits": edits[-1:], "moved": edits}
     name = hashlib.sha256(json.dumps([question, edits]).encode()).hexdigest()[:16]
     return Block(f"value/{name}", 0, "value", {"json": _tensor(content)})
 

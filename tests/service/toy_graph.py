@@ -100,8 +100,8 @@ class Atlas:
     ) -> list[bool]:
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
-    def speakers(self, view: GraphView) -> dict[str, tuple[str | None, ...]]:
-        return {}
+    def speakers(self, view: GraphView) -> None:
+        """Only asking tells."""
 
     def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
         return [None] * len(asks)

@@ -52,10 +52,11 @@ def test_the_one_asked_longest_ago_makes_room(reader: Reader, monkeypatch: pytes
     assert asked == [["a?"], ["b?"], ["c?"], ["b?"]]
 
 
-def test_a_read_that_is_kept_is_what_reading_gives(reader: Reader) -> None:
+def test_a_read_that_is_kept_is_what_reading_gives(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     reads, questions = RecentReads(reader), ["capital of Chile", "What is the capital of Peru?"]
-    read = reader.read(questions)
+    read = reads.of(questions)
     reads.keep(questions, read)
+    monkeypatch.setattr(Reader, "read", None)
     for asked, rows in ((questions, [0, 1]), (questions[::-1], [1, 0]), (questions[:1], [0])):
         kept = reads.of(asked)
         assert torch.equal(kept.keyed.keys, read.keyed.keys[rows])
@@ -63,3 +64,9 @@ def test_a_read_that_is_kept_is_what_reading_gives(reader: Reader) -> None:
         assert torch.equal(kept.familiarity, read.familiarity[rows])
         for one, row in zip(range(len(rows)), rows, strict=True):
             assert torch.equal(kept.states[one][kept.mask[one]], read.states[row][read.mask[row]])
+
+
+def test_nothing_is_kept_where_nobody_asks_for_it(reader: Reader) -> None:
+    reads, questions = RecentReads(reader), ["capital of Chile"]
+    reads.keep(questions, reader.read(questions))
+    assert not reads._kept

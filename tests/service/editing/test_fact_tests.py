@@ -24,7 +24,8 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
 
 def took_over(test: FactTest, *edits: EditRecord, speaks: str | None = None) -> str | None:
     answered = None if speaks is None else Said("whatever", (speaks,))
-    return Successors(edits).of(test, answered)
+    heir = Successors(edits, [test]).of(test, answered)
+    return heir and heir.id
 
 
 async def check(editor: Editor, run: bool = True, superseded: bool = False) -> CheckReport:
