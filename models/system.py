@@ -136,6 +136,12 @@ class System(Protocol):
         Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
         """
 
+    def touched(self, before: View, after: View) -> Sequence[str] | None:
+        """Of the many questions that the system was taught, all that may be answered otherwise, the likeliest first.
+
+        None where that cannot be told without asking them.
+        """
+
     def speakers(self, view: View) -> Mapping[str, Sequence[str | None]] | None:
         """Of the active edits that do not answer all their own wordings, which edit answers each of these.
 

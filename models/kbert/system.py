@@ -64,6 +64,9 @@ class KbertSystem:
         """An answer follows from the question and from what the graph says of it, and from nothing else."""
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
+    def touched(self, before: GraphView, after: GraphView) -> None:
+        """None: a fact of the graph may bear on any question."""
+
     def speakers(self, view: GraphView) -> None:
         """What an entity's facts say to a question, only asking tells."""
 

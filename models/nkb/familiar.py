@@ -13,12 +13,12 @@ from models.nkb.scope import ASPECT
 SCALE = 127.0
 
 
-def pack(subjects: Float[Tensor, "subject aspect"]) -> Int[Tensor, "subject aspect"]:
+def pack(readings: Float[Tensor, "reading width"]) -> Int[Tensor, "reading width"]:
     """Unit readings as 8-bit numbers, each row scaled to its own largest entry."""
-    return (subjects / subjects.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
+    return (readings / readings.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
 
 
-def unpack(packed: Int[Tensor, "subject aspect"]) -> Float[Tensor, "subject aspect"]:
+def unpack(packed: Int[Tensor, "reading width"]) -> Float[Tensor, "reading width"]:
     return F.normalize(packed.float(), dim=-1)
 
 

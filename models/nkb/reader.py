@@ -56,10 +56,11 @@ class Read:
 class Reader:
     """A loaded checkpoint.
 
-    pushes: what gated values are made of. taught: subjects as gates read them. kinds:
+    folder: where it lies. pushes: what gated values are made of. taught: subjects as gates read them. kinds:
     what the questions that gates learned from ask for.
     """
 
+    folder: Path
     digest: str
     encoder: MiniLM
     t5: T5ForConditionalGeneration
@@ -121,6 +122,7 @@ def _load(folder: Path, encoder: MiniLM) -> Reader:
     t5.eval().requires_grad_(False)
     reference = load_file(folder / REFERENCE)
     return Reader(
+        folder,
         digest,
         encoder,
         t5,

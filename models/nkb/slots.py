@@ -109,6 +109,20 @@ class Gates:
         _, row = best(self.alike.select(self.owned[self.alike.found]), len(self.table))
         return self.latest[row].masked_fill_(row == NOBODY, NOBODY)
 
+    @cached_property
+    def said(self) -> Int[Tensor, " row"]:
+        """Names what a row's gate makes be said: equal in two views that live, only if the same block does there."""
+        names = torch.tensor([id(edit) for edit in self.edits] or [NOBODY])
+        return torch.where(self.owned, names[self.latest], NOBODY)
+
+    def changed_since(self, before: "Gates") -> Keyed:
+        """The gates that are in one view and not in the other, or say something else there. Of one generation."""
+        longer = self if len(self.table) >= len(before.table) else before
+        sides = torch.full((2, len(longer.table)), NOBODY)
+        for side, view in zip(sides, (before, self), strict=True):
+            side[: len(view.said)] = view.said
+        return longer.table.select((sides[0] != sides[1]).nonzero().squeeze(1))
+
     def odd(self) -> dict[int, list[int]]:
         """Who answers the wordings of each edit that does not answer all of its own."""
         edits, rows = self.wordings.edits, self.wordings.rows

@@ -26,6 +26,7 @@ from models.nkb.reads import BankRead
 from models.nkb.recent import RecentQuestions
 from models.nkb.remembered import RecentReads
 from models.nkb.slots import NOBODY, Gates, SlotTable
+from models.nkb.watched import Watched
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
 MEASURED = 10_000  # active edits, by `make bench-editing`
@@ -142,6 +143,19 @@ class NkbSystem:
             return [False] * len(questions)
         old, new = self._recent.chosen(questions, views[0].gates, views[1].gates)
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
+
+    @torch.inference_mode()
+    def touched(self, before: NkbView, after: NkbView) -> list[str] | None:
+        """Of the pack's questions; None after surgery, which may move any, and between tables that share no rows."""
+        watched = self._watched
+        comparable = before.gates.generation == after.gates.generation
+        if not comparable or not same_rows(before.values, after.values):
+            return None
+        return watched.near(self.reader.scope, after.gates.changed_since(before.gates))
+
+    @cached_property
+    def _watched(self) -> Watched:
+        return Watched.load(self.reader.folder)
 
     @torch.inference_mode()
     def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import torch
 from safetensors.torch import save_file
-from torch import nn
 from transformers import T5ForConditionalGeneration
 
 from models.editors.gated import find_pushes
@@ -20,6 +19,7 @@ from models.nkb.familiar import pack as pack_readings
 from models.nkb.mount import bank_of, mount
 from models.nkb.scope import Scope
 from models.nkb.system import NkbSystem
+from models.nkb.watched import Watched
 from models.packs.names import read_names
 from models.packs.pack import Pack
 from models.training import base, edits, inject, named, scope, spent
@@ -161,7 +161,7 @@ def _write(
     out: Path,
     t5: T5ForConditionalGeneration,
     material: Material,
-    gate: nn.Module,
+    gate: Scope,
     confidence: Confidence,
     reference: dict[str, torch.Tensor],
 ) -> None:
@@ -171,4 +171,6 @@ def _write(
     save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     confidence.save(out / reader.CONFIDENCE)
+    asked = [item.relation.question(item.subject.label) for item in material.items]
+    Watched.of(gate, MiniLM(), asked).save(out)
     reader.record(out)

@@ -25,8 +25,9 @@ class Bystanders:
     async def prepare(self, readings: Readings) -> None:
         """Read the fixed questions once, before an edit has to wait for it."""
         for model, probes in self.probes.items():
-            questions = await asyncio.to_thread(probes.about, probes.fixed[:1])
-            await readings[model].read_ahead(questions)
+            await readings[model].touched_since(readings[model])
+            chosen = await asyncio.to_thread(probes.about, probes.fixed[:1], None)
+            await readings[model].read_ahead(chosen.asked)
 
     async def changed(
         self,
@@ -36,20 +37,21 @@ class Bystanders:
         versions: tuple[int, int | None],
         earlier: Sequence[EditRecord] = (),
     ) -> tuple[int, list[ChangedProbe]]:
-        """How many questions were asked that these edits are not about, and those answered differently.
+        """Of how many questions that these edits are not about it is known, and those answered differently.
 
         versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
         whose own questions are asked too.
         """
         count, found = 0, []
         for model, edited in sorted(_wordings(edits).items()):
-            questions = await asyncio.to_thread(self.probes[model].about, edited)
-            known = {plain(question) for question in (*edited, *questions)}
+            touched = await after[model].touched_since(before[model])
+            chosen = await asyncio.to_thread(self.probes[model].about, edited, touched)
+            known = {plain(question) for question in (*edited, *chosen.asked)}
             own = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
-            questions += [question for question in own if plain(question) not in known]
-            moved = await after[model].moved_since(before[model], questions)
+            further = [question for question in own if plain(question) not in known]
+            moved = await after[model].moved_since(before[model], [*chosen.asked, *further])
             old, new = before[model].known, after[model].known
-            count += len(questions)
+            count += chosen.count + len(further)
             found += [
                 ChangedProbe(
                     question=q,

@@ -1,13 +1,14 @@
-"""The questions on which the side effects of an edit are measured: a fixed set, and those that are nearest to it.
+"""The questions on which the side effects of an edit are measured: a fixed set, and others where effects are likely.
 
-The fixed set is comparable between edits. The near ones are where a side effect is most likely: the same subject
-with another relation, the same relation with another subject.
+The fixed set is comparable between edits. The others are all that the change may touch, where the system can tell;
+else those nearest in words: the same subject with another relation, the same relation with another subject.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 from pathlib import Path
@@ -17,11 +18,19 @@ from service.editing.wording import plain, words
 
 # What each model was taught; a model without a pack has no probes.
 PACKS: Mapping[str, Path] = {"nkb": WORLD, "kbert": WORLD}
-NEAR_EACH, NEAR_IN_ALL = 8, 200  # one that was not asked before takes as long to read as many that were
+NEAR_EACH, MOST = 8, 200  # one that was not asked before takes as long to read as many that were
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """asked: these are asked. count: of how many it is known then whether they are answered otherwise."""
+
+    asked: list[str]
+    count: int
 
 
 class Probes:
-    """fixed: asked on every commit. others: what there is to choose the near ones from."""
+    """fixed: looked at on every commit. others: what there is to choose from."""
 
     def __init__(self, fixed: Sequence[str] = (), others: Sequence[str] = ()) -> None:
         self.fixed, self._others = tuple(fixed), tuple(others)
@@ -36,12 +45,28 @@ class Probes:
         others = [item.relation.question(item.subject.label) for item in pack.items()]
         return Probes([probe.question for probe in pack.probes], others)
 
-    def about(self, edited: Sequence[str]) -> list[str]:
-        """The fixed ones and the nearest others, each once, without the edited questions themselves."""
+    def about(self, edited: Sequence[str], touched: Sequence[str] | None) -> Chosen:
+        """The fixed ones and others, each once, without the edited questions themselves.
+
+        touched: all others that may be answered otherwise, the likeliest first; None where nobody can tell.
+        """
         known = {plain(question) for question in edited}
-        share = min(NEAR_EACH, max(1, NEAR_IN_ALL // max(1, len(edited))))
-        near = [question for one in edited[:NEAR_IN_ALL] for question in self._nearest(one, share)]
-        return [q for q in dict.fromkeys([*self.fixed, *near]) if plain(q) not in known]
+        others = list(self._near(edited)) if touched is None else touched
+        others = [question for question in others if plain(question) not in known]
+        fixed = [question for question in self.fixed if plain(question) not in known]
+        asked = list(dict.fromkeys([*fixed, *others[:MOST]]))
+        if touched is None:
+            return Chosen(asked, len(asked))
+        return Chosen(asked, len(self._all - known) - len(others[MOST:]))
+
+    @cached_property
+    def _all(self) -> Set[str]:
+        return {plain(question) for question in (*self.fixed, *self._others)}
+
+    def _near(self, edited: Sequence[str]) -> Iterator[str]:
+        share = min(NEAR_EACH, max(1, MOST // max(1, len(edited))))
+        for one in edited[:MOST]:
+            yield from self._nearest(one, share)
 
     def _nearest(self, question: str, most: int) -> Iterable[str]:
         """Those with the most words in common; a rare word counts for more.

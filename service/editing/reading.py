@@ -88,6 +88,11 @@ class Reading:
             await self.run(self.system.speaking, await self._asks(questions), self.view) if questions else []
         )
 
+    async def touched_since(self, before: Reading) -> Sequence[str] | None:
+        """`System.touched` between the two."""
+        touched: Sequence[str] | None = await self.run(self.system.touched, before.view, self.view)
+        return touched
+
     async def read_ahead(self, questions: Iterable[str]) -> None:
         """So that `moved_since` finds them read."""
         for some in _batches(questions, COMPARED):

@@ -113,6 +113,9 @@ class ToySystem:
         asked = [plain(ask.question[:LONGEST_QUESTION]) for ask in before[0]]
         return [before[1].get(question) == after[1].get(question) for question in asked]
 
+    def touched(self, before: Table, after: Table) -> None:
+        """As if nothing told."""
+
     def speakers(self, view: Table) -> Mapping[str, tuple[str | None, ...]]:
         """Of gates; a row of surgery has to be asked for."""
         spoken = {

@@ -100,6 +100,9 @@ class Atlas:
     ) -> list[bool]:
         return [old == new for old, new in zip(before[0], after[0], strict=True)]
 
+    def touched(self, before: GraphView, after: GraphView) -> None:
+        """Nothing tells."""
+
     def speakers(self, view: GraphView) -> None:
         """Only asking tells."""
 

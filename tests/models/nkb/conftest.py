@@ -11,6 +11,7 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
+from models.nkb.system import NkbSystem
 from tests.one_thread import one_thread as one_thread
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3
@@ -30,6 +31,12 @@ class Questions:
         """One question alone, without its padding."""
         real = self.mask[index].bool()
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
+
+
+@pytest.fixture(scope="module")
+def system() -> NkbSystem:
+    """The default checkpoint."""
+    return NkbSystem.load()
 
 
 @pytest.fixture(

@@ -17,11 +17,6 @@ from tests.models.nkb.ordered import in_ledger_order
 PERU = "What is the capital of Peru?"
 
 
-@pytest.fixture(scope="module")
-def system() -> NkbSystem:
-    return NkbSystem.load()
-
-
 def say(system: NkbSystem, view: NkbView, *questions: str) -> list[str | None]:
     return [reply.answer for reply in system.answer([Ask(q) for q in questions], [view] * len(questions))]
 

@@ -8,7 +8,7 @@ import pytest
 
 from service.editing.bystanders import Bystanders
 from service.editing.editor import Editor
-from service.editing.probes import NEAR_EACH, NEAR_IN_ALL, Probes
+from service.editing.probes import MOST, NEAR_EACH, Probes
 from tests.service.editing.requests import PERU
 
 FIXED = ["Who wrote Hamlet?", PERU]
@@ -20,29 +20,44 @@ OTHERS = [
 
 
 def test_the_near_ones_share_rare_words_first() -> None:
-    probes = Probes(FIXED, OTHERS).about([PERU])
+    probes = Probes(FIXED, OTHERS).about([PERU], None).asked
     assert probes[:2] == ["Who wrote Hamlet?", "What is the currency of Peru?"]
     assert probes[2:] == OTHERS[: NEAR_EACH - 1]
 
 
 def test_the_edited_questions_are_no_probes() -> None:
     edited = ["what is the currency of PERU", PERU.lower()]
-    assert not {PERU, "What is the currency of Peru?"} & set(Probes(FIXED, OTHERS).about(edited))
+    assert not {PERU, "What is the currency of Peru?"} & set(Probes(FIXED, OTHERS).about(edited, None).asked)
 
 
 def test_many_edits_share_the_near_ones() -> None:
     others = [f"Subject {n} of kind {n % 7}?" for n in range(3000)]
     edited = [f"What about subject {n}?" for n in range(1000)]
-    assert 100 < len(Probes([], others).about(edited)) <= NEAR_IN_ALL
+    assert 100 < len(Probes([], others).about(edited, None).asked) <= MOST
+
+
+def test_where_the_system_tells_all_are_covered_and_only_those_it_names_are_asked() -> None:
+    probes = Probes(FIXED, OTHERS)
+    named = [OTHERS[-1], PERU.lower(), *FIXED]
+    chosen = probes.about([PERU], named)
+    assert chosen.asked == [*(q for q in FIXED if q != PERU), OTHERS[-1]]
+    assert chosen.count == len({*FIXED, *OTHERS} - {PERU})
+
+
+def test_of_very_many_that_may_be_touched_the_likeliest_are_asked_and_no_other_is_counted() -> None:
+    others = [f"Subject {n}?" for n in range(3 * MOST)]
+    chosen = Probes(FIXED, others).about(["What?"], others)
+    assert chosen.asked == [*FIXED, *others[:MOST]]
+    assert chosen.count == len(FIXED) + MOST
 
 
 def test_a_model_without_a_pack_has_no_probes() -> None:
-    assert Probes.of("toy").about([PERU]) == []
+    assert Probes.of("toy").about([PERU], None).asked == []
 
 
 def test_the_default_model_has_its_200_and_the_neighbours_of_the_edit() -> None:
     probes = Probes.of("nkb")
-    asked = probes.about([PERU])
+    asked = probes.about([PERU], None).asked
     assert len(probes.fixed) == 200
     assert len(asked) > 200
     assert sum("Peru" in question for question in asked) >= 3

@@ -1,0 +1,100 @@
+"""The questions of the pack as gates read them, so that each change is tried on all of them at once.
+
+A key is kept in 8 bits a number, near enough to pass over every question that no gate can open for: the network never
+falls as a cosine rises, so its verdict on the cosines plus what rounding may have taken from them is a bound. Those
+that are left, a handful, are read as they are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import torch
+from jaxtyping import Float, Int
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.encoder.minilm import MiniLM
+from models.nkb.alike import AT_A_TIME, ROUNDING, Keyed
+from models.nkb.familiar import pack, unpack
+from models.nkb.numbers import numbers
+from models.nkb.scope import FIRST, READINGS, Scope
+from models.stored import sums
+
+KEYS = "keys.safetensors"
+ENCODED = 64  # questions in one forward pass
+
+
+@dataclass(frozen=True)
+class Watched:
+    """slack: by which a cosine with a kept key may fall short of the real one, for each reading."""
+
+    questions: tuple[str, ...]
+    packed: Int[Tensor, "question key"]
+    slack: Float[Tensor, " reading"]
+
+    @staticmethod
+    def of(scope: Scope, encoder: MiniLM, questions: Sequence[str]) -> "Watched":
+        """Reads every one: 12,000 take a quarter of a minute."""
+        keys = torch.cat(
+            [_keys(scope, encoder, questions[at : at + ENCODED]) for at in range(0, len(questions), ENCODED)]
+        )
+        packed = torch.cat([pack(part) for part in torch.split(keys, READINGS, -1)], -1)
+        lost = torch.split(keys - _unpacked(packed), READINGS, -1)
+        return Watched(tuple(questions), packed, torch.stack([part.norm(dim=-1).amax() for part in lost]))
+
+    @staticmethod
+    def load(checkpoint: Path) -> "Watched":
+        """CheckpointError when they are missing or damaged. checkpoint: whose gates read them."""
+        folder = _beside(checkpoint)
+        sums.digest(folder, (KEYS,))
+        stored = load_file(folder / KEYS)
+        questions = bytes(stored["questions"].tolist()).decode().split("\n")
+        return Watched(tuple(questions), stored["keys"], stored["slack"])
+
+    def save(self, checkpoint: Path) -> None:
+        """In a folder beside the checkpoint: no answer follows from it, and an editor alone needs it."""
+        folder = _beside(checkpoint)
+        folder.mkdir(parents=True, exist_ok=True)
+        text = torch.tensor(list("\n".join(self.questions).encode()), dtype=torch.uint8)
+        save_file({"questions": text, "keys": self.packed, "slack": self.slack}, folder / KEYS)
+        sums.record(folder, (KEYS,))
+
+    @cached_property
+    def _keyed(self) -> Keyed:
+        return Keyed(_unpacked(self.packed), numbers(self.questions))
+
+    @torch.inference_mode()
+    def near(self, scope: Scope, gates: Keyed) -> list[str]:
+        """Every question that one of these gates may open for, the likeliest first; others it never opens for."""
+        bound = torch.full((len(self.questions),), float("-inf"))
+        for start in range(0, len(gates), AT_A_TIME):
+            some = gates.select(slice(start, start + AT_A_TIME))
+            question, gate = self._close(scope, some)
+            cosines = scope.cosines_of_pairs(self._keyed.keys[question], some.keys[gate]) + self.slack
+            bound.scatter_reduce_(0, question, scope.logit(cosines + ROUNDING), "amax")
+        order = bound.argsort(descending=True, stable=True)[: int((bound > 0).sum())]
+        return [self.questions[place] for place in order.tolist()]
+
+    def _close(self, scope: Scope, gates: Keyed) -> tuple[Tensor, Tensor]:
+        """Pairs of question and gate by their first three readings."""
+        least = scope.least - float(self.slack[:3].sum()) - ROUNDING
+        known = self._keyed
+        question, gate = (known.keys[:, :FIRST] @ gates.keys[:, :FIRST].T >= least).nonzero(as_tuple=True)
+        same = known.numbers[question] == gates.numbers[gate]
+        return question[same], gate[same]
+
+
+@torch.inference_mode()
+def _keys(scope: Scope, encoder: MiniLM, questions: Sequence[str]) -> Float[Tensor, "question key"]:
+    encoded = encoder.encode(questions)
+    return scope.key(encoded.states, encoded.ids, encoded.mask)
+
+
+def _unpacked(packed: Int[Tensor, "question key"]) -> Float[Tensor, "question key"]:
+    return torch.cat([unpack(part) for part in torch.split(packed, READINGS, -1)], -1)
+
+
+def _beside(checkpoint: Path) -> Path:
+    return checkpoint.with_name(f"{checkpoint.name}-watched")
