@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from errata.wire import ChangedProbe, Link
 
 from service.editing.probes import Probes
-from service.editing.standing import Readings
+from service.editing.standing import Readings, hear
 from service.editing.wording import plain
 from service.ledger.commit import EditRecord
 
@@ -50,6 +50,8 @@ class Bystanders:
             own = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
             further = [question for question in own if plain(question) not in known]
             moved = await after[model].moved_since(before[model], [*chosen.asked, *further])
+            await before[model].ask(moved)
+            await hear(moved, {edit.id: edit for edit in edits}, after[model])
             old, new = before[model].known, after[model].known
             count += chosen.count + len(further)
             found += [

@@ -100,10 +100,7 @@ class Reading:
             await self.run(self.system.unmoved, (asks, self.view), (asks, self.view))
 
     async def moved_since(self, before: Reading, questions: Iterable[str]) -> list[str]:
-        """Those that may be answered otherwise than `before` does. These are then known to both.
-
-        Of the others, what `before` knows is known here too.
-        """
+        """Those that may be answered otherwise than `before` does. Of the others, what it knows is known here too."""
         if before is self:
             return []
         moved: list[str] = []
@@ -113,8 +110,6 @@ class Reading:
             moved += [question for question, stays in zip(some, unmoved, strict=True) if not stays]
             staying = (question for question, stays in zip(some, unmoved, strict=True) if stays)
             self.known.update((q, before.known[q]) for q in staying if q in before.known)
-        await before.ask(moved)
-        await self.ask(moved)
         return moved
 
     async def _asks(self, questions: Sequence[str]) -> list[Ask]:

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from errata.wire import ParaphraseReport
 
-from service.editing.reading import Said
 from service.editing.rewording import Rewording
-from service.editing.standing import Readings
+from service.editing.standing import Readings, hear
 from service.editing.wanted import comes_out
 from service.ledger.commit import EditRecord
 
@@ -24,11 +23,8 @@ async def reworded(
     for edit in [edit for edit in edits if edit.question][:MOST_REWORDED]:
         questions = rewording.get(edit.model, Rewording()).of(edit.question, edit.paraphrases)
         old, new = before[edit.model], after[edit.model]
-        for question, speaker in zip(questions, await new.speaking(questions), strict=True):
-            if speaker in speakers:
-                new.known[question] = Said(speakers[speaker].answer, (speaker,))
         await old.ask(questions)
-        await new.ask(questions)
+        await hear(questions, speakers, new)
         found[edit.id] = [
             ParaphraseReport(
                 question=question,

@@ -75,7 +75,9 @@ async def moved_standing(
     """
     found = await _doubts(edits, after)
     for model, questions in _unspoken(one for one in found if one[0].record.id not in switched).items():
-        await after[model].moved_since(before[model], questions)
+        moved = await after[model].moved_since(before[model], questions)
+        await before[model].ask(moved)
+        await after[model].ask(moved)
     return _standing(edits, found, after)
 
 
@@ -91,6 +93,15 @@ async def tell(tests: Iterable[FactTest], edits: Mapping[str, EditRecord], readi
             reading.known.setdefault(test.question, _says(edits[speaker]))
     for model, some in questions.items():
         await readings[model].ask(some)
+
+
+async def hear(questions: Sequence[str], edits: Mapping[str, EditRecord], reading: Reading) -> None:
+    """Make the answers to these questions known: by who of `edits` speaks, or else by asking."""
+    unknown = [question for question in questions if question not in reading.known]
+    for question, speaker in zip(unknown, await reading.speaking(unknown), strict=True):
+        if speaker is not None and speaker in edits:
+            reading.known[question] = _says(edits[speaker])
+    await reading.ask(unknown)
 
 
 async def _doubts(edits: Sequence[EditRecord], readings: Readings) -> list[Doubt]:
