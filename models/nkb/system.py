@@ -20,6 +20,7 @@ from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
+from models.nkb.margin import ACCEPTABLE, Measured
 from models.nkb.opened import Opened, opened
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
@@ -29,7 +30,7 @@ from models.nkb.slots import NOBODY, Gates, SlotTable
 from models.nkb.watched import Watched
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
-MEASURED = 10_000  # active edits, by `make bench-editing`
+LITTLE = 1.0  # point of margin from which on a curator is warned
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
 
@@ -188,7 +189,27 @@ class NkbSystem:
         gated = [block for block in image.blocks.values() if block.kind == "gated"]
         used = sum(block.rows["steps"] for block in gated)
         moved = len(image.blocks) - len(gated)
-        return Capacity(used + moved, None, warnings=tuple(_beyond(len(gated))))
+        margin = None if self._measured is None else round(self._measured.margin(len(gated)), 2)
+        return Capacity(used + moved, None, margin=margin, warnings=tuple(self._worn(len(gated), margin)))
+
+    def _worn(self, edits: int, margin: float | None) -> Iterator[str]:
+        if self._measured is None or margin is None:
+            return
+        if margin < LITTLE:
+            left = 100 - ACCEPTABLE - margin
+            yield (
+                f"with {edits:,} edits about {left:.1f} in 100 near questions were answered by an edit that is not "
+                "about them: take back what is not needed, or train the facts in"
+            )
+        if edits > self._measured.most:
+            yield (
+                f"{edits:,} edits are active: how well they keep apart was measured up to {self._measured.most:,}; "
+                "watch how many hold (errata check)"
+            )
+
+    @cached_property
+    def _measured(self) -> Measured | None:
+        return Measured.load(self.reader.folder, self.reader.digest)
 
     def describe(self) -> Mapping[str, Any]:
         config = self.reader.t5.config
@@ -208,14 +229,6 @@ class NkbSystem:
 
 def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
     return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
-
-
-def _beyond(edits: int) -> Iterator[str]:
-    if edits > MEASURED:
-        yield (
-            f"{edits:,} edits are active: how well they keep apart was measured up to {MEASURED:,}; "
-            "watch how many hold (errata check)"
-        )
 
 
 def _owner(gate: Opened | None) -> tuple[str, str] | None:

@@ -8,12 +8,13 @@ import torch
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
 from tests.bench.editing_methods import plot, report, results
-from tests.bench.editing_methods.cells import METHODS, Cells
+from tests.bench.editing_methods.cells import METHODS, PRODUCTS, Cells
 from tests.bench.editing_methods.draw import KINDS
 from tests.bench.editing_methods.results import PAPER
 from tests.bench.editing_methods.run import jobs, run
 from tests.bench.editing_methods.said import Model
 
+HERE = results.FILE.parent  # results of another place do not speak for the checkpoint
 SIZES, SEEDS = (PAPER, "1", "10", "100", "1000", "10000"), (1, 2, 3)
 
 
@@ -29,9 +30,11 @@ def main() -> None:
     chosen = parser.parse_args()
     torch.set_num_threads(chosen.threads)
     wanted = list(jobs(chosen.methods, chosen.sizes, chosen.seeds))
-    run(Cells(Model(Reader.load()), Pack.load()), wanted, chosen.results)
+    reader = Reader.load()
+    run(Cells(Model(reader), Pack.load()), wanted, chosen.results)
     known, folder = results.latest(chosen.results), chosen.results.parent
     (folder / "RESULTS.md").write_text(report.table(known, METHODS))
+    report.locality(known, PRODUCTS, reader.digest).save(reader.folder if folder == HERE else folder)
     plot.draw(
         folder / "plot.svg", report.lines(known, METHODS), ("reliability", "generalisation", *KINDS[:2])
     )

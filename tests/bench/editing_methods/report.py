@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from models.nkb.margin import Measured
 from tests.bench.editing_methods.draw import KINDS
 from tests.bench.editing_methods.results import Results, has_collapsed
 from tests.bench.table import machine
@@ -60,6 +61,19 @@ class Line:
 def lines(results: Results, methods: Sequence[str]) -> list[Line]:
     cells = _grouped(results)
     return [_line(cells, name, _sizes(cells)) for name in methods]
+
+
+def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Measured:
+    """What the least local of these methods, kinds of near questions and seeds came to, for each number of edits."""
+    cells = _grouped({key: cell for key, cell in results.items() if key[0] in methods})
+    worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
+    known = {n: round(min(each), 2) for n, each in worst.items() if each}
+    return Measured(checkpoint, list(known), list(known.values()))
+
+
+def _near(cells: Cells) -> Iterator[float]:
+    for kind in KINDS[:2]:
+        yield from shares(cells, kind)
 
 
 def table(results: Results, methods: Sequence[str]) -> str:
