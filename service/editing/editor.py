@@ -8,11 +8,10 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 from errata.wire import (
     CheckReport,
@@ -35,8 +34,10 @@ from service.editing.draft import Plan
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
 from service.editing.folding import Folder
+from service.editing.gauges import publish
 from service.editing.history import History
 from service.editing.importing import Importer
+from service.editing.outcomes import outcome
 from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
 from service.editing.report import Reporter, unmeasured
@@ -46,7 +47,7 @@ from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
 from service.editing.writer import Order, Writer, Written
-from service.errors import ErrataError, Internal, NotFound, UnknownModel
+from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.graph.writing import Imports
@@ -57,26 +58,6 @@ from service.replicas.outcome import Outcome
 log = logging.getLogger(__name__)
 
 LINKED_S = 60.0  # for replicas to link the names of an import
-
-P = ParamSpec("P")
-Method = Callable[Concatenate["Editor", P], Awaitable[Outcome]]
-
-
-def outcome(method: Method[P]) -> Method[P]:
-    """What a method raises becomes its outcome; what nobody foresaw is logged whole and told in short."""
-
-    @wraps(method)
-    async def answered(editor: Editor, /, *args: P.args, **named: P.kwargs) -> Outcome:
-        try:
-            return await method(editor, *args, **named)
-        except ErrataError as error:
-            return Outcome.of(error, None)
-        except Exception as error:
-            log.exception("%s failed", method.__name__)
-            detail = f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
-            return Outcome.of(Internal(detail), None)
-
-    return answered
 
 
 class Editor:
@@ -178,7 +159,7 @@ class Editor:
         finally:
             metrics.EDITS.labels("import", said).inc()
         if written.commit is not None:
-            self._publish(written.commit.version, written.report.get("standing"))
+            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))
         more = {"imported": counts}
         return await receipt(self._ledger, written, "edit", watch, patience if wait == "all" else None, more)
@@ -200,7 +181,7 @@ class Editor:
             metrics.EDITS.labels(kind, said).inc()
         if written.commit is not None:
             metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
-            self._publish(written.commit.version, written.report.get("standing"))
+            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
         return await receipt(self._ledger, written, kind, watch, self._patience if wait == "all" else None)
 
     @outcome
@@ -213,7 +194,8 @@ class Editor:
                 checked = await check(present.version, edits, present.readings, len(present.edits))
                 damaged = await self._importer.damage(present)
                 self._checked = checked.model_copy(update={"damaged": damaged})
-                self._publish(present.version, checked.edits.model_dump() if checked.edits else None)
+                counts = checked.edits.model_dump() if checked.edits else None
+                publish(self._writer.present, present.version, counts, self._room)
         if self._checked is None:
             raise NotFound(
                 "the fact tests have not been run since the start: run them with POST /admin/checks"
@@ -284,27 +266,11 @@ class Editor:
         present = self._writer.present
         if present is not None:
             now = await standing(present.active_edits(), present.readings)
-            self._publish(present.version, now.counts(len(present.edits)).model_dump())
+            publish(present, present.version, now.counts(len(present.edits)).model_dump(), self._room)
             try:
                 await self._bystanders.prepare(present.readings)
             except ErrataError as error:
                 log.warning("the first edit will take a second longer: %s", error.detail)
-
-    def _publish(self, version: int, counts: Mapping[str, int] | None) -> None:
-        """How the edits of the newest version stand, and what room they leave. An older one is of no interest."""
-        present = self._writer.present
-        if counts is None or present is None or present.version != version:
-            return
-        metrics.edits_stand(counts)
-        for reading in present.readings.values():
-            room = self._room.of([reading])
-            metrics.room(
-                reading.system.memory,
-                room.slots_used,
-                room.slots_reserved,
-                room.rows_per_slot,
-                room.margin,
-            )
 
 
 EditorDeployment = serve.deployment(Editor)

@@ -71,8 +71,12 @@ class Successors:
     def _last(self) -> Mapping[tuple[str, str], EditRecord]:
         """Model and wording, of the tests -> the last edit that has it."""
         tested = {plain(test.question) for test in self._tests}
-        having = [edit for edit in self._edits if not tested.isdisjoint(edit.plain)]
-        return {(edit.model, wording): edit for edit in having for wording in edit.plain}
+        return {
+            (edit.model, wording): edit
+            for edit in self._edits
+            for wording in map(plain, edit.wordings)
+            if wording in tested
+        }
 
     @cached_property
     def _heirs(self) -> Mapping[str, Sequence[EditRecord]]:

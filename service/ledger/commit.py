@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 from uuid import uuid4
 
-from errata.wire.wording import plain
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from service.errors import LedgerCorrupt
@@ -75,11 +74,6 @@ class EditRecord:
     def wordings(self) -> tuple[str, ...]:
         """All that it is asked with: the question first. None where nobody knows how to ask for it."""
         return (self.question, *self.paraphrases) if self.question else ()
-
-    @cached_property
-    def plain(self) -> frozenset[str]:
-        """Its wordings, without what does not tell questions apart."""
-        return frozenset(map(plain, self.wordings))
 
 
 @dataclass(frozen=True)
