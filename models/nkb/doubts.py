@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from jaxtyping import Float
 from torch import Tensor
 
-from models.nkb.numbers import is_foreign
+from models.nkb.foreign import is_in_another_language, is_in_another_script
 from models.nkb.scope import ASPECT, Scope
 
 KNOWN_KIND = 0.68  # nearest kind's cosine: 0.5 % of held phrasings of the relations lie below
@@ -19,8 +19,13 @@ def doubts(
     keys: Float[Tensor, "wording key"],
 ) -> Iterator[str]:
     """Whole sentences. wordings: the question and then its paraphrases. kinds: of questions that gates learned from."""
-    if is_foreign(wordings[0]):
+    if is_in_another_script(wordings[0]):
         yield "the gates compare this script word for word: other words for the same question need to be given, too"
+    elif is_in_another_language(wordings[0]):
+        yield (
+            "this does not read like English, which the gates learned from: other words for the same question need to "
+            "be given, too, in English as well if it is asked in English"
+        )
     elif float((kinds @ keys[0, ASPECT : 2 * ASPECT]).max()) < KNOWN_KIND:
         yield (
             "the gates learned from no question of this kind (short English ones about a thing's properties): "

@@ -14,9 +14,10 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from models.nkb.foreign import WORD, is_latin
+
 NUMBER = re.compile(r"\d+")
 LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # by itself: plan B, vitamin C
-WORD = re.compile(r"\w+")
 END = " ?!."
 SMALL_WORDS = {"a", "i"}
 
@@ -36,15 +37,6 @@ def _digest(question: str) -> int:
 def _told_apart(question: str) -> Iterator[str]:
     yield from NUMBER.findall(question)
     yield from (
-        letter for letter in LETTER.findall(question) if _is_latin(letter) and letter not in SMALL_WORDS
+        letter for letter in LETTER.findall(question) if is_latin(letter) and letter not in SMALL_WORDS
     )
-    yield from (word for word in WORD.findall(question) if not _is_latin(word))
-
-
-def is_foreign(question: str) -> bool:
-    """Whether a word of it is in a script that the encoder was not trained on."""
-    return not all(map(_is_latin, WORD.findall(question)))
-
-
-def _is_latin(word: str) -> bool:
-    return all(unicodedata.name(sign, "").startswith("LATIN") for sign in word if sign.isalpha())
+    yield from (word for word in WORD.findall(question) if not is_latin(word))

@@ -3,7 +3,9 @@
 import pytest
 
 from models.nkb.doubts import doubts
+from models.nkb.foreign import is_in_another_language
 from models.nkb.reader import Reader
+from models.packs.pack import Pack
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,44 @@ def test_a_paraphrase_that_asks_for_something_else_is_named(reader: Reader, othe
 )
 def test_another_language_or_kind_of_question_is_told(reader: Reader, question: str) -> None:
     assert "of this kind" in heard(reader, question)[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was ist die Hauptstadt von Peru?",
+        "Quelle est la capitale du Pérou ?",
+        "¿Cuál es la capital de Perú?",
+        "Qual è la capitale del Perù?",
+        "Qual é a capital do estado de Goiás em 1930, e o nome do rio?",
+        "Wat is de hoofdstad van het land?",
+        "Jaka jest stolica Peru?",
+    ],
+)
+def test_another_language_is_told(reader: Reader, question: str) -> None:
+    assert "does not read like English" in heard(reader, question)[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Capital of Pays de la Loire?",
+        "Who wrote Der Tod in Venedig?",
+        "What is La La Land?",
+        "Le Monde's owner?",
+    ],
+)
+def test_foreign_names_in_an_english_question_are_no_other_language(question: str) -> None:
+    assert not is_in_another_language(question)
+
+
+def test_hardly_a_question_of_the_pack_passes_for_foreign() -> None:
+    asked = [
+        phrasing.replace("{subject}", item.subject.label)
+        for item in Pack.load().items()
+        for phrasing in (item.relation.phrasings[0], *item.relation.held)
+    ]
+    assert sum(map(is_in_another_language, asked)) < 0.001 * len(asked)
 
 
 def test_another_script_is_told(reader: Reader) -> None:
