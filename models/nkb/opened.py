@@ -8,7 +8,8 @@ import torch
 from models.memory import Block
 from models.nkb.alike import Keyed, Pairs, alike, best
 from models.nkb.scope import Scope
-from models.nkb.slots import NOBODY, Gates
+from models.nkb.slots import Gates
+from models.nkb.wordings import NOBODY
 
 
 @dataclass(frozen=True)

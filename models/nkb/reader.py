@@ -110,7 +110,7 @@ class Reader:
 
 
 def _load(folder: Path, encoder: MiniLM) -> Reader:
-    digest = sums.digest(folder, DIGESTED)
+    found = digest(folder)
     raw = json.loads((folder / CONFIG).read_text())
     t5 = build(T5Config.from_dict(raw))
     bank = BankConfig.parse(raw)
@@ -123,7 +123,7 @@ def _load(folder: Path, encoder: MiniLM) -> Reader:
     reference = load_file(folder / REFERENCE)
     return Reader(
         folder,
-        digest,
+        found,
         encoder,
         t5,
         Decoder(t5),
@@ -155,6 +155,11 @@ def reference(
         "taught": taught,
         "kinds": kinds,
     }
+
+
+def digest(folder: Path) -> str:
+    """Names the checkpoint by all that answers and edits follow from."""
+    return sums.digest(folder, DIGESTED)
 
 
 def record(folder: Path) -> None:

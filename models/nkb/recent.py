@@ -41,6 +41,8 @@ class RecentQuestions:
 
     def chosen(self, questions: Sequence[str], *views: Gates) -> list[list[Opened | None]]:
         """What each of them opens in each of the views."""
+        if not questions:
+            return [[] for _ in views]
         with self._lock:
             recent = self._of(questions)
             return [self._chosen(recent, view) for view in views]

@@ -15,7 +15,7 @@ from torch.nn.utils.rnn import pad_sequence
 from models.nkb.alike import Keyed
 from models.nkb.reader import Read, Reader
 
-KEPT = 1_024  # questions; about 20 kB each
+KEPT = 1_024  # questions; about 20 kB each, the longest 130
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class RecentReads:
         self._lock = threading.Lock()
 
     def of(self, questions: Sequence[str]) -> Read:
-        """As `Reader.read`, and with its bits when all or none of them is kept."""
+        """As `Reader.read`; the last bits of a kept read are those of the batch that it was read in."""
         with self._lock:
             self._wanted = True
             found = [self._kept.get(question) for question in questions]

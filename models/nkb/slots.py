@@ -22,48 +22,9 @@ from torch import Tensor
 from models.memory import Block
 from models.nkb.alike import Compared, Keyed, Pairs, best
 from models.nkb.scope import KEY, Scope
+from models.nkb.wordings import NOBODY, Wordings
 
-NOBODY = -1
 SPARE = 16_384  # rows that may be nobody's, 3 kB each
-
-
-@dataclass(frozen=True, eq=False)
-class Wordings:
-    """Of several edits, one after the other, each with its question first: whose it is, and its row in the table."""
-
-    edits: Int[Tensor, " wording"]
-    rows: Int[Tensor, " wording"]
-
-    @staticmethod
-    def none() -> "Wordings":
-        return Wordings(torch.empty(0, dtype=torch.long), torch.empty(0, dtype=torch.long))
-
-    def of_first(self, edits: int) -> "Wordings":
-        end = int(torch.searchsorted(self.edits, edits))
-        return Wordings(self.edits[:end], self.rows[:end])
-
-    def of(self, edit: int) -> Int[Tensor, " its"]:
-        return self.rows[self.edits == edit]
-
-    def followed_by(self, places: Sequence[tuple[int, ...]], first: int) -> "Wordings":
-        """places: the rows of further edits, of which the first is at this place."""
-        edits = [first + edit for edit, rows in enumerate(places) for _ in rows]
-        rows = [row for rows in places for row in rows]
-        return Wordings(
-            torch.cat([self.edits, torch.tensor(edits, dtype=torch.long)]),
-            torch.cat([self.rows, torch.tensor(rows, dtype=torch.long)]),
-        )
-
-    @cached_property
-    def questions(self) -> Int[Tensor, " edit"]:
-        """The row of each edit's question."""
-        first = torch.ones(len(self.edits), dtype=torch.bool)
-        first[1:] = self.edits[1:] != self.edits[:-1]
-        return self.rows[first]
-
-    def owner(self, count: int) -> Int[Tensor, " row"]:
-        """The latest edit that has each of `count` rows, or NOBODY."""
-        return torch.full((count,), NOBODY).scatter_reduce_(0, self.rows, self.edits, "amax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +72,7 @@ class Gates:
 
     @cached_property
     def said(self) -> Int[Tensor, " row"]:
-        """Names what a row's gate makes be said: equal in two views that live, only if the same block does there."""
+        """For each row the address of the block that answers there: two views that live agree where it is one block."""
         names = torch.tensor([id(edit) for edit in self.edits] or [NOBODY])
         return torch.where(self.owned, names[self.latest], NOBODY)
 

@@ -26,8 +26,9 @@ from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
 from models.nkb.recent import RecentQuestions
 from models.nkb.remembered import RecentReads
-from models.nkb.slots import NOBODY, Gates, SlotTable
+from models.nkb.slots import Gates, SlotTable
 from models.nkb.watched import Watched
+from models.nkb.wordings import NOBODY
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
 LITTLE = 1.0  # point of margin from which on a curator is warned
@@ -59,7 +60,10 @@ class NkbSystem:
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "NkbSystem":
-        return NkbSystem(Reader.load(folder))
+        """As `Reader.load`; CheckpointError, too, when what an editor needs beside the checkpoint is not its own."""
+        reader = Reader.load(folder)
+        Watched.load(folder, reader.digest)
+        return NkbSystem(reader)
 
     @cached_property
     def base(self) -> Image:
@@ -148,15 +152,14 @@ class NkbSystem:
     @torch.inference_mode()
     def touched(self, before: NkbView, after: NkbView) -> list[str] | None:
         """Of the pack's questions; None after surgery, which may move any, and between tables that share no rows."""
-        watched = self._watched
         comparable = before.gates.generation == after.gates.generation
         if not comparable or not same_rows(before.values, after.values):
             return None
-        return watched.near(self.reader.scope, after.gates.changed_since(before.gates))
+        return self._watched.near(self.reader.scope, after.gates.changed_since(before.gates))
 
     @cached_property
     def _watched(self) -> Watched:
-        return Watched.load(self.reader.folder)
+        return Watched.load(self.reader.folder, self.reader.digest)
 
     @torch.inference_mode()
     def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:

@@ -171,6 +171,6 @@ def _write(
     save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     confidence.save(out / reader.CONFIDENCE)
-    asked = [item.relation.question(item.subject.label) for item in material.items]
-    Watched.of(gate, MiniLM(), asked).save(out)
     reader.record(out)
+    asked = [item.relation.question(item.subject.label) for item in material.items]
+    Watched.of(reader.digest(out), gate, MiniLM(), asked).save(out)

@@ -25,8 +25,8 @@ class Bystanders:
     async def prepare(self, readings: Readings) -> None:
         """Read the fixed questions once, before an edit has to wait for it."""
         for model, probes in self.probes.items():
-            await readings[model].touched_since(readings[model])
-            chosen = await asyncio.to_thread(probes.about, probes.fixed[:1], None)
+            touched = await readings[model].touched_since(readings[model])
+            chosen = await asyncio.to_thread(probes.about, probes.fixed[:1], touched)
             await readings[model].read_ahead(chosen.asked)
 
     async def changed(
@@ -37,7 +37,7 @@ class Bystanders:
         versions: tuple[int, int | None],
         earlier: Sequence[EditRecord] = (),
     ) -> tuple[int, list[ChangedProbe]]:
-        """Of how many questions that these edits are not about it is known, and those answered differently.
+        """How many questions that these edits are not about were compared, and those answered differently.
 
         versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
         whose own questions are asked too.
@@ -46,14 +46,14 @@ class Bystanders:
         for model, edited in sorted(_wordings(edits).items()):
             touched = await after[model].touched_since(before[model])
             chosen = await asyncio.to_thread(self.probes[model].about, edited, touched)
-            known = {plain(question) for question in (*edited, *chosen.asked)}
+            known = {plain(question) for question in edited} | chosen.covered
             own = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
-            further = [question for question in own if plain(question) not in known]
-            moved = await after[model].moved_since(before[model], [*chosen.asked, *further])
+            further = {plain(question): question for question in own if plain(question) not in known}
+            moved = await after[model].moved_since(before[model], [*chosen.asked, *further.values()])
             await before[model].ask(moved)
             await hear(moved, {edit.id: edit for edit in edits}, after[model])
             old, new = before[model].known, after[model].known
-            count += chosen.count + len(further)
+            count += len(chosen.covered) + len(further)
             found += [
                 ChangedProbe(
                     question=q,

@@ -191,7 +191,7 @@ class Editor:
             async with self._checking:  # a second one finds most questions asked
                 present = await self._writer.known()
                 edits = present.active_edits()
-                checked = await check(present.version, edits, present.readings, len(present.edits))
+                checked = await check(present.version, edits, present.edits, present.readings)
                 damaged = await self._importer.damage(present)
                 self._checked = checked.model_copy(update={"damaged": damaged})
                 counts = checked.edits.model_dump() if checked.edits else None
@@ -265,7 +265,7 @@ class Editor:
         """At the start, at what the first commit would else have to wait for."""
         present = self._writer.present
         if present is not None:
-            now = await standing(present.active_edits(), present.readings)
+            now = await standing(present.active_edits(), present.edits, present.readings)
             publish(present, present.version, now.counts(len(present.edits)).model_dump(), self._room)
             try:
                 await self._bystanders.prepare(present.readings)

@@ -61,11 +61,14 @@ def version_of(edit: EditRecord) -> int:
 class Successors:
     """Who took the place of whom, among active edits in ledger order. Looked through once somebody asks.
 
+    made: all edits by their ids. A later one stands in for those before one that was taken back, too.
     tests: those that will be asked about.
     """
 
-    def __init__(self, edits: Sequence[EditRecord], tests: Sequence[FactTest]) -> None:
-        self._edits, self._tests = edits, tests
+    def __init__(
+        self, edits: Sequence[EditRecord], made: Mapping[str, EditRecord], tests: Sequence[FactTest]
+    ) -> None:
+        self._edits, self._made, self._tests = edits, made, tests
 
     @cached_property
     def _last(self) -> Mapping[tuple[str, str], EditRecord]:
@@ -80,7 +83,9 @@ class Successors:
 
     @cached_property
     def _heirs(self) -> Mapping[str, Sequence[EditRecord]]:
-        return _heirs_of(self._edits)
+        active = {edit.id for edit in self._edits}
+        heirs = _heirs_of(list(self._made.values()))
+        return {key: [edit for edit in found if edit.id in active] for key, found in heirs.items()}
 
     def of(self, test: FactTest, said: Said | None) -> EditRecord | None:
         """The edit that took over: one that replaced the test's and speaks, or the last one of this wording.

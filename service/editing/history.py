@@ -48,7 +48,9 @@ class History:
 
     async def memory(self) -> MemoryState:
         present = self.present
-        counts = (await standing(present.active_edits(), present.readings)).counts(len(present.edits))
+        counts = (await standing(present.active_edits(), present.edits, present.readings)).counts(
+            len(present.edits)
+        )
         checksums = {one.system.memory: one.image.checksum for one in present.readings.values()}
         return MemoryState(version=present.version, checksums=checksums, edits=counts)
 

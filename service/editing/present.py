@@ -44,9 +44,8 @@ class Present:
         return [edit for key, edit in self.edits.items() if key in active]
 
     def among(self, ids: Iterable[str]) -> list[EditRecord]:
-        """The few edits with these ids, in ledger order."""
-        found = [self.edits[key] for key in set(ids) if key in self.edits]
-        return sorted(found, key=lambda edit: edit.order)
+        """The edits with these ids."""
+        return [self.edits[key] for key in ids if key in self.edits]
 
     def active_at(self, version: int) -> list[EditRecord]:
         return list(fold.active(self.commits[:version]).values())

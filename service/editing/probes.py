@@ -23,10 +23,10 @@ NEAR_EACH, MOST = 8, 200  # one that was not asked before takes as long to read 
 
 @dataclass(frozen=True)
 class Chosen:
-    """asked: these are asked. count: of how many it is known then whether they are answered otherwise."""
+    """asked: to be compared. covered: of all these, in plain wording, it is then known whether they changed."""
 
     asked: list[str]
-    count: int
+    covered: Set[str]
 
 
 class Probes:
@@ -48,16 +48,17 @@ class Probes:
     def about(self, edited: Sequence[str], touched: Sequence[str] | None) -> Chosen:
         """The fixed ones and others, each once, without the edited questions themselves.
 
-        touched: all others that may be answered otherwise, the likeliest first; None where nobody can tell.
+        touched: all others that may be answered otherwise, those to be asked first; None where nobody can tell.
         """
-        known = {plain(question) for question in edited}
+        own = {plain(question) for question in edited}
         others = list(self._near(edited)) if touched is None else touched
-        others = [question for question in others if plain(question) not in known]
-        fixed = [question for question in self.fixed if plain(question) not in known]
+        others = [question for question in others if plain(question) not in own]
+        fixed = [question for question in self.fixed if plain(question) not in own]
         asked = list(dict.fromkeys([*fixed, *others[:MOST]]))
-        if touched is None:
-            return Chosen(asked, len(asked))
-        return Chosen(asked, len(self._all - known) - len(others[MOST:]))
+        covered = {plain(question) for question in asked}
+        if touched is not None:
+            covered |= self._all - own - {plain(question) for question in others[MOST:]}
+        return Chosen(asked, covered)
 
     @cached_property
     def _all(self) -> Set[str]:

@@ -25,6 +25,11 @@ class Speakers:
     image: Image
     odd: Mapping[str, Sequence[str | None]] | None
 
+    @property
+    def tell(self) -> bool:
+        """Whether there is anything that need not be asked."""
+        return self.odd is not None
+
     def of(self, edit: str, place: int) -> str | None:
         """The edit that answers this wording of it; None where only asking tells, as of one that is not active."""
         if not self.speaks_oddly(edit):
@@ -84,9 +89,13 @@ class Reading:
 
     async def speaking(self, questions: Sequence[str]) -> list[str | None]:
         """`System.speaking` of this version."""
-        return (
-            await self.run(self.system.speaking, await self._asks(questions), self.view) if questions else []
-        )
+        if not (await self.speakers()).tell:
+            return [None] * len(questions)
+        found: list[str | None] = []
+        for start in range(0, len(questions), COMPARED):
+            asks = await self._asks(questions[start : start + COMPARED])
+            found += await self.run(self.system.speaking, asks, self.view)
+        return found
 
     async def touched_since(self, before: Reading) -> Sequence[str] | None:
         """`System.touched` between the two."""

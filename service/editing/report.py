@@ -221,10 +221,11 @@ async def _tests(present: Present, draft: Draft, after: Readings) -> _Tests:
     """All fact tests of all active edits."""
     switched = {*draft.change.activates, *draft.change.deactivates}
     then = [*present.active_edits(draft.change), *draft.records]
-    now = await moved_standing(then, present.readings, after, switched)
+    made = {**present.edits, **{record.id: record for record in draft.records}}
+    now = await moved_standing(then, made, present.readings, after, switched)
     failing = {key for key in (*now.broken, *now.superseded) if key[0] not in switched}
     if failing:
-        before = await standing(present.active_edits(), present.readings)
+        before = await standing(present.active_edits(), present.edits, present.readings)
         failing -= {*before.broken, *before.superseded}
     broken = [test for key, test in now.broken.items() if key in failing]
     return _Tests(broken, [test for key, test in now.superseded.items() if key in failing], now)

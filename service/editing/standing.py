@@ -19,6 +19,7 @@ from service.editing.reading import Reading, Said
 from service.ledger.commit import EditRecord
 
 Readings: TypeAlias = Mapping[str, Reading]  # by model
+Edits: TypeAlias = Mapping[str, EditRecord]  # all that were ever made, those taken back too, in ledger order
 Doubt: TypeAlias = tuple[FactTest, str | None]  # and the other edit that answers it; None: only asking tells
 
 
@@ -44,30 +45,30 @@ class Standing:
         )
 
 
-async def standing(edits: Sequence[EditRecord], readings: Readings) -> Standing:
+async def standing(edits: Sequence[EditRecord], made: Edits, readings: Readings) -> Standing:
     """Of active edits in ledger order, from what is known without asking anything more."""
-    return _standing(edits, await _doubts(edits, readings), readings)
+    return _standing(edits, made, await _doubts(edits, readings), readings)
 
 
-async def check(version: int, edits: Sequence[EditRecord], readings: Readings, made: int) -> CheckReport:
-    """Of active edits in ledger order, with all asked that only asking tells. made: edits in all."""
+async def check(version: int, edits: Sequence[EditRecord], made: Edits, readings: Readings) -> CheckReport:
+    """Of active edits in ledger order, with all asked that only asking tells."""
     found = await _doubts(edits, readings)
     for model, questions in _unspoken(found).items():
         await readings[model].ask(questions)
-    now = _standing(edits, found, readings)
+    now = _standing(edits, made, found, readings)
     return CheckReport(
         version=version,
         total=now.tests,
         holding=now.tests - len(now.broken) - len(now.superseded),
         broken=list(now.broken.values()),
         superseded=len(now.superseded),
-        edits=now.counts(made),
+        edits=now.counts(len(made)),
         superseded_tests=list(now.superseded.values()),
     )
 
 
 async def moved_standing(
-    edits: Sequence[EditRecord], before: Readings, after: Readings, switched: Set[str]
+    edits: Sequence[EditRecord], made: Edits, before: Readings, after: Readings, switched: Set[str]
 ) -> Standing:
     """As `standing`, when what only asking tells was asked on both sides, as far as `after` may answer otherwise.
 
@@ -78,7 +79,7 @@ async def moved_standing(
         moved = await after[model].moved_since(before[model], questions)
         await before[model].ask(moved)
         await after[model].ask(moved)
-    return _standing(edits, found, after)
+    return _standing(edits, made, found, after)
 
 
 async def tell(tests: Iterable[FactTest], edits: Mapping[str, EditRecord], readings: Readings) -> None:
@@ -116,13 +117,15 @@ async def _doubts(edits: Sequence[EditRecord], readings: Readings) -> list[Doubt
     return found
 
 
-def _standing(edits: Sequence[EditRecord], found: Sequence[Doubt], readings: Readings) -> Standing:
+def _standing(
+    edits: Sequence[EditRecord], made: Edits, found: Sequence[Doubt], readings: Readings
+) -> Standing:
     tests = sum(len(edit.wordings) for edit in edits if edit.model in readings)
     broken: dict[Key, BrokenTest] = {}
     superseded: dict[Key, SupersededTest] = {}
     speaking = {speaker for _, speaker in found}
     speakers = {edit.id: edit for edit in edits if edit.id in speaking} if found else {}
-    successors = Successors(edits, [test for test, _ in found])
+    successors = Successors(edits, made, [test for test, _ in found])
     for test, speaker in found:
         said = _said(test, speaker, speakers, readings)
         if said is not None and test.holds(said):

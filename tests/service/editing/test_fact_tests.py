@@ -22,9 +22,12 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
     )
 
 
-def took_over(test: FactTest, *edits: EditRecord, speaks: str | None = None) -> str | None:
+def took_over(
+    test: FactTest, *edits: EditRecord, speaks: str | None = None, reverted: tuple[EditRecord, ...] = ()
+) -> str | None:
     answered = None if speaks is None else Said("whatever", (speaks,))
-    heir = Successors(edits, [test]).of(test, answered)
+    made = {edit.id: edit for edit in sorted((*edits, *reverted), key=lambda edit: edit.order)}
+    heir = Successors(edits, made, [test]).of(test, answered)
     return heir and heir.id
 
 
@@ -55,6 +58,14 @@ def test_who_was_made_to_correct_it_takes_over_where_it_speaks() -> None:
     assert took_over(test, first, second, third, speaks="e3") == "e3"
     assert took_over(test, first, second, third, speaks="e9") is None
     assert took_over(test, first, third, speaks="e3") is None
+
+
+def test_one_that_corrected_an_edit_taken_back_stands_in_for_those_before_it() -> None:
+    first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
+    third = record(3, "What is Peru ruled from?", replaces=("e2",))
+    test = FactTest(first, 0)
+    assert took_over(test, first, third, speaks="e3", reverted=(second,)) == "e3"
+    assert took_over(test, first, speaks="e9", reverted=(second, third)) is None
 
 
 def test_the_newest_that_corrected_it_is_taken_to_speak_where_nobody_asked() -> None:

@@ -9,6 +9,7 @@ import pytest
 from service.editing.bystanders import Bystanders
 from service.editing.editor import Editor
 from service.editing.probes import MOST, NEAR_EACH, Probes
+from service.editing.wording import plain
 from tests.service.editing.requests import PERU
 
 FIXED = ["Who wrote Hamlet?", PERU]
@@ -41,14 +42,14 @@ def test_where_the_system_tells_all_are_covered_and_only_those_it_names_are_aske
     named = [OTHERS[-1], PERU.lower(), *FIXED]
     chosen = probes.about([PERU], named)
     assert chosen.asked == [*(q for q in FIXED if q != PERU), OTHERS[-1]]
-    assert chosen.count == len({*FIXED, *OTHERS} - {PERU})
+    assert chosen.covered == {plain(q) for q in ({*FIXED, *OTHERS} - {PERU})}
 
 
 def test_of_very_many_that_may_be_touched_the_likeliest_are_asked_and_no_other_is_counted() -> None:
     others = [f"Subject {n}?" for n in range(3 * MOST)]
     chosen = Probes(FIXED, others).about(["What?"], others)
     assert chosen.asked == [*FIXED, *others[:MOST]]
-    assert chosen.count == len(FIXED) + MOST
+    assert chosen.covered == {plain(q) for q in [*FIXED, *others[:MOST]]}
 
 
 def test_a_model_without_a_pack_has_no_probes() -> None:

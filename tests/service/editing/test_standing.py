@@ -169,3 +169,16 @@ async def test_who_speaks_tells_what_the_default_model_really_says(taught: Edito
     really = {(q, fresh.known[q].answer) for q in wordings if fresh.known[q].answer != expected[q]}
     assert tests == really
     assert (PERU, "Tacna") in really
+
+
+async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_as_they_are_answered(
+    taught: Editor,
+) -> None:
+    receipt = await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"))
+    assert receipt["report"]["probes"] > 12_000
+    changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["changed"]}
+    assert changed == {"What is the capital of Peru?": ("Lima", "Cusco")}
+    reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
+    fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
+    await fresh.ask(changed)
+    assert fresh.known["What is the capital of Peru?"] == reading.known["What is the capital of Peru?"]

@@ -32,7 +32,7 @@ def draw_report(report: Report) -> list[RenderableType]:
 
 
 def draw_bystanders(probes: int, changed: Sequence[ChangedProbe]) -> list[RenderableType]:
-    """probes: how many questions were asked that nobody edited."""
+    """probes: how many questions were compared that nobody edited."""
     parts: list[RenderableType] = []
     if probes and not changed:
         parts.append(Text(f"Nothing else changed: {plural(probes, 'other question')} answer as before."))

@@ -109,7 +109,7 @@ class EditTimings(Response):
 
 
 class Report(Response):
-    """What a commit did, measured: probes is of how many unrelated questions it is known whether they changed.
+    """What a commit did, measured: probes is how many unrelated questions were compared before and after.
 
     edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
     refused: edits that were left out, because `skip_refused` was asked for.
