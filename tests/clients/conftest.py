@@ -102,7 +102,7 @@ class Tiny:
         ]
         room = wire.Capacity(slots_used=3 * len(edits), slots_reserved=4096)
         return wire.Report(
-            edits=reports, probes=200, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
+            edits=reports, probes=12_722, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
         )
 
     def importing(self, body: bytes, dry_run: bool) -> list[dict[str, Any]]:

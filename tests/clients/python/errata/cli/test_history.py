@@ -59,7 +59,7 @@ def test_a_commit_shows_who_when_why_and_what(busy: Any) -> None:
         "- Lima",
         "+ Cusco",
         "",
-        "Nothing else changed: 200 other questions answer as before.",
+        "Nothing else changed: 12,722 other questions answer as before.",
         "nkb/bank  1 block put, 0 removed  010101010101",
     ]
 

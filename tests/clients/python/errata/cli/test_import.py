@@ -34,7 +34,7 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
         "1 line was rejected: columns 1",
         "  line    why it was rejected",
         "     3    three columns are needed, not 'no triple'",
-        "Nothing else changed: 200 other questions answer as before.",
+        "Nothing else changed: 12,722 other questions answer as before.",
         "Take it back: errata revert 1",
     ]
 
