@@ -25,16 +25,13 @@ class Speakers:
     image: Image
     odd: Mapping[str, Sequence[str | None]] | None
 
-    @property
-    def tell(self) -> bool:
-        """Whether there is anything that need not be asked."""
-        return self.odd is not None
-
     def of(self, edit: str, place: int) -> str | None:
         """The edit that answers this wording of it; None where only asking tells, as of one that is not active."""
-        if not self.speaks_oddly(edit):
+        if self.odd is None:
+            return None
+        if edit not in self.odd:
             return edit if key(edit) in self.image.blocks else None
-        who = self.odd[edit] if self.odd is not None else ()
+        who = self.odd[edit]
         return who[place] if who else None
 
     def speaks_oddly(self, edit: str) -> bool:
@@ -89,7 +86,7 @@ class Reading:
 
     async def speaking(self, questions: Sequence[str]) -> list[str | None]:
         """`System.speaking` of this version."""
-        if not (await self.speakers()).tell:
+        if (await self.speakers()).odd is None:
             return [None] * len(questions)
         found: list[str | None] = []
         for start in range(0, len(questions), COMPARED):
