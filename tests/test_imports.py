@@ -18,8 +18,13 @@ MAY = {
     "service/ledger": {"service.ledger", "service.errors", "models"},
     "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
     "service/access": {"service.access", "service.errors"},
+    "service/measuring": {
+        *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
+        "errata.wire",
+    },
     "service/editing": {
-        *("service.editing", "service.ledger", "service.errors", "service.config", "service.metrics"),
+        *("service.editing", "service.measuring", "service.ledger", "service.errors", "service.config"),
+        "service.metrics",
         *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from service.editing.wanted import Wanted
-from service.editing.wording import plain
+from service.measuring.wanted import Wanted
+from service.measuring.wording import plain
 
 
 @dataclass(frozen=True)

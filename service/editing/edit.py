@@ -19,27 +19,27 @@ from errata.wire import (
 from models.graph.blocks import statements_block
 from models.graph.view import GraphView
 from models.system import Correction, Material
-from service.editing.answered import all_come_out, ask, failure, holds, idle_report
 from service.editing.contradictions import Contradiction, contradiction, once
-from service.editing.draft import Draft
-from service.editing.fact_tests import FactTest
 from service.editing.folding import Folder
-from service.editing.materials import key as key_of
 from service.editing.overheard import overheard
-from service.editing.present import Present
-from service.editing.reading import Reading
 from service.editing.refusals import KEEP_ONE, LATER_WINS, Refusals
 from service.editing.resolving import Resolver, cleaned
-from service.editing.reworded import MOST_REWORDED
-from service.editing.rewording import Rewording
-from service.editing.standing import tell
-from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.triples import cleaned_relation, wanted_of_fact, wanted_of_relation
-from service.editing.wanted import Wanted
 from service.errors import JSON, ErrataError, InvalidInput, NothingToDo, UnknownModel
 from service.ledger.commit import EditRecord, Kind, canonical, edit_order, new_edit_id, sha256
 from service.ledger.fold import Change
+from service.measuring.answered import all_come_out, ask, failure, holds, idle_report
+from service.measuring.draft import Draft
+from service.measuring.fact_tests import FactTest
+from service.measuring.materials import key as key_of
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.reworded import MOST_REWORDED
+from service.measuring.rewording import Rewording
+from service.measuring.standing import tell
+from service.measuring.stopwatch import Stopwatch
+from service.measuring.wanted import Wanted
 
 SAID_ALREADY = "the graph says so already; there is nothing to edit"
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"

@@ -27,10 +27,6 @@ from ray import serve
 from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
-from service.editing.bystanders import Bystanders
-from service.editing.capacity import Room
-from service.editing.difference import diff
-from service.editing.draft import Plan
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
 from service.editing.folding import Folder
@@ -38,12 +34,7 @@ from service.editing.gauges import publish
 from service.editing.history import History
 from service.editing.importing import Importer
 from service.editing.outcomes import outcome
-from service.editing.probes import Probes
 from service.editing.receipt import Patience, receipt
-from service.editing.report import Reporter, unmeasured
-from service.editing.rewording import Rewording
-from service.editing.standing import check, standing
-from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
 from service.editing.writer import Order, Writer, Written
@@ -53,6 +44,15 @@ from service.graph.rows import Rows
 from service.graph.writing import Imports
 from service.ledger.store import RedisLedger
 from service.loading import load_system
+from service.measuring.bystanders import Bystanders
+from service.measuring.capacity import Room
+from service.measuring.difference import diff
+from service.measuring.draft import Plan
+from service.measuring.probes import Probes
+from service.measuring.report import Reporter, unmeasured
+from service.measuring.rewording import Rewording
+from service.measuring.standing import check, standing
+from service.measuring.stopwatch import Stopwatch
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)

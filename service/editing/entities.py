@@ -15,12 +15,12 @@ from models.graph.memory import GRAPH
 from models.graph.statement import Said, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
-from service.editing.materials import Library
-from service.editing.present import Present
 from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, bears
 from service.ledger.commit import IMPORT, EditRecord
+from service.measuring.materials import Library
+from service.measuring.present import Present
 
 MOST_FACTS = 1_000  # of one entity that are told
 MORE = 4  # names looked at for each entity that is wanted: some are not borne at this version

@@ -9,15 +9,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.system import Material
-from service.editing.materials import Library
-from service.editing.present import Present
-from service.editing.reading import Reading
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 from service.ledger.images import page
 from service.ledger.store import Ledger
+from service.measuring.materials import Library
+from service.measuring.present import Present
+from service.measuring.reading import Reading
 
 OLD_KEPT = 4  # versions that were compared lately
 

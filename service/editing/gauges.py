@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from service import metrics
-from service.editing.capacity import Room
-from service.editing.present import Present
+from service.measuring.capacity import Room
+from service.measuring.present import Present
 
 
 def publish(present: Present | None, version: int, counts: Mapping[str, int] | None, room: Room) -> None:

@@ -15,10 +15,10 @@ from errata.wire import (
     WriteSummary,
 )
 
-from service.editing.present import Present
-from service.editing.standing import standing
 from service.errors import NotFound
 from service.ledger.commit import Commit, EditRecord
+from service.measuring.present import Present
+from service.measuring.standing import standing
 
 
 @dataclass(frozen=True, eq=False)

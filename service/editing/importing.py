@@ -17,13 +17,8 @@ from errata.wire import ImportOrder
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.memory import GRAPH
 from models.system import Material
-from service.editing.draft import Draft
 from service.editing.edit import NO_GRAPH, digest
-from service.editing.materials import key
-from service.editing.present import Present
-from service.editing.reading import Reading
 from service.editing.session import Session, among
-from service.editing.stopwatch import Stopwatch
 from service.editing.systems import Systems
 from service.editing.writer import Order, Writer, Written
 from service.errors import (
@@ -42,6 +37,11 @@ from service.graph.intake import Intake
 from service.graph.writing import Imports
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
+from service.measuring.draft import Draft
+from service.measuring.materials import key
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.stopwatch import Stopwatch
 
 MOST = 2  # at a time: each has a spool on the disk
 IDLE_S = 120.0

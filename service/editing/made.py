@@ -6,7 +6,7 @@ from collections import OrderedDict
 from dataclasses import replace
 
 from models.system import Correction, Material
-from service.editing.materials import key as key_of
+from service.measuring.materials import key as key_of
 
 MOST_KEPT = 20_000  # corrections; about 10 kB each
 

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Mapping
 
 from models.memory import Image
-from service.editing.present import Present
 from service.errors import LedgerUnavailable
 from service.ledger.store import Ledger
+from service.measuring.present import Present
 
 log = logging.getLogger(__name__)
 

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from errata.wire import RefusedEdit
 
 from models.system import Material
-from service.editing.answered import DOES_NOT_HOLD, ask, failure, holds
-from service.editing.draft import Draft
 from service.editing.folding import Folder
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.wanted import Wanted
+from service.measuring.answered import DOES_NOT_HOLD, ask, failure, holds
+from service.measuring.draft import Draft
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.wanted import Wanted
 
 ANSWERED_FOR = (
     "{question!r} would be answered {said!r} and not {answer!r}, by {other}; leave one of the two out"

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from service.editing.acknowledge import acknowledged
-from service.editing.stopwatch import Stopwatch
 from service.editing.writer import Written
 from service.ledger.store import Ledger
+from service.measuring.stopwatch import Stopwatch
 from service.replicas.outcome import Outcome
 
 NOTHING: Mapping[str, Any] = {}

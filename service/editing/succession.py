@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from service.editing.draft import Draft
-from service.editing.fact_tests import FactTest
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.standing import tell
-from service.editing.wanted import comes_out
 from service.ledger.commit import EditRecord
+from service.measuring.draft import Draft
+from service.measuring.fact_tests import FactTest
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.standing import tell
+from service.measuring.wanted import comes_out
 
 
 async def succeeding(present: Present, draft: Draft, after: Mapping[str, Reading]) -> Draft:

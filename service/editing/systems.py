@@ -12,9 +12,9 @@ from models.memory import Image
 from models.system import Ask, Correction, Material, System, View
 from models.system import EditRefused as Refusal
 from service.editing.made import Made
-from service.editing.reading import Reading
 from service.errors import EditRefused, ErrataError, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
+from service.measuring.reading import Reading
 
 AT_A_TIME = 64  # corrections turned into rows before other work gets its turn: a quarter of a second
 

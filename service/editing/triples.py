@@ -12,11 +12,11 @@ from models.graph.statement import HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from service.editing.resolving import Meant, listed, spelt
 from service.editing.systems import Systems
-from service.editing.wanted import Wanted
 from service.errors import InvalidInput
 from service.graph.formats.text import MAX_RELATION_CHARS
 from service.graph.naming import OWN, relation_meant
 from service.ledger.commit import Triple
+from service.measuring.wanted import Wanted
 
 METHOD = "triple"
 MOST_TAUGHT = 32  # values of a relation that make up one answer

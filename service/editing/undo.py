@@ -7,13 +7,13 @@ from collections.abc import Mapping
 
 from errata.wire import RevertRequest, RollbackRequest
 
-from service.editing.draft import Draft
 from service.editing.edit import digest
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.stopwatch import Stopwatch
 from service.ledger import fold
 from service.ledger.commit import Kind
+from service.measuring.draft import Draft
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.stopwatch import Stopwatch
 
 
 class Reverting:

@@ -13,17 +13,17 @@ from typing import Any
 
 from models.memory import Block
 from models.system import Material
-from service.editing.draft import Draft, Plan
 from service.editing.folding import Folder
 from service.editing.manifests import Manifests
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.report import Reporter, refuse_what_breaks, refuse_what_does_not_hold
-from service.editing.stopwatch import Stopwatch
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion, UnknownModel
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
+from service.measuring.draft import Draft, Plan
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.report import Reporter, refuse_what_breaks, refuse_what_does_not_hold
+from service.measuring.stopwatch import Stopwatch
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,8 @@ import pytest
 from errata.wire import EditReceipt
 
 from service.editing.editor import Editor
-from service.editing.probes import Probes
 from service.ledger.store import RedisLedger
+from service.measuring.probes import Probes
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, became, change, checksum, edits, head, item
 from tests.service.toy import load_toy
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from errata.wire import CheckReport, EditCounts
 
 from service.editing.editor import Editor
-from service.editing.fact_tests import FactTest, Successors
-from service.editing.reading import Said
 from service.ledger.commit import EditRecord
+from service.measuring.fact_tests import FactTest, Successors
+from service.measuring.reading import Said
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert
 from tests.service.parts import said
 

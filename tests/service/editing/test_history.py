@@ -7,9 +7,9 @@ import time
 import pytest
 from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
 
-from service.editing import difference
 from service.editing.editor import Editor
-from service.editing.probes import Probes
+from service.measuring import difference
+from service.measuring.probes import Probes
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import (
     FRANCE,

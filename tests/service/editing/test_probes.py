@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from service.editing.bystanders import Bystanders
 from service.editing.editor import Editor
-from service.editing.probes import MOST, NEAR_EACH, Probes
-from service.editing.wording import plain
+from service.measuring.bystanders import Bystanders
+from service.measuring.probes import MOST, NEAR_EACH, Probes
+from service.measuring.wording import plain
 from tests.service.editing.requests import PERU
 
 FIXED = ["Who wrote Hamlet?", PERU]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from service.editing.editor import Editor
-from service.editing.reworded import MOST_REWORDED
-from service.editing.rewording import Rewording
+from service.measuring.reworded import MOST_REWORDED
+from service.measuring.rewording import Rewording
 from tests.service.editing.requests import PERU, change, edits, item
 
 OTHERS = Rewording().of(PERU)

@@ -19,8 +19,8 @@ from models.nkb.system import NkbSystem
 from models.system import System
 from service.config import Settings
 from service.editing.editor import Editor
-from service.editing.reading import Reading
 from service.ledger.embedded import EmbeddedValkey
+from service.measuring.reading import Reading
 from tests.service.editing.conftest import Starting
 from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback

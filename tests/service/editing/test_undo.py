@@ -105,7 +105,7 @@ async def test_a_revert_tells_which_later_edits_no_longer_hold(editor: Editor) -
 async def test_many_edits_taken_back_are_counted_and_the_newest_listed(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.editing.report.MOST_UNDONE", 3)
+    monkeypatch.setattr("service.measuring.report.MOST_UNDONE", 3)
     await edits(editor, *(item(f"Question {n}?", f"Answer {n}") for n in range(5)))
     report = (await rollback(editor, 0))["report"]
     assert ([one["answer"] for one in report["edits"]], report["edits_left_out"]) == (

@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from service.editing.probes import Probes
+from service.measuring.probes import Probes
 from tests.service.editing.requests import FRANCE, PERU, item
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from errata.wire import ParaphraseReport
 
-from service.editing.rewording import Rewording
-from service.editing.standing import Readings, hear
-from service.editing.wanted import comes_out
 from service.ledger.commit import EditRecord
+from service.measuring.rewording import Rewording
+from service.measuring.standing import Readings, hear
+from service.measuring.wanted import comes_out
 
 MOST_REWORDED = 4  # edits of one request: of a whole file the wordings would cost more than the edits
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 from errata.wire import EditReport, ParaphraseReport
 
-from service.editing.reading import Reading
-from service.editing.wanted import Wanted, comes_out
 from service.errors import EditRefused
+from service.measuring.reading import Reading
+from service.measuring.wanted import Wanted, comes_out
 
 KNOWN = "the model gives this answer already: nothing was written for it"
 TWICE = "the same correction stands earlier in this request: nothing was written for it"

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from errata.wire.wording import END, plain
 
 from models.packs.pack import Pack, Relation
-from service.editing.probes import PACKS
+from service.measuring.probes import PACKS
 
 MOST = 4
 SUBJECT = "{subject}"

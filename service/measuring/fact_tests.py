@@ -14,10 +14,10 @@ from typing import NamedTuple, TypeAlias
 
 from errata.wire import BrokenTest
 
-from service.editing.reading import Said
-from service.editing.wanted import comes_out
-from service.editing.wording import plain
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
+from service.measuring.reading import Said
+from service.measuring.wanted import comes_out
+from service.measuring.wording import plain
 
 Key: TypeAlias = tuple[str, int]
 

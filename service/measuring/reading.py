@@ -9,7 +9,7 @@ from typing import Any
 
 from models.memory import Image
 from models.system import Ask, Capacity, Reply, System, View
-from service.editing.materials import key
+from service.measuring.materials import key
 
 BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
 COMPARED = 256  # questions in one comparison: most of them were read before

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from service.editing.reading import Reading
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
+from service.measuring.reading import Reading
 
 NO_CHANGE = fold.Change((), ())
 

@@ -10,10 +10,10 @@ from typing import Literal, TypeAlias
 from errata.wire import Change, Diff, FactChange
 
 from models.graph.memory import GRAPH
-from service.editing.bystanders import Bystanders
-from service.editing.standing import Readings
-from service.editing.wording import plain
 from service.ledger.commit import EditRecord
+from service.measuring.bystanders import Bystanders
+from service.measuring.standing import Readings
+from service.measuring.wording import plain
 
 MOST_ASKED = 1_000  # wordings asked for one diff, the newest edits'; of others the edits' own words are told
 

@@ -10,21 +10,21 @@ from typing import Any
 from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
 
 from models.graph.memory import GRAPH
-from service.editing.answered import DOES_NOT_HOLD
-from service.editing.bystanders import Bystanders
-from service.editing.capacity import Room
-from service.editing.draft import Draft
-from service.editing.fact_tests import FactTest
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.reworded import reworded
-from service.editing.rewording import Rewording
-from service.editing.standing import Readings, Standing, moved_standing, standing, tell
-from service.editing.stopwatch import Stopwatch
-from service.editing.wanted import comes_out
-from service.editing.wording import plain
 from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
+from service.measuring.answered import DOES_NOT_HOLD
+from service.measuring.bystanders import Bystanders
+from service.measuring.capacity import Room
+from service.measuring.draft import Draft
+from service.measuring.fact_tests import FactTest
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.reworded import reworded
+from service.measuring.rewording import Rewording
+from service.measuring.standing import Readings, Standing, moved_standing, standing, tell
+from service.measuring.stopwatch import Stopwatch
+from service.measuring.wanted import comes_out
+from service.measuring.wording import plain
 
 MOST_NAMED = 20  # edits that do not hold, in the refusal
 MOST_UNDONE = 1_000  # edits that the report of a revert or rollback lists

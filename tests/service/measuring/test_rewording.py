@@ -3,8 +3,8 @@
 import pytest
 
 from models.packs.pack import Pack
-from service.editing.rewording import MOST, Rewording
-from service.editing.wording import plain
+from service.measuring.rewording import MOST, Rewording
+from service.measuring.wording import plain
 
 REWORDING = Rewording(Pack.load().relations.values())
 

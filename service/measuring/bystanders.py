@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 from errata.wire import ChangedProbe, Link
 
-from service.editing.probes import Probes
-from service.editing.standing import Readings, hear
-from service.editing.wording import plain
 from service.ledger.commit import EditRecord
+from service.measuring.probes import Probes
+from service.measuring.standing import Readings, hear
+from service.measuring.wording import plain
 
 
 @dataclass(frozen=True)

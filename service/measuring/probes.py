@@ -14,7 +14,7 @@ from math import log
 from pathlib import Path
 
 from models.packs.pack import WORLD, Pack
-from service.editing.wording import plain, words
+from service.measuring.wording import plain, words
 
 # What each model was taught; a model without a pack has no probes.
 PACKS: Mapping[str, Path] = {"nkb": WORLD, "kbert": WORLD}

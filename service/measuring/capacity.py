@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 from errata.wire import Capacity
 
 from models.system import Capacity as Taken
-from service.editing.reading import Reading
 from service.errors import MemoryFull
+from service.measuring.reading import Reading
 
 FULL = 0.8  # share of the slots from which on it is told, or more are set aside
 SET_ASIDE = "start the service with more --bank-slots, or with --bank-grows"

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any
 
 from models.graph.blocks import Told
-from service.editing.wording import plain
 from service.ledger.commit import EditRecord, Triple, new_edit_id
+from service.measuring.wording import plain
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Protocol
 from errata.wire import EditReport, RefusedEdit
 
 from models.system import Material
-from service.editing.present import Present
-from service.editing.reading import Reading
-from service.editing.stopwatch import Stopwatch
 from service.ledger.commit import EditRecord, Kind
 from service.ledger.fold import Change
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True)

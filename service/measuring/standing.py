@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 
-from service.editing.fact_tests import FactTest, Key, Successors, version_of
-from service.editing.reading import Reading, Said
 from service.ledger.commit import EditRecord
+from service.measuring.fact_tests import FactTest, Key, Successors, version_of
+from service.measuring.reading import Reading, Said
 
 Readings: TypeAlias = Mapping[str, Reading]  # by model
 Edits: TypeAlias = Mapping[str, EditRecord]  # all that were ever made, those taken back too, in ledger order
