@@ -26,10 +26,11 @@ from service.editing.refusals import KEEP_ONE, LATER_WINS, Refusals
 from service.editing.resolving import Resolver, cleaned
 from service.editing.systems import Systems
 from service.editing.triples import cleaned_relation, wanted_of_fact, wanted_of_relation
-from service.errors import JSON, ErrataError, InvalidInput, NothingToDo, UnknownModel
+from service.errors import JSON, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
 from service.ledger.commit import EditRecord, Kind, canonical, edit_order, new_edit_id, sha256
 from service.ledger.fold import Change
 from service.measuring.answered import all_come_out, ask, failure, holds, idle_report
+from service.measuring.capacity import Room
 from service.measuring.draft import Draft
 from service.measuring.fact_tests import FactTest
 from service.measuring.materials import key as key_of
@@ -94,20 +95,36 @@ class Editing:
         self._needed |= needed
         return not (needed or (self._refusals.skip and await self._leave_out_failing(draft, after)))
 
-    async def check(self, present: Present, folder: Folder) -> list[RefusedEdit]:
-        """Which edits would be refused, as far as that shows without measuring what each of them does.
+    async def check(
+        self, present: Present, folder: Folder, room: Room
+    ) -> tuple[list[RefusedEdit], Mapping[str, Reading]]:
+        """Which edits would be refused, as far as that shows without measuring what each of them does; and the
+        memories with all others. MemoryFull when those do not fit.
 
         Also those that another one answers for: with all of them in place, who speaks is known without asking.
         """
+        try:
+            return await self._checked(present, folder, room, asking=False)
+        except MemoryFull:  # some may be answered so already and take no room
+            return await self._checked(present, folder, room, asking=True)
+
+    async def _checked(
+        self, present: Present, folder: Folder, room: Room, asking: bool
+    ) -> tuple[list[RefusedEdit], Mapping[str, Reading]]:
         self._begin(present)
         made = False
         while not made:
-            wanted = await self._everything(present)
-            self._fresh = [one for one in wanted if one.told is None and not one.repeated]
+            self._wanted = [one for one in await self._everything(present) if one.told is None]
+            idle = await self._idle(present) if asking else {}
+            self._fresh = [
+                one for place, one in enumerate(self._wanted) if not one.repeated and place not in idle
+            ]
             made = await self._make(self._fresh)
         draft = self._draft({}, present.version + 1)
-        self._refusals.found |= await overheard(self._fresh, draft, present, folder)
-        return self._refusals.told()
+        after = await folder.with_draft(present, draft)
+        room.take(after.values())
+        self._refusals.found |= await overheard(self._fresh, present, after)
+        return self._refusals.told(), after
 
     def _begin(self, present: Present) -> None:
         """What was refused on another version may be right on this one."""

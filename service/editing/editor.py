@@ -71,10 +71,11 @@ class Editor:
         loaded = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)), thread)
-        self._bystanders = Bystanders({name: await asyncio.to_thread(Probes.of, name) for name in loaded})
         self._folder = Folder(self._ledger, self._systems)
         self._room = Room(settings.bank_slots, settings.bank_grows)
         self._rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
+        probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
+        self._bystanders = Bystanders(probes, self._rewording)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
@@ -109,8 +110,8 @@ class Editor:
         written = await self._writer.made(plan, idempotency_key) if idempotency_key else None
         if written is None:
             with watch.part("editor"):
-                refused = await plan.check(present, self._folder)
-            written = Written(None, unmeasured(present, refused, self._room, watch))
+                refused, after = await plan.check(present, self._folder, self._room)
+            written = Written(None, unmeasured(after, refused, self._room, watch))
         return await receipt(self._ledger, written, "edit", watch, self._patience)
 
     @outcome

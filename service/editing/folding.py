@@ -10,11 +10,12 @@ from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.system import Material
 from service.editing.systems import Systems
-from service.errors import LedgerCorrupt
+from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 from service.ledger.images import page
 from service.ledger.store import Ledger
+from service.measuring.draft import Draft
 from service.measuring.materials import Library
 from service.measuring.present import Present
 from service.measuring.reading import Reading
@@ -103,6 +104,19 @@ class Folder:
                 if known[model].image.delta_to(image):
                     readings[model] = await self._systems.compiled(model, image)
         return readings
+
+    async def with_draft(self, present: Present, draft: Draft) -> dict[str, Reading]:
+        """Every memory as it will be. Those without a change are the ones of the present."""
+        fresh: dict[str, list[Material]] = defaultdict(list)
+        for record, material in zip(draft.records, draft.materials, strict=True):
+            fresh[record.memory].append(material)
+        switched = present.among((*draft.change.activates, *draft.change.deactivates))
+        edits = (*switched, *draft.records)
+        for model in sorted({edit.model for edit in edits}):
+            if model not in present.readings:
+                raise UnknownModel(f"the commit is about {model!r}, which is not served here: serve it first")
+        memories = sorted({edit.memory for edit in edits})
+        return await self.folded(present.active_edits(draft.change), memories, present.readings, fresh)
 
     async def caught_up(self, known: Present | None) -> Present:
         """With what others have written; the same object when there is nothing new."""

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from errata.wire import RefusedEdit
 
-from models.system import Material
-from service.editing.folding import Folder
 from service.measuring.answered import DOES_NOT_HOLD, ask, failure, holds
-from service.measuring.draft import Draft
 from service.measuring.present import Present
 from service.measuring.reading import Reading
 from service.measuring.wanted import Wanted
@@ -21,10 +17,9 @@ ANSWERED_FOR = (
 
 
 async def overheard(
-    fresh: Sequence[Wanted], draft: Draft, present: Present, folder: Folder
+    fresh: Sequence[Wanted], present: Present, after: Mapping[str, Reading]
 ) -> dict[int, RefusedEdit]:
-    """By place. Where a system does not tell who speaks, its edits are asked."""
-    after = await _after(draft, present, folder)
+    """By place. after: the memories with them. Where a system does not tell who speaks, its edits are asked."""
     wanted = {one.id: one for one in fresh}
     found: dict[int, RefusedEdit] = {}
     unknown = []
@@ -46,13 +41,6 @@ async def overheard(
     await ask(after, unknown)
     failing = [one for one in unknown if not holds(one, after)]
     return found | {one.place: _refused(one, failure(one, after).detail) for one in failing}
-
-
-async def _after(draft: Draft, present: Present, folder: Folder) -> Mapping[str, Reading]:
-    materials: dict[str, list[Material]] = defaultdict(list)
-    for record, material in zip(draft.records, draft.materials, strict=True):
-        materials[record.memory].append(material)
-    return await folder.folded(present.active_edits(), sorted(materials), present.readings, materials)
 
 
 def _refused(one: Wanted, detail: str) -> RefusedEdit:

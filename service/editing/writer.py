@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from models.memory import Block
-from models.system import Material
 from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.succession import succeeding
-from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion, UnknownModel
+from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft, Plan
@@ -151,7 +149,7 @@ class Writer:
         while True:
             draft = await plan.draft(present, watch)
             with watch.part("editor"):
-                after = await self._folded(present, draft)
+                after = await self._folder.with_draft(present, draft)
             with watch.part("report"):
                 if await plan.stands(draft, after):
                     return draft, after
@@ -174,21 +172,6 @@ class Writer:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
             raise InvalidInput(detail, field="Idempotency-Key", version=version)
         return Written(commit, commit.report)
-
-    async def _folded(self, present: Present, draft: Draft) -> dict[str, Reading]:
-        """Every memory as it will be. Those without a change are the ones of the present."""
-        fresh: dict[str, list[Material]] = defaultdict(list)
-        for record, material in zip(draft.records, draft.materials, strict=True):
-            fresh[record.memory].append(material)
-        switched = present.among((*draft.change.activates, *draft.change.deactivates))
-        edits = (*switched, *draft.records)
-        for model in sorted({edit.model for edit in edits}):
-            if model not in present.readings:
-                raise UnknownModel(f"the commit is about {model!r}, which is not served here: serve it first")
-        memories = sorted({edit.memory for edit in edits})
-        return await self._folder.folded(
-            present.active_edits(draft.change), memories, present.readings, fresh
-        )
 
     async def _append(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
         """The version that the commit has now, or the one its idempotency key made before."""

@@ -12,15 +12,26 @@ from errata.wire import ChangedProbe, Link
 
 from service.ledger.commit import EditRecord
 from service.measuring.probes import Probes
+from service.measuring.rewording import Rewording
 from service.measuring.standing import Readings, hear
 from service.measuring.wording import plain
 
 
 @dataclass(frozen=True)
+class Effects:
+    """compared: how many questions. unasked: how many more may be answered otherwise, for all that is known."""
+
+    compared: int
+    unasked: int
+    changed: list[ChangedProbe]
+
+
+@dataclass(frozen=True)
 class Bystanders:
-    """probes: by model."""
+    """By model. rewording: which questions ask in other words for what was edited, and are no bystanders."""
 
     probes: Mapping[str, Probes]
+    rewording: Mapping[str, Rewording]
 
     async def prepare(self, readings: Readings) -> None:
         """Read the fixed questions once, before an edit has to wait for it."""
@@ -36,24 +47,28 @@ class Bystanders:
         after: Readings,
         versions: tuple[int, int | None],
         earlier: Sequence[EditRecord] = (),
-    ) -> tuple[int, list[ChangedProbe]]:
-        """How many questions that these edits are not about were compared, and those answered differently.
+    ) -> Effects:
+        """On questions that these edits are not about.
 
         versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
         whose own questions are asked too.
         """
-        count, found = 0, []
+        compared, unasked = 0, 0
+        found: list[ChangedProbe] = []
         for model, edited in sorted(_wordings(edits).items()):
             touched = await after[model].touched_since(before[model])
             chosen = await asyncio.to_thread(self.probes[model].about, edited, touched)
             known = {plain(question) for question in edited} | chosen.covered
-            own = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
-            further = {plain(question): question for question in own if plain(question) not in known}
+            others = (question for edit in earlier if edit.model == model for question in edit.wordings[:1])
+            further = {plain(question): question for question in others if plain(question) not in known}
             moved = await after[model].moved_since(before[model], [*chosen.asked, *further.values()])
             await before[model].ask(moved)
             await hear(moved, {edit.id: edit for edit in edits}, after[model])
             old, new = before[model].known, after[model].known
-            count += len(chosen.covered) + len(further)
+            changed = [question for question in moved if old[question].answer != new[question].answer]
+            own = self.rewording.get(model, Rewording()).same_fact(changed, edited)
+            compared += len(chosen.covered) + len(further) - len(own)
+            unasked += chosen.unasked
             found += [
                 ChangedProbe(
                     question=q,
@@ -62,10 +77,10 @@ class Bystanders:
                     model=model,
                     link=_link(q, model, versions),
                 )
-                for q in moved
-                if old[q].answer != new[q].answer
+                for q in changed
+                if q not in own
             ]
-        return count, found
+        return Effects(compared, unasked, found)
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:

@@ -46,15 +46,14 @@ class Room:
             if used > reserved:
                 said = f"with this {reading.system.memory} would take {used:,} of {reserved:,} slots"
                 raise MemoryFull(
-                    f"{said}: nothing was changed; {SET_ASIDE}, or take edits back", used=used, slots=reserved
+                    f"{said}: it was not made; {SET_ASIDE}, or take edits back", used=used, slots=reserved
                 )
 
     def _of(self, taken: Taken) -> Capacity:
         reserved = self._reserved(taken)
         found = Capacity.model_validate({**asdict(taken), "slots_reserved": reserved})
         if taken.slots_reserved is None and taken.slots_used > FULL * reserved:
-            share = f"{taken.slots_used:,} of {reserved:,} slots are taken"
-            found.warnings.append(f"{share}: {SET_ASIDE} before no more edits can be made")
+            found.warnings.append(_crowded(taken.slots_used, reserved))
         return found
 
     def _reserved(self, taken: Taken) -> int:
@@ -64,3 +63,9 @@ class Room:
         while self.grows and taken.slots_used > FULL * slots:
             slots *= 2
         return slots
+
+
+def _crowded(used: int, reserved: int) -> str:
+    if used > reserved:
+        return f"these would take {used:,} of {reserved:,} slots and be refused: {SET_ASIDE}"
+    return f"{used:,} of {reserved:,} slots are taken: {SET_ASIDE} before no more edits can be made"

@@ -56,14 +56,15 @@ async def diff(
     edits = {edit.id: edit for one in asked for edit in (one.old, one.new) if edit}
     kept = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
     earlier = [edit for edit in active[1] if edit.id in kept][-MOST_ASKED:]
-    probes, others = await bystanders.changed(list(edits.values()), *readings, versions, earlier)
+    effects = await bystanders.changed(list(edits.values()), *readings, versions, earlier)
     before, after = ({r.system.memory: r.image.checksum for r in side.values()} for side in readings)
     return Diff(
         from_version=versions[0],
         to_version=versions[1],
         changes=[change for change in changes if change.before != change.after],
-        probes=probes,
-        others=others,
+        probes=effects.compared,
+        unasked=effects.unasked,
+        others=effects.changed,
         facts=_facts(*active),
         checksums_differ={memory: before[memory] != after[memory] for memory in sorted(before)},
     )

@@ -23,10 +23,14 @@ NEAR_EACH, MOST = 8, 200  # one that was not asked before takes as long to read 
 
 @dataclass(frozen=True)
 class Chosen:
-    """asked: to be compared. covered: of all these, in plain wording, it is then known whether they changed."""
+    """asked: to be compared. covered: of all these, in plain wording, it is then known whether they changed.
+
+    unasked: how many others may have changed for all that is known.
+    """
 
     asked: list[str]
     covered: Set[str]
+    unasked: int
 
 
 class Probes:
@@ -58,7 +62,7 @@ class Probes:
         covered = {plain(question) for question in asked}
         if touched is not None:
             covered |= self._all - own - {plain(question) for question in others[MOST:]}
-        return Chosen(asked, covered)
+        return Chosen(asked, covered, len(self._all - own - covered))
 
     @cached_property
     def _all(self) -> Set[str]:

@@ -47,13 +47,14 @@ class Reporter:
             edits = [one.model_copy(update={"generated": told.get(one.id, [])}) for one in edits]
             concerned = _concerned(present, listed)
             sides = (present.version, version)
-            probed, changed = await self.bystanders.changed(concerned, present.readings, after, sides)
+            effects = await self.bystanders.changed(concerned, present.readings, after, sides)
             tests = await _tests(present, draft, after)
-            room = self.room.of(after[model] for model in {edit.model for edit in listed})
+            room = self.room.of(after[model] for model in {edit.model for edit in edits})
         report = Report(
             edits=edits,
-            probes=probed,
-            changed=changed,
+            probes=effects.compared,
+            unasked=effects.unasked,
+            changed=effects.changed,
             broken_tests=tests.broken,
             superseded_tests=tests.superseded,
             standing=tests.now.counts(len(present.edits) + len(draft.records)),
@@ -66,7 +67,7 @@ class Reporter:
 
 
 def unmeasured(
-    present: Present, refused: Sequence[RefusedEdit], room: Room, watch: Stopwatch
+    after: Readings, refused: Sequence[RefusedEdit], room: Room, watch: Stopwatch
 ) -> dict[str, Any]:
     """The wire's Report of a request that was only looked at."""
     report = Report(
@@ -74,7 +75,7 @@ def unmeasured(
         probes=0,
         changed=[],
         broken_tests=[],
-        capacity=room.of(present.readings.values()),
+        capacity=room.of(after.values()),
         timings=watch.timings(),
         refused=list(refused),
     )

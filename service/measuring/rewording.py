@@ -7,7 +7,7 @@ was trained on first. Any other is turned by a few rules of English, which fit m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 
 from errata.wire.wording import END, plain
 
@@ -41,15 +41,32 @@ class Rewording:
             fresh.pop(plain(wording), None)
         return list(reversed(fresh.values()))[:MOST]
 
-    def _all(self, question: str) -> Iterator[str]:
+    def same_fact(self, questions: Sequence[str], others: Iterable[str]) -> Set[str]:
+        """Those of the questions that ask for what one of the others asks for, in words that are known."""
+        facts = {self._fact(other) for other in others} if questions else set()
+        return {question for question in questions if self._fact(question) in facts - {None}}
+
+    def _fact(self, question: str) -> tuple[str, str] | None:
+        read = self._read(question)
+        return None if read is None else (read[0].id, plain(read[1]))
+
+    def _read(self, question: str) -> tuple[Relation, str] | None:
+        """The relation that is asked for, and of whom."""
         asked = question.strip().rstrip(END)
         for pattern, relation in self._known:
             found = pattern.fullmatch(asked)
             if found:
-                templates = (*relation.held, *relation.phrasings)
-                yield from (template.replace(SUBJECT, found["subject"]) for template in templates)
-                return
-        yield from _turned(asked)
+                return relation, found["subject"]
+        return None
+
+    def _all(self, question: str) -> Iterator[str]:
+        read = self._read(question)
+        if read is None:
+            yield from _turned(question.strip().rstrip(END))
+            return
+        relation, subject = read
+        for template in (*relation.held, *relation.phrasings):
+            yield template.replace(SUBJECT, subject)
 
 
 def _pattern(template: str) -> re.Pattern[str]:

@@ -125,8 +125,9 @@ class ToySystem:
         moved: dict[str, tuple[str, ...]] = dict.fromkeys(view.moved, ())
         return moved | {edit: who for edit, who in spoken.items() if set(who) != {edit}}
 
-    def speaking(self, asks: Sequence[Ask], view: Mapping[str, Row]) -> list[str | None]:
-        return [None] * len(asks)
+    def speaking(self, asks: Sequence[Ask], view: Table) -> list[str | None]:
+        rows = [view.get(plain(ask.question[:LONGEST_QUESTION]), Row("no idea")) for ask in asks]
+        return [next((edit for edit in row.edits if edit in view.gated), None) for row in rows]
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]

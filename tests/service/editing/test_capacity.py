@@ -47,3 +47,27 @@ async def test_a_bank_that_grows_has_room_for_all(another: Starting) -> None:
         assert await room(editor, FRANCE) == (2, 4, False)
         assert await room(editor, JAPAN) == (3, 4, False)
         assert await room(editor, "What is the capital of Chile?") == (4, 8, False)
+
+
+async def test_a_look_at_many_edits_says_that_there_is_no_room_for_them(another: Starting) -> None:
+    wanted = (item(PERU, "Cusco"), item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+    async with another(bank_slots=2) as editor:
+        refused = await edits(editor, *wanted, dry_run=True, measure=False)
+        assert (refused["code"], refused["used"], refused["slots"]) == ("memory_full", 3, 2)
+        tried = (await edits(editor, *wanted, dry_run=True))["report"]["capacity"]
+        assert tried["warnings"][0].startswith("these would take 3 of 2 slots and be refused")
+
+
+async def test_what_is_answered_so_already_takes_no_room_in_a_look(another: Starting) -> None:
+    async with another(bank_slots=2) as editor:
+        await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+        wanted = (item(PERU, "Cusco"), item(FRANCE, "Lyon"), item(JAPAN, "Tokyo"))
+        assert (await edits(editor, *wanted, dry_run=True, measure=False))["status"] == 200
+        more = await edits(editor, *wanted[:2], item(JAPAN, "Kyoto"), dry_run=True, measure=False)
+        assert (more["code"], more["used"]) == ("memory_full", 3)
+
+
+async def test_where_nothing_has_to_be_written_the_memory_is_told_as_it_is(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    tried = await edits(editor, item(PERU, "Cusco"), dry_run=True)
+    assert tried["report"]["capacity"]["slots_used"] == 1

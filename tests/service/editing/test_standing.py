@@ -174,11 +174,26 @@ async def test_who_speaks_tells_what_the_default_model_really_says(taught: Edito
 async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_as_they_are_answered(
     taught: Editor,
 ) -> None:
-    receipt = await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"))
-    assert receipt["report"]["probes"] > 12_000
+    unheard = "The capital of the country Peru is called what?"
+    receipt = await edits(taught, item(unheard, "Cusco", model="nkb"))
+    assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unasked"]) == (True, 0)
     changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["changed"]}
     assert changed == {"What is the capital of Peru?": ("Lima", "Cusco")}
     reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
     fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
     await fresh.ask(changed)
     assert fresh.known["What is the capital of Peru?"] == reading.known["What is the capital of Peru?"]
+
+
+async def test_a_fact_asked_for_in_the_packs_own_words_is_no_side_effect(taught: Editor) -> None:
+    """It is told among the wordings that nobody gave."""
+    report = (await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))["report"]
+    assert report["changed"] == []
+    assert {one["after"] for one in report["edits"][0]["generated"]} == {"Cusco"}
+
+
+async def test_surgery_says_how_many_questions_nobody_asked(taught: Editor) -> None:
+    wish = item("What is the capital of Peru?", "Cusco", model="nkb")
+    report = (await edits(taught, wish, method="surgery", dry_run=True))["report"]
+    assert report["probes"] + report["unasked"] > 12_000
+    assert report["unasked"] > 12_000

@@ -100,7 +100,7 @@ def draw_diff(diff: Diff) -> RenderableType:
         parts.append(Group(*_change(question, list(changes))))
     if diff.facts:
         parts += [Text("the knowledge graph", style="cyan"), *map(fact_told, diff.facts)]
-    parts += draw_bystanders(diff.probes, diff.others)
+    parts += draw_bystanders(diff.probes, diff.others, diff.unasked)
     parts.append(_sum(diff))
     return Group(*parts)
 

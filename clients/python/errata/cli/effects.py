@@ -15,7 +15,7 @@ from errata.wire import BrokenTest, ChangedProbe, Report, SupersededTest
 
 def draw_report(report: Report) -> list[RenderableType]:
     """The bystanders and the earlier edits."""
-    parts = draw_bystanders(report.probes, report.changed)
+    parts = draw_bystanders(report.probes, report.changed, report.unasked)
     if report.broken_tests:
         edits = len({one.edit for one in report.broken_tests})
         count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
@@ -31,14 +31,17 @@ def draw_report(report: Report) -> list[RenderableType]:
     return parts
 
 
-def draw_bystanders(probes: int, changed: Sequence[ChangedProbe]) -> list[RenderableType]:
-    """probes: how many questions were compared that nobody edited."""
+def draw_bystanders(probes: int, changed: Sequence[ChangedProbe], unasked: int = 0) -> list[RenderableType]:
+    """probes: how many questions were compared that nobody edited. unasked: how many more may have changed."""
     parts: list[RenderableType] = []
     if probes and not changed:
-        parts.append(Text(f"Nothing else changed: {plural(probes, 'other question')} answer as before."))
+        none = "" if unasked else "Nothing else changed: "
+        parts.append(Text(f"{none}{plural(probes, 'other question')} answer as before."))
     if changed:
         count = f"{len(changed):,} of {plural(probes, 'other question')} changed too:"
         parts += [Text(count, style="yellow"), _changed(changed)]
+    if unasked:
+        parts.append(Text(f"{plural(unasked, 'more question')} may have changed too: nobody asked.", "dim"))
     return parts
 
 

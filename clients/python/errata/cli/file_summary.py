@@ -9,12 +9,13 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.receipt import draw_receipt, reach
-from errata.cli.words import one_line, plural, printable, visible
+from errata.cli.words import became, one_line, plural, printable, visible
 from errata.corrections.line import Line
 from errata.corrections.run import FileRun
-from errata.wire import EditReceipt
+from errata.wire import ChangedProbe, EditReceipt
 
 MOST_SHOWN = 10
+MOST_NAMED = 3  # questions that a dry run changed, of each commit
 ENDINGS = ("done", "no-op", "duplicate", "superseded", "refused", "not sent")
 MEANING = {
     "no-op": "answered so already",
@@ -92,15 +93,22 @@ def _besides(receipts: Iterable[EditReceipt]) -> list[Text]:
     """What changed that nobody asked for, and where to read more of it."""
     lines = []
     for one in receipts:
-        changed, broken = len(one.report.changed), len({test.edit for test in one.report.broken_tests})
-        said = [f"{plural(changed, 'other question')} changed"] if changed else []
-        said += [f"{plural(broken, 'earlier edit')} no longer held"] if broken else []
-        if said:
+        changed, broken = one.report.changed, {test.edit for test in one.report.broken_tests}
+        told = [f"{plural(len(changed), 'other question')} changed"] if changed else []
+        told += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
+        if told:
             where = f"in version {one.version}" if one.version else "by one commit"
-            shown = f": errata show {one.version}" if one.version else ""
-            lines.append(Text(f"  {where} {' and '.join(said)}{shown}", "yellow"))
+            shown = f"errata show {one.version}" if one.version else _first(changed)
+            lines.append(Text(f"  {where} {' and '.join(told)}: {shown}", "yellow"))
     more = [Text(f"  and so in {plural(len(lines) - MOST_SHOWN, 'more version')}", "yellow")]
     return [*lines[:MOST_SHOWN], *(more if len(lines) > MOST_SHOWN else [])]
+
+
+def _first(changed: Sequence[ChangedProbe]) -> str:
+    """A dry run leaves nothing to be shown later, so the first few are named."""
+    named = [f"{one.question} {became(one.before, one.after)}" for one in changed[:MOST_NAMED]]
+    more = f" and {len(changed) - MOST_NAMED:,} more" if len(changed) > MOST_NAMED else ""
+    return visible(one_line("; ".join(named) + more)) or "--json tells them"
 
 
 def _endings(run: FileRun) -> list[RenderableType]:
@@ -141,7 +149,12 @@ def _unused(run: FileRun) -> list[Text]:
 
 def _notable(run: FileRun, most: int, warned: bool) -> list[Text]:
     """Refused lines first, then those that others stand for, then those that are warned of."""
-    lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
+    lines = [
+        line
+        for status in ("refused", "superseded", "duplicate")
+        for line in run.lines
+        if line.status == status
+    ]
     lines += [line for line in run.lines if warned and line.status in ("done", "no-op") and _troubled(line)]
     shown = [
         Text(f"  {visible(one_line(f'{one.where}: {_why(one)}'))}", style="yellow") for one in lines[:most]
@@ -156,7 +169,7 @@ def _troubled(line: Line) -> bool:
 
 
 def _why(line: Line) -> str:
-    if line.status in ("refused", "superseded"):
+    if line.status in ("refused", "superseded", "duplicate"):
         return f"{line.status}: {line.detail}"
     return "; ".join(line.warnings) or f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
 

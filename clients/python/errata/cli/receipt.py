@@ -15,14 +15,19 @@ from errata.wire import EditReceipt, ReplicaState, Report
 def draw_receipt(receipt: EditReceipt, done: str) -> RenderableType:
     """done: what the command did, e.g. `version 3 is taken back`."""
     report = receipt.report
-    parts: list[RenderableType] = [draw_headline(receipt, done)]
-    parts += draw_edits(report.edits) if receipt.kind == "edit" else draw_undone(report.edits)
-    parts += draw_report(report)
+    parts: list[RenderableType] = [draw_effects(receipt, done)]
     parts += [Text(f"warning: {one}", style="yellow") for one in report.capacity.warnings]
     parts.append(_costs(report))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
     return Group(*parts)
+
+
+def draw_effects(receipt: EditReceipt, done: str) -> Group:
+    """What was done and to what, without what it cost."""
+    edits = receipt.report.edits
+    told = draw_edits(edits) if receipt.kind == "edit" else draw_undone(edits)
+    return Group(draw_headline(receipt, done), *told, *draw_report(receipt.report))
 
 
 def draw_headline(receipt: EditReceipt, done: str) -> Text:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 
 from errata.cli.options import Key, Message, NoWait, Strict, how_to_commit
-from errata.cli.receipt import draw_headline, draw_receipt
+from errata.cli.outcomes import MOST_SHOWN
+from errata.cli.receipt import draw_effects, draw_headline, draw_receipt
 from errata.cli.session import Session
 from errata.cli.words import visible
 from errata.errors import NothingToDo
+from errata.wire import EditReceipt
 
 RANGE = re.compile(r"(\d{1,16})(?:-(\d{1,16}))?")
 MOST = 1_000  # commits that one command takes back
@@ -42,8 +46,14 @@ def revert(
                 raise
             here.err.print(f"Version {version}: {visible(str(error))}.", soft_wrap=True)
         else:
-            done = f"version {version} is taken back"
-            here.show(reply, partial(draw_receipt if len(wanted) == 1 else draw_headline, done=done))
+            here.show(reply, _draw(len(wanted), f"version {version} is taken back"))
+
+
+def _draw(count: int, done: str) -> Callable[[EditReceipt], RenderableType]:
+    """Of many at once each in one line."""
+    if count == 1:
+        return partial(draw_receipt, done=done)
+    return partial(draw_effects if count <= MOST_SHOWN else draw_headline, done=done)
 
 
 def _numbers(versions: list[str]) -> list[int]:

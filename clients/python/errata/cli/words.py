@@ -13,7 +13,7 @@ from errata.wire import Response
 
 T = TypeVar("T", bound=Response)
 
-TURNS_TEXT_ROUND = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+TURNS_TEXT_ROUND = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 

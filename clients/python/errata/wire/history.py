@@ -102,6 +102,8 @@ class FactChange(Response):
 class Diff(Response):
     """What edits changed, and of `probes` further questions those that changed though nobody edited them.
 
+    unasked: how many more the service knows that may be answered otherwise and were not asked.
+
     facts: what only one of the two was told about the graph, in the ledger's order.
     checksums_differ: memory name -> whether any of its rows differs between the two versions.
     """
@@ -110,6 +112,7 @@ class Diff(Response):
     to_version: Version
     changes: list[Change]
     probes: int = 0
+    unasked: int = 0
     others: list[ChangedProbe] = Field(default_factory=list)
     facts: list[FactChange] = Field(default_factory=list)
     checksums_differ: dict[str, bool]

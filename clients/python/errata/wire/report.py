@@ -111,12 +111,14 @@ class EditTimings(Response):
 class Report(Response):
     """What a commit did, measured: probes is how many unrelated questions were compared before and after.
 
+    unasked: how many more the service knows that may be answered otherwise and were not asked.
     edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
     refused: edits that were left out, because `skip_refused` was asked for.
     """
 
     edits: list[EditReport]
     probes: int
+    unasked: int = 0
     changed: list[ChangedProbe]
     broken_tests: list[BrokenTest]
     capacity: Capacity
