@@ -1,13 +1,14 @@
 """Which questions ask for the same fact, among very many: all pairs between which a gate opens, and no other."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from models.nkb.familiar import UNKNOWN
 from models.nkb.scope import FIRST, Scope
 
 AT_A_TIME = 256  # questions compared with the whole table in one product
@@ -16,16 +17,34 @@ ROUNDING = 1e-4  # of a sum of three cosines, computed in one product or each by
 
 @dataclass(frozen=True)
 class Keyed:
-    """Questions as gates read them. numbers: what has to agree to the letter (numbers.py)."""
+    """Questions as gates read them.
+
+    numbers: what has to agree to the letter (numbers.py). subjects: which taught one each is about, or UNKNOWN
+    (familiar.py).
+    """
 
     keys: Float[Tensor, "row key"]
     numbers: Int[Tensor, " row"]
+    subjects: Int[Tensor, " row"]
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def select(self, rows: Tensor | slice) -> "Keyed":
-        return Keyed(self.keys[rows], self.numbers[rows])
+        return Keyed(self.keys[rows], self.numbers[rows], self.subjects[rows])
+
+    def row(self, place: int) -> "Keyed":
+        """A copy of one row, which holds on to none of the others."""
+        one = self.select(slice(place, place + 1))
+        return Keyed(one.keys.clone(), one.numbers.clone(), one.subjects.clone())
+
+    @staticmethod
+    def joined(parts: Sequence["Keyed"]) -> "Keyed":
+        return Keyed(
+            torch.cat([part.keys for part in parts]),
+            torch.cat([part.numbers for part in parts]),
+            torch.cat([part.subjects for part in parts]),
+        )
 
 
 @dataclass(frozen=True)
@@ -54,7 +73,7 @@ class Pairs:
 
 
 def alike(scope: Scope, asked: Keyed, table: Keyed) -> Pairs:
-    """All pairs above zero log-odds."""
+    """All pairs above zero log-odds. Two subjects that were taught are told apart however alike their names are."""
     return Pairs.joined([Pairs.none(), *_alike(scope, asked, table)])
 
 
@@ -63,8 +82,10 @@ def _alike(scope: Scope, asked: Keyed, table: Keyed) -> Iterator[Pairs]:
         some = asked.select(slice(start, start + AT_A_TIME))
         near = some.keys[:, :FIRST] @ table.keys[:, :FIRST].T >= scope.least - ROUNDING
         left, right = near.nonzero(as_tuple=True)
-        same = some.numbers[left] == table.numbers[right]
-        left, right = left[same], right[same]
+        agree = some.numbers[left] == table.numbers[right]
+        about, of = some.subjects[left], table.subjects[right]
+        agree &= (about == of) | (about == UNKNOWN) | (of == UNKNOWN)
+        left, right = left[agree], right[agree]
         logit = scope.logit(scope.cosines_of_pairs(some.keys[left], table.keys[right]))
         opens = logit > 0
         yield Pairs(left[opens] + start, right[opens], logit[opens])

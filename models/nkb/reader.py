@@ -97,8 +97,8 @@ class Reader:
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
         keys = self.scope.key(encoded.states, encoded.ids, encoded.mask)
-        near = familiarity(keys, self.taught)
-        keyed = Keyed(keys, numbers(questions))
+        near, subjects = familiarity(keys, self.taught)
+        keyed = Keyed(keys, numbers(questions), subjects)
         return Read(self.t5.encoder(encoded.states), encoded.mask, keyed, near, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import torch
-from torch import Tensor
 
 from models.nkb.alike import Keyed, Pairs, alike
 from models.nkb.opened import Opened, chosen
@@ -24,8 +23,7 @@ KEPT = 8_192  # questions; 3 kB each
 class Recent:
     """One question. compared: with how many rows of the table of this generation. alike: those found so far."""
 
-    key: Tensor
-    number: Tensor
+    keyed: Keyed
     generation: int = 0
     compared: int = 0
     alike: list[tuple[float, int]] = field(default_factory=list)
@@ -64,7 +62,7 @@ class RecentQuestions:
             if one.compared < len(view.table):
                 behind[one.compared].append(one)
         for start, some in behind.items():
-            keyed = Keyed(torch.stack([one.key for one in some]), torch.stack([one.number for one in some]))
+            keyed = Keyed.joined([one.keyed for one in some])
             pairs = alike(self._reads.reader.scope, keyed, view.table.select(slice(start, None)))
             found = zip(pairs.asked.tolist(), pairs.found.tolist(), pairs.logit.tolist(), strict=True)
             for place, row, logit in found:
@@ -77,8 +75,7 @@ class RecentQuestions:
         missing = [question for question in dict.fromkeys(questions) if question not in found]
         if missing:
             read = self._reads.of(missing).keyed
-            for question, key, number in zip(missing, read.keys, read.numbers, strict=True):
-                found[question] = Recent(key.clone(), number.clone())
+            found |= {question: Recent(read.row(place)) for place, question in enumerate(missing)}
         for question, one in found.items():
             self._known[question] = one
             self._known.move_to_end(question)

@@ -23,8 +23,7 @@ class One:
     """One question. states: without padding."""
 
     states: Tensor
-    key: Tensor
-    number: Tensor
+    keyed: Keyed
     familiarity: Tensor
     truncated: bool
 
@@ -60,16 +59,13 @@ class RecentReads:
 
 def _one(read: Read, row: int) -> One:
     states = read.states[row][read.mask[row]]
-    keyed = read.keyed
-    return One(
-        states, keyed.keys[row].clone(), keyed.numbers[row], read.familiarity[row], read.truncated[row]
-    )
+    return One(states, read.keyed.row(row), read.familiarity[row], read.truncated[row])
 
 
 def _joined(kept: Sequence[One]) -> Read:
     lengths = torch.tensor([len(one.states) for one in kept])
     states = pad_sequence([one.states for one in kept], batch_first=True)
     mask = torch.arange(states.shape[1]) < lengths[:, None]
-    keyed = Keyed(torch.stack([one.key for one in kept]), torch.stack([one.number for one in kept]))
+    keyed = Keyed.joined([one.keyed for one in kept])
     familiar = torch.stack([one.familiarity for one in kept])
     return Read(states, mask, keyed, familiar, tuple(one.truncated for one in kept))

@@ -12,15 +12,16 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import takewhile
+from itertools import islice, takewhile
 from weakref import WeakSet
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.memory import Block
 from models.nkb.alike import Compared, Keyed, Pairs, best
+from models.nkb.familiar import familiarity
 from models.nkb.scope import KEY, Scope
 from models.nkb.wordings import NOBODY, Wordings
 
@@ -94,8 +95,8 @@ class Gates:
 class SlotTable:
     """Append-only keys of gated slots. Safe to grow while others read."""
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
+    def __init__(self, scope: Scope, taught: Float[Tensor, "subject aspect"]) -> None:
+        self._scope, self._taught = scope, taught
         self._generation = 0
         self._lock = threading.Lock()
         self._views: WeakSet[Gates] = WeakSet()
@@ -104,7 +105,7 @@ class SlotTable:
     def _begin(self) -> None:
         self._generation += 1
         self._keys = torch.empty(0, KEY)
-        self._numbers = torch.empty(0, dtype=torch.int64)
+        self._numbers, self._subjects = (torch.empty(0, dtype=torch.int64) for _ in range(2))
         self._rows: dict[bytes, int] = {}
         self._places: dict[str, tuple[int, ...]] = {}
         self._compared = Compared(self._scope)
@@ -127,14 +128,15 @@ class SlotTable:
         same = sum(
             1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self._blocks, blocks, strict=False))
         )
-        places = [self._place(block) for block in blocks[same:]]
+        self._place([block for block in blocks[same:] if block.digest not in self._places])
+        places = [self._places[block.digest] for block in blocks[same:]]
         self._blocks, self._wordings = blocks, self._wordings.of_first(same).followed_by(places, same)
         return self._wordings
 
     @property
     def _table(self) -> Keyed:
         used = len(self._rows)
-        return Keyed(self._keys[:used], self._numbers[:used])
+        return Keyed(self._keys[:used], self._numbers[:used], self._subjects[:used])
 
     def _is_mostly_nobodys(self, blocks: Sequence[Block]) -> bool:
         """Beside these blocks and the views that are still used."""
@@ -145,26 +147,30 @@ class SlotTable:
         wanted = int(held.sum()) + sum(block.rows["keys"] for block in blocks)
         return len(self._rows) > SPARE + 2 * wanted
 
-    def _place(self, block: Block) -> tuple[int, ...]:
-        place = self._places.get(block.digest)
-        if place is None:
-            pairs = zip(block.tensors["keys"], block.tensors["numbers"], strict=True)
-            place = self._places[block.digest] = tuple(self._row(key, number) for key, number in pairs)
-        return place
+    def _place(self, blocks: Sequence[Block]) -> None:
+        """Rows for blocks that were not seen before."""
+        if not blocks:
+            return
+        keys = torch.cat([block.tensors["keys"] for block in blocks])
+        numbers = torch.cat([block.tensors["numbers"] for block in blocks])
+        _, subjects = familiarity(keys, self._taught)
+        rows = iter([self._row(*row) for row in zip(keys, numbers, subjects, strict=True)])
+        self._places |= {block.digest: tuple(islice(rows, block.rows["keys"])) for block in blocks}
 
-    def _row(self, key: Tensor, number: Tensor) -> int:
+    def _row(self, key: Tensor, number: Tensor, subject: Tensor) -> int:
         content = hashlib.sha256(key.numpy().tobytes() + number.numpy().tobytes()).digest()
         row = self._rows.get(content)
         if row is None:
             row = len(self._rows)
             self._reserve(row + 1)
-            self._keys[row], self._numbers[row] = key, number
+            self._keys[row], self._numbers[row], self._subjects[row] = key, number, subject
             self._rows[content] = row
         return row
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._keys):
             used, size = len(self._rows), max(64, 2 * rows)
-            keys, numbers = torch.empty(size, KEY), torch.empty(size, dtype=torch.int64)
+            keys, numbers, subjects = torch.empty(size, KEY), *torch.empty(2, size, dtype=torch.int64)
             keys[:used], numbers[:used] = self._keys[:used], self._numbers[:used]
-            self._keys, self._numbers = keys, numbers
+            subjects[:used] = self._subjects[:used]
+            self._keys, self._numbers, self._subjects = keys, numbers, subjects

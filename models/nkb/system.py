@@ -54,7 +54,7 @@ class NkbSystem:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._slots = SlotTable(reader.scope)
+        self._slots = SlotTable(reader.scope, reader.taught)
         self._reads = RecentReads(reader)
         self._recent = RecentQuestions(self._reads)
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from models.encoder.minilm import WIDTH, MiniLM
 from models.nkb.alike import AT_A_TIME, ROUNDING, Keyed
-from models.nkb.familiar import pack, unpack
+from models.nkb.familiar import UNKNOWN, pack, unpack
 from models.nkb.numbers import numbers
 from models.nkb.scope import FIRST, READINGS, Scope
 from models.stored import sums
@@ -70,7 +70,8 @@ class Watched:
 
     @cached_property
     def keyed(self) -> Keyed:
-        return Keyed(_unpacked(self.packed), numbers(self.questions))
+        keys = _unpacked(self.packed)
+        return Keyed(keys, numbers(self.questions), torch.full((len(keys),), UNKNOWN))
 
     @torch.inference_mode()
     def near(self, scope: Scope, gates: Keyed) -> list[str]:

@@ -60,7 +60,7 @@ class Examiner:
         states, mask = self._corpus.states.batch(rows)
         decoded = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
         keys = self._corpus.states.key(self._names.scope, rows)
-        near = familiarity(keys, self._names.taught).tolist()
+        near = familiarity(keys, self._names.taught)[0].tolist()
         return [self._outcome(*parts) for parts in zip(rows, decoded, near, strict=True)]
 
     def _outcome(self, row: int, decoded: Decoded, near: float) -> Outcome:

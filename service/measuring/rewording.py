@@ -18,6 +18,8 @@ MOST = 4
 SUBJECT = "{subject}"
 ASKED = re.compile(r"(?:what|who) (?:is|was|are|were) (?P<rest>.+)", re.IGNORECASE)
 OF = re.compile(r"the (?P<asked>.+?) of (?P<subject>.+)", re.IGNORECASE)
+OWN = re.compile(r"(?P<subject>.+)['’]s (?P<asked>.+)", re.IGNORECASE)
+DANGLING = re.compile(r"\b(?:to|of|in|at|for|from|with|by|on|about|called|named|like)$", re.IGNORECASE)
 
 
 class Rewording:
@@ -76,16 +78,14 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 def _turned(asked: str) -> Iterator[str]:
     """asked: without its question mark."""
-    inner = asked[:1].lower() + asked[1:]
     found = ASKED.fullmatch(asked)
-    if found:
-        rest = found["rest"]
-        named = OF.fullmatch(rest)
-        if named:
-            yield f"{named['subject']}'s {named['asked']}?"
-        yield f"Tell me {rest}."
-        yield f"{rest}?"
-    yield f"Do you know {inner}?"
-    yield f"Tell me {inner}."
-    yield f"Please: {inner}"
-    yield f"I would like to know {inner}"
+    named = OF.fullmatch(found["rest"]) or OWN.fullmatch(found["rest"]) if found else None
+    if found and named and not DANGLING.search(asked):
+        yield f"{named['subject']}'s {named['asked']}?"
+        yield f"The {named['asked']} of {named['subject']}?"
+        yield f"Tell me {found['rest']}."
+    inner = asked[:1].lower() + asked[1:]
+    yield f"Please tell me: {inner}?"
+    yield f"I have a question: {inner}?"
+    yield f"{asked}, please?"
+    yield f"{asked}? Do you know?"

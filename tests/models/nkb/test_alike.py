@@ -3,6 +3,7 @@
 import torch
 
 from models.nkb.alike import Keyed, Pairs, alike, best
+from models.nkb.familiar import UNKNOWN
 from models.nkb.reader import Reader
 from models.nkb.scope import KEY, READINGS, Scope
 
@@ -13,7 +14,8 @@ def drawn(count: int, seed: int) -> Keyed:
     middle = torch.randn(KEY, generator=generator)
     keys = middle + 0.75 * torch.randn(count, KEY, generator=generator)
     parts = [torch.nn.functional.normalize(part, dim=-1) for part in keys.split(READINGS, -1)]
-    return Keyed(torch.cat(parts, -1), torch.randint(0, 2, (count,), generator=generator))
+    numbers, subjects = (torch.randint(0, most, (count,), generator=generator) for most in (2, 3))
+    return Keyed(torch.cat(parts, -1), numbers, subjects + UNKNOWN)
 
 
 def scope() -> Scope:
@@ -26,7 +28,9 @@ def test_they_are_those_of_every_pair_looked_at_by_itself() -> None:
         logits = gate.logit(gate.cosines(asked.keys, table.keys))
         found = alike(gate, asked, table)
     logits = logits.clone()
-    logits[asked.numbers[:, None] != table.numbers] = -1
+    about, of = asked.subjects[:, None], table.subjects
+    apart = (about != of) & (about != UNKNOWN) & (of != UNKNOWN)
+    logits[apart | (asked.numbers[:, None] != table.numbers)] = -1
     wanted = {(i, j) for i, j in (logits > 1e-4).nonzero().tolist()}
     doubtful = {(i, j) for i, j in (logits.abs() <= 1e-4).nonzero().tolist()}
     pairs = set(zip(found.asked.tolist(), found.found.tolist(), strict=True))

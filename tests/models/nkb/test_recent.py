@@ -32,7 +32,7 @@ def anew(reader: Reader, gates: Gates) -> list[str | None]:
 
 
 def test_they_open_what_they_open_when_read_anew_whatever_the_order_of_versions(reader: Reader) -> None:
-    table, remembered = SlotTable(reader.scope), RecentQuestions(RecentReads(reader))
+    table, remembered = SlotTable(reader.scope, reader.taught), RecentQuestions(RecentReads(reader))
     blocks = [edit(reader, order, question) for order, question in enumerate(EDITED, 1)]
     views = [table.gates(blocks[:count]) for count in range(len(blocks) + 1)]
     told = [[one and one.edit for one in remembered.chosen(QUESTIONS, view)[0]] for view in views]
@@ -45,7 +45,7 @@ def test_they_open_what_they_open_when_read_anew_whatever_the_order_of_versions(
 def test_the_one_asked_longest_ago_makes_room(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recent, "KEPT", 2)
     remembered, asked = RecentQuestions(RecentReads(reader)), []
-    read, gates = Reader.read, SlotTable(reader.scope).gates([])
+    read, gates = Reader.read, SlotTable(reader.scope, reader.taught).gates([])
     monkeypatch.setattr(Reader, "read", lambda self, some: asked.append(list(some)) or read(self, some))
     for question in ("a?", "b?", "a?", "c?", "a?", "b?"):
         remembered.chosen([question], gates)

@@ -8,6 +8,7 @@ import torch
 from models.memory import Block
 from models.nkb import slots
 from models.nkb.alike import Keyed
+from models.nkb.familiar import UNKNOWN
 from models.nkb.numbers import numbers
 from models.nkb.opened import opened
 from models.nkb.scope import ASPECT, KEY, Scope
@@ -16,6 +17,7 @@ from models.nkb.slots import Gates, SlotTable
 N_STEPS, D = 3, 8
 ONE = math.log(math.e - 1)  # as the weight that acts as 1
 PARTS = [ASPECT, ASPECT, ASPECT, KEY - 3 * ASPECT]
+NOBODY = torch.zeros(1, ASPECT)  # was taught
 
 
 @pytest.fixture
@@ -53,21 +55,31 @@ def ask(scope: Scope, gates: Gates, *seeds: int) -> list[str | None]:
 
 
 def keyed(keys: torch.Tensor) -> Keyed:
-    return Keyed(keys, numbers([""] * len(keys)))
+    return Keyed(keys, numbers([""] * len(keys)), torch.full((len(keys),), UNKNOWN))
 
 
 def test_a_question_opens_its_own_edit_and_no_other(scope: Scope) -> None:
-    gates = SlotTable(scope).gates([block("a", 1, 10), block("b", 2, 20)])
+    gates = SlotTable(scope, NOBODY).gates([block("a", 1, 10), block("b", 2, 20)])
     assert ask(scope, gates, 20, 10, 30) == ["edit/b", "edit/a", None]
 
 
+def test_a_question_about_one_taught_subject_is_not_about_another(scope: Scope) -> None:
+    """However alike they are; one about nobody that was taught may be about either."""
+    known = torch.stack([key(10)[:ASPECT], key(20)[:ASPECT]])
+    gates = SlotTable(scope, known).gates([block("a", 1, 10)])
+    same = torch.stack([key(10)] * 3)
+    asked = Keyed(same, numbers([""] * 3), torch.tensor([0, 1, UNKNOWN]))
+    found = opened(scope, asked, [gates] * 3)
+    assert [one is not None for one in found] == [True, False, True]
+
+
 def test_a_given_paraphrase_opens_the_edit_too(scope: Scope) -> None:
-    gates = SlotTable(scope).gates([block("a", 1, 10, 11)])
+    gates = SlotTable(scope, NOBODY).gates([block("a", 1, 10, 11)])
     assert ask(scope, gates, 10, 11) == ["edit/a", "edit/a"]
 
 
 def test_of_two_edits_of_one_question_the_later_answers(scope: Scope) -> None:
-    table = SlotTable(scope)
+    table = SlotTable(scope, NOBODY)
     first, second = block("first", 1, 10), block("second", 2, 10)
     assert ask(scope, table.gates([first, second]), 10) == ["edit/second"]
     assert ask(scope, table.gates([first]), 10) == ["edit/first"], (
@@ -76,26 +88,28 @@ def test_of_two_edits_of_one_question_the_later_answers(scope: Scope) -> None:
 
 
 def test_a_later_edit_of_the_fact_answers_in_the_earlier_ones_words(scope: Scope) -> None:
-    gates = SlotTable(scope).gates([block("first", 1, 10), block("second", 2, 20, 10)])
+    gates = SlotTable(scope, NOBODY).gates([block("first", 1, 10), block("second", 2, 20, 10)])
     assert ask(scope, gates, 10) == ["edit/second"]
 
 
 def test_a_correction_of_a_correction_is_heard_in_all_the_first_ones_wordings(scope: Scope) -> None:
-    gates = SlotTable(scope).gates([block("first", 1, 10, 11, 12), block("second", 2, 10)])
+    gates = SlotTable(scope, NOBODY).gates([block("first", 1, 10, 11, 12), block("second", 2, 10)])
     assert ask(scope, gates, 10, 11, 12) == ["edit/second"] * 3
 
 
 def test_an_edit_of_a_mere_wording_leaves_the_question_it_was_given_with(scope: Scope) -> None:
-    gates = SlotTable(scope).gates([block("first", 1, 10, 11), block("second", 2, 11)])
+    gates = SlotTable(scope, NOBODY).gates([block("first", 1, 10, 11), block("second", 2, 11)])
     assert ask(scope, gates, 10, 11) == ["edit/first", "edit/second"]
 
 
 @pytest.mark.parametrize("same", [True, False], ids=["one wording", "wordings alike"])
 def test_the_latest_of_very_many_edits_of_one_fact_answers(scope: Scope, same: bool) -> None:
     """More than are looked at closely."""
-    gates = SlotTable(scope).gates([near(f"{n:03d}", n, 0.0 if same else 0.002 * n) for n in range(1, 61)])
+    gates = SlotTable(scope, NOBODY).gates(
+        [near(f"{n:03d}", n, 0.0 if same else 0.002 * n) for n in range(1, 61)]
+    )
     for seen in range(1, 61):
-        first = SlotTable(scope).gates(list(gates.edits[:seen]))
+        first = SlotTable(scope, NOBODY).gates(list(gates.edits[:seen]))
         assert ask(scope, first, 10) == [f"edit/{seen:03d}"]
 
 
@@ -118,7 +132,7 @@ def test_who_owns_what_two_edits_share_does_not_hang_on_the_number_of_threads(sc
         Block("edit/c", 62, "gated", block("a", 60, 10).tensors),
     ]
     for _ in range(4):
-        assert ask(scope, SlotTable(scope).gates([*others, many, *shared]), 10) == ["edit/c"]
+        assert ask(scope, SlotTable(scope, NOBODY).gates([*others, many, *shared]), 10) == ["edit/c"]
 
 
 def keys_of(seeds: range) -> dict[str, torch.Tensor]:
@@ -128,7 +142,7 @@ def keys_of(seeds: range) -> dict[str, torch.Tensor]:
 
 
 def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
-    table = SlotTable(scope)
+    table = SlotTable(scope, NOBODY)
     old = table.gates([block("a", 1, 10)])
     new = table.gates([block("a", 1, 10), block("b", 2, 20)])
     none = table.gates([])
@@ -137,7 +151,7 @@ def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
 
 
 def test_an_old_view_is_unmoved_when_the_table_grows(scope: Scope) -> None:
-    table = SlotTable(scope)
+    table = SlotTable(scope, NOBODY)
     old = table.gates([block("a", 1, 10)])
     before = old.table.keys.clone()
     table.gates([block(str(n), n, 100 + n) for n in range(2, 400)])
@@ -146,18 +160,18 @@ def test_an_old_view_is_unmoved_when_the_table_grows(scope: Scope) -> None:
 
 
 def test_an_empty_table_opens_nothing(scope: Scope) -> None:
-    assert ask(scope, SlotTable(scope).gates([]), 10) == [None]
+    assert ask(scope, SlotTable(scope, NOBODY).gates([]), 10) == [None]
 
 
 def test_a_block_seen_before_takes_no_new_rows(scope: Scope) -> None:
-    table = SlotTable(scope)
+    table = SlotTable(scope, NOBODY)
     first = table.gates([block("a", 1, 10)])
     again = table.gates([block("a", 1, 10)])
     assert len(first.table) == len(again.table) == 1
 
 
 def test_a_question_edited_again_takes_no_new_rows_either(scope: Scope) -> None:
-    table = SlotTable(scope)
+    table = SlotTable(scope, NOBODY)
     table.gates([block("a", 1, 10, 11)])
     assert len(table.gates([block("b", 2, 11, 10)]).table) == 2
 
@@ -165,7 +179,7 @@ def test_a_question_edited_again_takes_no_new_rows_either(scope: Scope) -> None:
 def test_rows_that_are_nobodys_any_more_are_let_go(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of before and one of after answer together all the same."""
     monkeypatch.setattr(slots, "SPARE", 8)
-    table, kept = SlotTable(scope), block("kept", 1, 10)
+    table, kept = SlotTable(scope, NOBODY), block("kept", 1, 10)
     before = table.gates([kept])
     for n in range(2, 30):
         last = table.gates([kept, block(str(n), n, 100 + n)])
@@ -180,7 +194,7 @@ def test_a_look_at_a_small_version_costs_the_large_one_nothing(
     scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(slots, "SPARE", 8)
-    table, many = SlotTable(scope), [block(str(n), n, n) for n in range(1, 40)]
+    table, many = SlotTable(scope, NOBODY), [block(str(n), n, n) for n in range(1, 40)]
     newest = table.gates(many)
     small = table.gates([])
     assert small.generation == newest.generation == table.gates(many).generation

@@ -22,7 +22,9 @@ def test_a_question_of_a_known_relation_is_worded_as_the_relation_is() -> None:
     [
         ("What is the refund period of plan B?", "plan B's refund period?"),
         ("Who was the first king of Ruritania?", "Tell me the first king of Ruritania."),
-        ("When does the canteen open?", "Do you know when does the canteen open?"),
+        ("What is Ruritania's oldest treaty?", "The oldest treaty of Ruritania?"),
+        ("When does the canteen open?", "Please tell me: when does the canteen open?"),
+        ("What is the roof of the hall made of?", "I have a question: what is the roof of the hall made of?"),
     ],
 )
 def test_any_other_question_is_turned_by_rules(question: str, wording: str) -> None:
