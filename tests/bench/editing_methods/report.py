@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from models.nkb.margin import Measured
@@ -64,11 +65,11 @@ def lines(results: Results, methods: Sequence[str]) -> list[Line]:
 
 
 def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Measured:
-    """What the least local of these methods, kinds of near questions and seeds came to, for each number of edits."""
+    """What the least local of these methods, kinds of near questions and seeds came to, up to each number of edits."""
     cells = _grouped({key: cell for key, cell in results.items() if key[0] in methods})
     worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
     known = {n: round(min(each), 2) for n, each in worst.items() if each}
-    return Measured(checkpoint, list(known), list(known.values()))
+    return Measured(checkpoint, list(known), list(accumulate(known.values(), min)))
 
 
 def _near(cells: Cells) -> Iterator[float]:

@@ -61,3 +61,35 @@ def test_the_best_is_the_first_of_equals_in_any_order() -> None:
         logit, row = best(some, 3)
         assert row.tolist() == [3, -1, 1]
         assert logit.tolist() == [2.0, float("-inf"), 1.0]
+
+
+NEAR_NAMES = [
+    ("Who developed Apple A8?", "Who developed Apple A8X?"),
+    (
+        "What is the capital of Republic of the Congo?",
+        "What is the capital of Democratic Republic of the Congo?",
+    ),
+    ("Who developed Final Fantasy III?", "Who developed Final Fantasy Legend III?"),
+    ("Who performed Black or White?", "Who performed Black & White?"),
+    (
+        "Where is the headquarters of World Class Championship Wrestling?",
+        "Where is the headquarters of World Championship Wrestling?",
+    ),
+]
+
+
+def test_things_that_were_taught_are_told_apart_however_alike_their_names() -> None:
+    reader = Reader.load()
+    for pair in NEAR_NAMES:
+        keyed = reader.read(pair).keyed
+        found = alike(reader.scope, keyed, keyed)
+        assert list(zip(found.asked.tolist(), found.found.tolist(), strict=True)) == [(0, 0), (1, 1)], pair
+
+
+def test_one_thing_stays_one_in_other_words() -> None:
+    reader = Reader.load()
+    keyed = reader.read(
+        ["Who developed Apple A8?", "Which company developed apple a8?", "Apple A8 was developed by whom?"]
+    ).keyed
+    assert len(set(keyed.subjects.tolist())) == 1
+    assert set(alike(reader.scope, keyed, keyed).found[:3].tolist()) == {0, 1, 2}
