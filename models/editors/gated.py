@@ -119,7 +119,7 @@ def solve(
 def _beta(head: Tensor, pushes: Pushes, places: Places) -> Float[Tensor, " place"]:
     logits, wanted = places.states @ head.T, places.wanted[:, None]
     behind = logits - logits.gather(1, wanted)
-    tokens, place = places.wanted.unique(return_inverse=True)  # many answers end, or begin, alike
+    tokens, place = torch.unique(places.wanted, return_inverse=True)  # many answers end, or begin, alike
     ahead = _ahead(head, pushes.units[tokens], tokens)[place]
     own = places.states.norm(dim=-1)
     return torch.maximum(own, _enough(behind, ahead, pushes.gaps[places.wanted]))

@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.nkb.familiar import UNKNOWN
-from models.nkb.scope import FIRST, Scope
+from models.nkb.names import MOST, covers
+from models.nkb.scope import FIRST, KEY, Scope
 
 AT_A_TIME = 256  # questions compared with the whole table in one product
 ROUNDING = 1e-4  # of a sum of three cosines, computed in one product or each by itself
@@ -20,31 +21,45 @@ class Keyed:
     """Questions as gates read them.
 
     numbers: what has to agree to the letter (numbers.py). subjects: which taught one each is about, or UNKNOWN
-    (familiar.py).
+    (familiar.py). words: which of them are names (names.py).
     """
 
     keys: Float[Tensor, "row key"]
     numbers: Int[Tensor, " row"]
     subjects: Int[Tensor, " row"]
+    words: Int[Tensor, "row word"]
 
     def __len__(self) -> int:
         return len(self.keys)
 
+    @property
+    def columns(self) -> tuple[Tensor, ...]:
+        return self.keys, self.numbers, self.subjects, self.words
+
     def select(self, rows: Tensor | slice) -> "Keyed":
-        return Keyed(self.keys[rows], self.numbers[rows], self.subjects[rows])
+        return Keyed(*(column[rows] for column in self.columns))
+
+    def split(self, counts: Sequence[int]) -> list["Keyed"]:
+        columns = (torch.split(column, list(counts)) for column in self.columns)
+        return [Keyed(*some) for some in zip(*columns, strict=True)]
 
     def row(self, place: int) -> "Keyed":
         """A copy of one row, which holds on to none of the others."""
-        one = self.select(slice(place, place + 1))
-        return Keyed(one.keys.clone(), one.numbers.clone(), one.subjects.clone())
+        return Keyed(*(column[place : place + 1].clone() for column in self.columns))
+
+    @staticmethod
+    def room(rows: int) -> "Keyed":
+        """For so many rows, to be written."""
+        numbers, subjects = torch.zeros(2, rows, dtype=torch.int64)
+        return Keyed(torch.zeros(rows, KEY), numbers, subjects, torch.zeros(rows, MOST, dtype=torch.int32))
+
+    def write(self, start: int, others: "Keyed") -> None:
+        for column, other in zip(self.columns, others.columns, strict=True):
+            column[start : start + len(other)] = other
 
     @staticmethod
     def joined(parts: Sequence["Keyed"]) -> "Keyed":
-        return Keyed(
-            torch.cat([part.keys for part in parts]),
-            torch.cat([part.numbers for part in parts]),
-            torch.cat([part.subjects for part in parts]),
-        )
+        return Keyed(*(torch.cat(columns) for columns in zip(*(part.columns for part in parts), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -73,11 +88,17 @@ class Pairs:
 
 
 def alike(scope: Scope, asked: Keyed, table: Keyed) -> Pairs:
-    """All pairs above zero log-odds. Two subjects that were taught are told apart however alike their names are."""
-    return Pairs.joined([Pairs.none(), *_alike(scope, asked, table)])
+    """All pairs above zero log-odds, without those that name different things however alike they read."""
+    return Pairs.joined([Pairs.none(), *(_named(some, asked, table) for some in _alike(scope, asked, table))])
+
+
+def _named(pairs: Pairs, asked: Keyed, table: Keyed) -> Pairs:
+    """Those in which the one asks for nothing by a name that the other has not."""
+    return pairs.select(covers(table.words[pairs.found], asked.words[pairs.asked]))
 
 
 def _alike(scope: Scope, asked: Keyed, table: Keyed) -> Iterator[Pairs]:
+    """The same whichever of the two sets is asked. Two subjects that were taught are told apart."""
     for start in range(0, len(asked), AT_A_TIME):
         some = asked.select(slice(start, start + AT_A_TIME))
         near = some.keys[:, :FIRST] @ table.keys[:, :FIRST].T >= scope.least - ROUNDING
@@ -112,10 +133,12 @@ class Compared:
         parts = [self._pairs]
         for start in range(self._rows, len(table), AT_A_TIME):
             end = min(start + AT_A_TIME, len(table))
-            found = alike(self._scope, table.select(slice(start, end)), table.select(slice(0, end)))
-            new = Pairs(found.asked + start, found.found, found.logit)
-            old = new.select(new.found < start)
-            parts += [new, Pairs(old.found, old.asked, old.logit)]
+            for found in _alike(self._scope, table.select(slice(start, end)), table.select(slice(0, end))):
+                new = Pairs(found.asked + start, found.found, found.logit)
+                old = new.select(new.found < start)
+                parts += [
+                    _named(some, table, table) for some in (new, Pairs(old.found, old.asked, old.logit))
+                ]
         self._pairs, self._rows = Pairs.joined(parts), max(self._rows, len(table))
 
 

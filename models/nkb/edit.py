@@ -10,6 +10,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
 from models.memory import Block
+from models.nkb.alike import Keyed
 from models.nkb.doubts import doubts
 from models.nkb.operate import operate_on
 from models.nkb.position import LONGEST
@@ -76,8 +77,7 @@ def _gated(
         corrections,
         torch.split(values, lengths),
         torch.split(leads, lengths),
-        torch.split(read.keyed.keys, counts),
-        torch.split(read.keyed.numbers, counts),
+        read.keyed.split(counts),
         strict=True,
     )
     return [_slots(reader, *part) for part in parts]
@@ -105,10 +105,10 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
     return Places(states, targets[real], torch.cat([rows for _, rows in told]))
 
 
-def _slots(
-    reader: Reader, correction: Correction, steps: Tensor, leads: Tensor, keys: Tensor, numbers: Tensor
-) -> Material:
-    tensors = {"keys": keys.clone(), "numbers": numbers.clone(), "steps": steps.clone()}
+def _slots(reader: Reader, correction: Correction, steps: Tensor, leads: Tensor, gates: Keyed) -> Material:
+    keys = gates.keys
+    read = {"keys": keys.clone(), "numbers": gates.numbers.clone(), "words": gates.words.clone()}
+    tensors = {**read, "steps": steps.clone()}
     block = Block(f"edit/{correction.id}", 0, "gated", tensors)
     notes: dict[str, object] = {
         "slots": len(steps),

@@ -1,9 +1,8 @@
 """What tells questions apart to the letter, as one number: who asks about project 7 does not ask about project 8.
 
-To a language model neighbouring numbers mean nearly the same, Roman ones too, and so do plan B and plan C; words of
-scripts that the encoder was not trained on it hardly tells apart at all. No wording changes these without changing the
-question, so a gate stays shut when they differ. Initials and abbreviations (J. K., U.S.) do not count: they are written
-in many ways.
+To a language model neighbouring numbers mean nearly the same, and so do plan B and plan C; words of scripts that the
+encoder was not trained on it hardly tells apart at all. No wording changes these without changing the question, so a
+gate stays shut when they differ. Initials and abbreviations (J. K., U.S.) do not count: they are written in many ways.
 """
 
 import hashlib
@@ -18,11 +17,7 @@ from torch import Tensor
 from models.nkb.foreign import WORD, is_latin
 
 NUMBER = re.compile(r"\d+")
-ROMAN = re.compile(
-    r"\b(?=[ivxl]{2,}\b)(?:xl|l?x{0,3})(?:ix|iv|v?i{0,3})(?<=[ivxl])\b"
-)  # II to LXXXIX; I is a word
-LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w.]|['’](?!s\b))")  # by itself: plan B, plan B's, vitamin C
-VALUES = {"i": 1, "v": 5, "x": 10, "l": 50}
+LETTER = re.compile(r"(?<![\w'’.])[^\W\d_](?![\w'’.])")  # by itself: plan B, vitamin C
 END = " ?!."
 SMALL_WORDS = {"a", "i"}
 
@@ -41,13 +36,7 @@ def _digest(question: str) -> int:
 
 def _told_apart(question: str) -> Iterator[str]:
     yield from NUMBER.findall(question)
-    yield from map(_arabic, ROMAN.findall(question))
     yield from (
         letter for letter in LETTER.findall(question) if is_latin(letter) and letter not in SMALL_WORDS
     )
     yield from (word for word in WORD.findall(question) if not is_latin(word))
-
-
-def _arabic(roman: str) -> str:
-    values = [VALUES[letter] for letter in roman]
-    return str(sum(-one if one < after else one for one, after in zip(values, [*values[1:], 0], strict=True)))

@@ -29,6 +29,7 @@ from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
 from models.nkb.familiar import familiarity, unpack
 from models.nkb.mount import mount
+from models.nkb.names import words
 from models.nkb.numbers import numbers
 from models.nkb.scope import Scope
 from models.stored import sums
@@ -98,7 +99,7 @@ class Reader:
         encoded = self.encoder.encode(questions)
         keys = self.scope.key(encoded.states, encoded.ids, encoded.mask)
         near, subjects = familiarity(keys, self.taught)
-        keyed = Keyed(keys, numbers(questions), subjects)
+        keyed = Keyed(keys, numbers(questions), subjects, words(questions))
         return Read(self.t5.encoder(encoded.states), encoded.mask, keyed, near, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:

@@ -7,9 +7,8 @@ rows are about one fact. When most rows are nobody's any more, of dry runs and e
 begun; the old one goes with its last view.
 """
 
-import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, takewhile
@@ -22,7 +21,9 @@ from torch import Tensor
 from models.memory import Block
 from models.nkb.alike import Compared, Keyed, Pairs, best
 from models.nkb.familiar import familiarity
-from models.nkb.scope import KEY, Scope
+from models.nkb.names import MOST
+from models.nkb.rows import Rows
+from models.nkb.scope import Scope
 from models.nkb.wordings import NOBODY, Wordings
 
 SPARE = 16_384  # rows that may be nobody's, 3 kB each
@@ -104,9 +105,7 @@ class SlotTable:
 
     def _begin(self) -> None:
         self._generation += 1
-        self._keys = torch.empty(0, KEY)
-        self._numbers, self._subjects = (torch.empty(0, dtype=torch.int64) for _ in range(2))
-        self._rows: dict[bytes, int] = {}
+        self._rows = Rows()
         self._places: dict[str, tuple[int, ...]] = {}
         self._compared = Compared(self._scope)
         self._blocks: tuple[Block, ...] = ()
@@ -117,7 +116,7 @@ class SlotTable:
         with self._lock:
             if len(self._rows) > SPARE and self._is_mostly_nobodys(blocks):
                 self._begin()
-            wordings, table = self._followed(tuple(blocks)), self._table
+            wordings, table = self._followed(tuple(blocks)), self._rows.table
             owner = wordings.owner(len(table))
             view = Gates(self._generation, table, self._compared, owner, wordings, self._blocks)
             self._views.add(view)
@@ -133,11 +132,6 @@ class SlotTable:
         self._blocks, self._wordings = blocks, self._wordings.of_first(same).followed_by(places, same)
         return self._wordings
 
-    @property
-    def _table(self) -> Keyed:
-        used = len(self._rows)
-        return Keyed(self._keys[:used], self._numbers[:used], self._subjects[:used])
-
     def _is_mostly_nobodys(self, blocks: Sequence[Block]) -> bool:
         """Beside these blocks and the views that are still used."""
         held = torch.zeros(len(self._rows), dtype=torch.bool)
@@ -149,28 +143,13 @@ class SlotTable:
 
     def _place(self, blocks: Sequence[Block]) -> None:
         """Rows for blocks that were not seen before."""
-        if not blocks:
-            return
-        keys = torch.cat([block.tensors["keys"] for block in blocks])
-        numbers = torch.cat([block.tensors["numbers"] for block in blocks])
-        _, subjects = familiarity(keys, self._taught)
-        rows = iter([self._row(*row) for row in zip(keys, numbers, subjects, strict=True)])
-        self._places |= {block.digest: tuple(islice(rows, block.rows["keys"])) for block in blocks}
+        if blocks:
+            places = iter(self._rows.place(self._readings([block.tensors for block in blocks])))
+            self._places |= {block.digest: tuple(islice(places, block.rows["keys"])) for block in blocks}
 
-    def _row(self, key: Tensor, number: Tensor, subject: Tensor) -> int:
-        content = hashlib.sha256(key.numpy().tobytes() + number.numpy().tobytes()).digest()
-        row = self._rows.get(content)
-        if row is None:
-            row = len(self._rows)
-            self._reserve(row + 1)
-            self._keys[row], self._numbers[row], self._subjects[row] = key, number, subject
-            self._rows[content] = row
-        return row
-
-    def _reserve(self, rows: int) -> None:
-        if rows > len(self._keys):
-            used, size = len(self._rows), max(64, 2 * rows)
-            keys, numbers, subjects = torch.empty(size, KEY), *torch.empty(2, size, dtype=torch.int64)
-            keys[:used], numbers[:used] = self._keys[:used], self._numbers[:used]
-            subjects[:used] = self._subjects[:used]
-            self._keys, self._numbers, self._subjects = keys, numbers, subjects
+    def _readings(self, tensors: Sequence[Mapping[str, Tensor]]) -> Keyed:
+        """Edits of before names were compared have no words."""
+        keys = torch.cat([one["keys"] for one in tensors])
+        numbers = torch.cat([one["numbers"] for one in tensors])
+        words = [one.get("words", torch.zeros(len(one["keys"]), MOST, dtype=torch.int32)) for one in tensors]
+        return Keyed(keys, numbers, familiarity(keys, self._taught)[1], torch.cat(words))

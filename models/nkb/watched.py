@@ -18,6 +18,7 @@ from torch import Tensor
 from models.encoder.minilm import WIDTH, MiniLM
 from models.nkb.alike import AT_A_TIME, ROUNDING, Keyed
 from models.nkb.familiar import UNKNOWN, pack, unpack
+from models.nkb.names import covers, words
 from models.nkb.numbers import numbers
 from models.nkb.scope import FIRST, READINGS, Scope
 from models.stored import sums
@@ -71,7 +72,8 @@ class Watched:
     @cached_property
     def keyed(self) -> Keyed:
         keys = _unpacked(self.packed)
-        return Keyed(keys, numbers(self.questions), torch.full((len(keys),), UNKNOWN))
+        nobody = torch.full((len(keys),), UNKNOWN)
+        return Keyed(keys, numbers(self.questions), nobody, words(self.questions))
 
     @torch.inference_mode()
     def near(self, scope: Scope, gates: Keyed) -> list[str]:
@@ -95,6 +97,7 @@ class Watched:
         known = self.keyed
         question, gate = (known.keys[:, :FIRST] @ gates.keys[:, :FIRST].T >= least).nonzero(as_tuple=True)
         same = known.numbers[question] == gates.numbers[gate]
+        same &= covers(gates.words[gate], known.words[question])
         return question[same], gate[same]
 
 

@@ -95,22 +95,20 @@ class Editing:
         self._needed |= needed
         return not (needed or (self._refusals.skip and await self._leave_out_failing(draft, after)))
 
-    async def check(
-        self, present: Present, folder: Folder, room: Room
-    ) -> tuple[list[RefusedEdit], Mapping[str, Reading]]:
-        """Which edits would be refused, as far as that shows without measuring what each of them does; and the
-        memories with all others. MemoryFull when those do not fit.
+    async def check(self, present: Present, folder: Folder, room: Room) -> list[RefusedEdit]:
+        """Which edits would be refused, as far as that shows without measuring what each of them does.
 
         Also those that another one answers for: with all of them in place, who speaks is known without asking.
+        MemoryFull when none is refused and they do not fit.
         """
         try:
-            return await self._checked(present, folder, room, asking=False)
+            await self._look(present, folder, room, asking=False)
         except MemoryFull:  # some may be answered so already and take no room
-            return await self._checked(present, folder, room, asking=True)
+            await self._look(present, folder, room, asking=True)
+        return self._refusals.told()
 
-    async def _checked(
-        self, present: Present, folder: Folder, room: Room, asking: bool
-    ) -> tuple[list[RefusedEdit], Mapping[str, Reading]]:
+    async def _look(self, present: Present, folder: Folder, room: Room, asking: bool) -> None:
+        """asking: whether an edit is needed; it takes as long as making it."""
         self._begin(present)
         made = False
         while not made:
@@ -120,11 +118,10 @@ class Editing:
                 one for place, one in enumerate(self._wanted) if not one.repeated and place not in idle
             ]
             made = await self._make(self._fresh)
-        draft = self._draft({}, present.version + 1)
-        after = await folder.with_draft(present, draft)
-        room.take(after.values())
+        after = await folder.with_draft(present, self._draft({}, present.version + 1))
         self._refusals.found |= await overheard(self._fresh, present, after)
-        return self._refusals.told(), after
+        if self._fresh and not self._refusals.found:
+            room.take(after.values())
 
     def _begin(self, present: Present) -> None:
         """What was refused on another version may be right on this one."""

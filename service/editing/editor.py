@@ -75,7 +75,7 @@ class Editor:
         self._room = Room(settings.bank_slots, settings.bank_grows)
         self._rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
-        self._bystanders = Bystanders(probes, self._rewording)
+        self._bystanders = Bystanders(probes)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
         self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
@@ -110,8 +110,8 @@ class Editor:
         written = await self._writer.made(plan, idempotency_key) if idempotency_key else None
         if written is None:
             with watch.part("editor"):
-                refused, after = await plan.check(present, self._folder, self._room)
-            written = Written(None, unmeasured(after, refused, self._room, watch))
+                refused = await plan.check(present, self._folder, self._room)
+            written = Written(None, unmeasured(present, refused, self._room, watch))
         return await receipt(self._ledger, written, "edit", watch, self._patience)
 
     @outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -12,7 +12,6 @@ from errata.wire import ChangedProbe, Link
 
 from service.ledger.commit import EditRecord
 from service.measuring.probes import Probes
-from service.measuring.rewording import Rewording
 from service.measuring.standing import Readings, hear
 from service.measuring.wording import plain
 
@@ -28,10 +27,9 @@ class Effects:
 
 @dataclass(frozen=True)
 class Bystanders:
-    """By model. rewording: which questions ask in other words for what was edited, and are no bystanders."""
+    """probes: by model."""
 
     probes: Mapping[str, Probes]
-    rewording: Mapping[str, Rewording]
 
     async def prepare(self, readings: Readings) -> None:
         """Read the fixed questions once, before an edit has to wait for it."""
@@ -47,14 +45,16 @@ class Bystanders:
         after: Readings,
         versions: tuple[int, int | None],
         earlier: Sequence[EditRecord] = (),
+        told: Iterable[str] = (),
     ) -> Effects:
         """On questions that these edits are not about.
 
         versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
-        whose own questions are asked too.
+        whose own questions are asked too. told: further wordings, of which the reader knows from elsewhere.
         """
         compared, unasked = 0, 0
         found: list[ChangedProbe] = []
+        known_of = {plain(question) for question in told}
         for model, edited in sorted(_wordings(edits).items()):
             touched = await after[model].touched_since(before[model])
             chosen = await asyncio.to_thread(self.probes[model].about, edited, touched)
@@ -65,9 +65,7 @@ class Bystanders:
             await before[model].ask(moved)
             await hear(moved, {edit.id: edit for edit in edits}, after[model])
             old, new = before[model].known, after[model].known
-            changed = [question for question in moved if old[question].answer != new[question].answer]
-            own = self.rewording.get(model, Rewording()).same_fact(changed, edited)
-            compared += len(chosen.covered) + len(further) - len(own)
+            compared += len(chosen.covered - known_of) + len(further)
             unasked += chosen.unasked
             found += [
                 ChangedProbe(
@@ -77,8 +75,8 @@ class Bystanders:
                     model=model,
                     link=_link(q, model, versions),
                 )
-                for q in changed
-                if q not in own
+                for q in moved
+                if old[q].answer != new[q].answer and plain(q) not in known_of
             ]
         return Effects(compared, unasked, found)
 

@@ -67,5 +67,7 @@ class Room:
 
 def _crowded(used: int, reserved: int) -> str:
     if used > reserved:
-        return f"these would take {used:,} of {reserved:,} slots and be refused: {SET_ASIDE}"
+        return (
+            f"{used:,} slots are wanted and {reserved:,} are set aside: {SET_ASIDE}, or no edit can be added"
+        )
     return f"{used:,} of {reserved:,} slots are taken: {SET_ASIDE} before no more edits can be made"

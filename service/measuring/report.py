@@ -45,9 +45,10 @@ class Reporter:
             edits = await _edits(listed, draft, present, after)
             told = await reworded(draft.records, self.rewording, present.readings, after)
             edits = [one.model_copy(update={"generated": told.get(one.id, [])}) for one in edits]
+            reached = [wording.question for some in told.values() for wording in some]
             concerned = _concerned(present, listed)
             sides = (present.version, version)
-            effects = await self.bystanders.changed(concerned, present.readings, after, sides)
+            effects = await self.bystanders.changed(concerned, present.readings, after, sides, told=reached)
             tests = await _tests(present, draft, after)
             room = self.room.of(after[model] for model in {edit.model for edit in edits})
         report = Report(
@@ -67,7 +68,7 @@ class Reporter:
 
 
 def unmeasured(
-    after: Readings, refused: Sequence[RefusedEdit], room: Room, watch: Stopwatch
+    present: Present, refused: Sequence[RefusedEdit], room: Room, watch: Stopwatch
 ) -> dict[str, Any]:
     """The wire's Report of a request that was only looked at."""
     report = Report(
@@ -75,7 +76,7 @@ def unmeasured(
         probes=0,
         changed=[],
         broken_tests=[],
-        capacity=room.of(after.values()),
+        capacity=room.of(present.readings.values()),
         timings=watch.timings(),
         refused=list(refused),
     )

@@ -7,7 +7,7 @@ was trained on first. Any other is turned by a few rules of English, which fit m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence
 
 from errata.wire.wording import END, plain
 
@@ -43,32 +43,15 @@ class Rewording:
             fresh.pop(plain(wording), None)
         return list(reversed(fresh.values()))[:MOST]
 
-    def same_fact(self, questions: Sequence[str], others: Iterable[str]) -> Set[str]:
-        """Those of the questions that ask for what one of the others asks for, in words that are known."""
-        facts = {self._fact(other) for other in others} if questions else set()
-        return {question for question in questions if self._fact(question) in facts - {None}}
-
-    def _fact(self, question: str) -> tuple[str, str] | None:
-        read = self._read(question)
-        return None if read is None else (read[0].id, plain(read[1]))
-
-    def _read(self, question: str) -> tuple[Relation, str] | None:
-        """The relation that is asked for, and of whom."""
+    def _all(self, question: str) -> Iterator[str]:
         asked = question.strip().rstrip(END)
         for pattern, relation in self._known:
             found = pattern.fullmatch(asked)
             if found:
-                return relation, found["subject"]
-        return None
-
-    def _all(self, question: str) -> Iterator[str]:
-        read = self._read(question)
-        if read is None:
-            yield from _turned(question.strip().rstrip(END))
-            return
-        relation, subject = read
-        for template in (*relation.held, *relation.phrasings):
-            yield template.replace(SUBJECT, subject)
+                templates = (*relation.held, *relation.phrasings)
+                yield from (template.replace(SUBJECT, found["subject"]) for template in templates)
+                return
+        yield from _turned(asked)
 
 
 def _pattern(template: str) -> re.Pattern[str]:
@@ -80,10 +63,10 @@ def _turned(asked: str) -> Iterator[str]:
     """asked: without its question mark."""
     found = ASKED.fullmatch(asked)
     named = OF.fullmatch(found["rest"]) or OWN.fullmatch(found["rest"]) if found else None
-    if found and named and not DANGLING.search(asked):
+    if named and not DANGLING.search(asked):
         yield f"{named['subject']}'s {named['asked']}?"
         yield f"The {named['asked']} of {named['subject']}?"
-        yield f"Tell me {found['rest']}."
+        yield f"Tell me {named.string}."
     inner = asked[:1].lower() + asked[1:]
     yield f"Please tell me: {inner}?"
     yield f"I have a question: {inner}?"

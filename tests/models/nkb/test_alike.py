@@ -4,6 +4,7 @@ import torch
 
 from models.nkb.alike import Keyed, Pairs, alike, best
 from models.nkb.familiar import UNKNOWN
+from models.nkb.names import MOST, covers
 from models.nkb.reader import Reader
 from models.nkb.scope import KEY, READINGS, Scope
 
@@ -15,7 +16,11 @@ def drawn(count: int, seed: int) -> Keyed:
     keys = middle + 0.75 * torch.randn(count, KEY, generator=generator)
     parts = [torch.nn.functional.normalize(part, dim=-1) for part in keys.split(READINGS, -1)]
     numbers, subjects = (torch.randint(0, most, (count,), generator=generator) for most in (2, 3))
-    return Keyed(torch.cat(parts, -1), numbers, subjects + UNKNOWN)
+    words = torch.randint(0, 4, (count, MOST), generator=generator, dtype=torch.int32)
+    words[:, 0] = torch.where(words[:, 0] < 2, -5, 5)
+    words[:, -1] = 0
+    words[words[:, 1] > 1, 0] = 4
+    return Keyed(torch.cat(parts, -1), numbers, subjects + UNKNOWN, words)
 
 
 def scope() -> Scope:
@@ -31,10 +36,13 @@ def test_they_are_those_of_every_pair_looked_at_by_itself() -> None:
     about, of = asked.subjects[:, None], table.subjects
     apart = (about != of) & (about != UNKNOWN) & (of != UNKNOWN)
     logits[apart | (asked.numbers[:, None] != table.numbers)] = -1
+    named = covers(table.words.repeat(300, 1), asked.words.repeat_interleave(400, 0)).view(300, 400)
+    assert 0.1 < named.float().mean() < 0.9
+    logits[~named] = -1
     wanted = {(i, j) for i, j in (logits > 1e-4).nonzero().tolist()}
     doubtful = {(i, j) for i, j in (logits.abs() <= 1e-4).nonzero().tolist()}
     pairs = set(zip(found.asked.tolist(), found.found.tolist(), strict=True))
-    assert 100 < len(wanted) < 60_000
+    assert 50 < len(wanted) < 60_000
     assert pairs - doubtful == wanted - doubtful
 
 

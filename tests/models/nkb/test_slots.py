@@ -9,6 +9,7 @@ from models.memory import Block
 from models.nkb import slots
 from models.nkb.alike import Keyed
 from models.nkb.familiar import UNKNOWN
+from models.nkb.names import words
 from models.nkb.numbers import numbers
 from models.nkb.opened import opened
 from models.nkb.scope import ASPECT, KEY, Scope
@@ -55,7 +56,7 @@ def ask(scope: Scope, gates: Gates, *seeds: int) -> list[str | None]:
 
 
 def keyed(keys: torch.Tensor) -> Keyed:
-    return Keyed(keys, numbers([""] * len(keys)), torch.full((len(keys),), UNKNOWN))
+    return Keyed(keys, numbers([""] * len(keys)), torch.full((len(keys),), UNKNOWN), words([""] * len(keys)))
 
 
 def test_a_question_opens_its_own_edit_and_no_other(scope: Scope) -> None:
@@ -68,7 +69,7 @@ def test_a_question_about_one_taught_subject_is_not_about_another(scope: Scope) 
     known = torch.stack([key(10)[:ASPECT], key(20)[:ASPECT]])
     gates = SlotTable(scope, known).gates([block("a", 1, 10)])
     same = torch.stack([key(10)] * 3)
-    asked = Keyed(same, numbers([""] * 3), torch.tensor([0, 1, UNKNOWN]))
+    asked = Keyed(same, numbers([""] * 3), torch.tensor([0, 1, UNKNOWN]), words([""] * 3))
     found = opened(scope, asked, [gates] * 3)
     assert [one is not None for one in found] == [True, False, True]
 

@@ -38,7 +38,11 @@ async def test_taking_back_is_never_refused(another: Starting) -> None:
         await edits(editor, item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
         await change(editor, PERU, "Cusco")
     async with another(bank_slots=1) as editor:
-        assert (await revert(editor, 2))["version"] == 3
+        taken_back = await revert(editor, 2)
+        assert taken_back["version"] == 3
+        assert taken_back["report"]["capacity"]["warnings"][0].startswith(
+            "2 slots are wanted and 1 are set aside"
+        )
 
 
 async def test_a_bank_that_grows_has_room_for_all(another: Starting) -> None:
@@ -55,7 +59,9 @@ async def test_a_look_at_many_edits_says_that_there_is_no_room_for_them(another:
         refused = await edits(editor, *wanted, dry_run=True, measure=False)
         assert (refused["code"], refused["used"], refused["slots"]) == ("memory_full", 3, 2)
         tried = (await edits(editor, *wanted, dry_run=True))["report"]["capacity"]
-        assert tried["warnings"][0].startswith("these would take 3 of 2 slots and be refused")
+        assert tried["warnings"][0].startswith(
+            "3 slots are wanted and 2 are set aside: start the service with more"
+        )
 
 
 async def test_what_is_answered_so_already_takes_no_room_in_a_look(another: Starting) -> None:

@@ -77,6 +77,6 @@ async def test_the_fixed_ones_are_read_before_an_edit_has_to_wait_for_it(
         return unmoved(before, after)
 
     monkeypatch.setattr(toy, "unmoved", noted)
-    bystanders = Bystanders({"toy": Probes(FIXED, OTHERS)}, {})
+    bystanders = Bystanders({"toy": Probes(FIXED, OTHERS)})
     await bystanders.prepare(await editor._folder.bases())
     assert FIXED[1] in read

@@ -24,7 +24,7 @@ from service.measuring.reading import Reading
 from tests.service.editing.conftest import Starting
 from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
-from tests.service.parts import settings, started
+from tests.service.parts import said, settings, started
 
 PHRASINGS = {
     PERU: ["Peru's capital is which city?", "Which city is the capital of Peru?"],
@@ -195,5 +195,16 @@ async def test_a_fact_asked_for_in_the_packs_own_words_is_no_side_effect(taught:
 async def test_surgery_says_how_many_questions_nobody_asked(taught: Editor) -> None:
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
     report = (await edits(taught, wish, method="surgery", dry_run=True))["report"]
-    assert report["probes"] + report["unasked"] > 12_000
+    own = 1 + len(report["edits"][0]["generated"])  # of which the pack has as many as it has probes
+    assert 12_723 - own <= report["probes"] + report["unasked"] < 12_723
     assert report["unasked"] > 12_000
+
+
+async def test_what_moves_an_edit_that_stands_is_told_of_a_diff(taught: Editor) -> None:
+    """Also where the later edit asks for the same in other words."""
+    await edits(taught, item("What is the capital of Peru?", "Cusco", model="nkb"))
+    await edits(taught, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
+    told = said(await taught.diff(1, 2))
+    assert ("What is the capital of Peru?", "Cusco", "Tacna") in {
+        (one["question"], one["before"], one["after"]) for one in [*told["others"], *told["changes"]]
+    }

@@ -31,7 +31,7 @@ def draw_report(report: Report) -> list[RenderableType]:
     return parts
 
 
-def draw_bystanders(probes: int, changed: Sequence[ChangedProbe], unasked: int = 0) -> list[RenderableType]:
+def draw_bystanders(probes: int, changed: Sequence[ChangedProbe], unasked: int) -> list[RenderableType]:
     """probes: how many questions were compared that nobody edited. unasked: how many more may have changed."""
     parts: list[RenderableType] = []
     if probes and not changed:

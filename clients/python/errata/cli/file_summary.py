@@ -148,14 +148,10 @@ def _unused(run: FileRun) -> list[Text]:
 
 
 def _notable(run: FileRun, most: int, warned: bool) -> list[Text]:
-    """Refused lines first, then those that others stand for, then those that are warned of."""
-    lines = [
-        line
-        for status in ("refused", "superseded", "duplicate")
-        for line in run.lines
-        if line.status == status
-    ]
+    """Refused lines first, then those that a later one answers anew, that are warned of, that an earlier one said."""
+    lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
     lines += [line for line in run.lines if warned and line.status in ("done", "no-op") and _troubled(line)]
+    lines += [line for line in run.lines if line.status == "duplicate"]
     shown = [
         Text(f"  {visible(one_line(f'{one.where}: {_why(one)}'))}", style="yellow") for one in lines[:most]
     ]

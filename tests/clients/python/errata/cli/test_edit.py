@@ -167,7 +167,7 @@ def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
     changed = [wire.ChangedProbe(question="Chile?", before="Santiago", after="Arica", link=link)]
     page = Page("http://errata:8000", stderr=False, width=80)
     with page.capture() as printed:
-        page.print(*draw_bystanders(200, changed))
+        page.print(*draw_bystanders(200, changed, 0))
     found = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", printed.get())
     linked = [(f"http://errata:8000{link.before}", "Santiago"), (f"http://errata:8000{link.after}", "Arica")]
     assert found == (linked if terminal else [])
