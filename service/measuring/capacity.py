@@ -27,13 +27,15 @@ class Room:
     grows: bool
 
     def of(self, readings: Iterable[Reading]) -> Capacity:
-        """Of several memories together: slots add up, and of all else the tightest counts."""
-        each = [self._of(reading.capacity) for reading in readings]
+        """Of several memories together: of slots that are set aside, the sum; of all else the tightest counts."""
+        taken = [reading.capacity for reading in readings]
+        each = [self._of(one) for one in taken]
+        limited = [told for told, one in zip(each, taken, strict=True) if one.slots_reserved is None] or each
         crowded = [one.rows_per_slot for one in each if one.rows_per_slot is not None]
         margins = [one.margin for one in each if one.margin is not None]
         return Capacity(
-            slots_used=sum(one.slots_used for one in each),
-            slots_reserved=sum(one.slots_reserved for one in each),
+            slots_used=sum(one.slots_used for one in limited),
+            slots_reserved=sum(one.slots_reserved for one in limited),
             rows_per_slot=max(crowded, default=None),
             margin=min(margins, default=None),
             warnings=[warning for one in each for warning in one.warnings],

@@ -46,6 +46,8 @@ async def test_one_fact_is_one_commit_and_every_system_answers_anew(
     receipt = await fact(editor, "Peru", "capital", "Cusco", message="moved")
     commit = await ledger.get(1)
     assert (receipt["status"], receipt["version"]) == (201, 1)
+    room = receipt["report"]["capacity"]
+    assert (room["slots_used"], room["slots_reserved"]) == (1, 65_536), "the graph sets no slots aside"
     assert await both(editor, CAPITAL) == ["Cusco", "Cusco"]
     assert await both(editor, "Peru's capital?") == ["Cusco", "Cusco"]
     assert set(commit.writes) == {GRAPH, TABLE}
