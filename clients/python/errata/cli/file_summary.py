@@ -16,12 +16,13 @@ from errata.wire import ChangedProbe, EditReceipt
 
 MOST_SHOWN = 10
 MOST_NAMED = 3  # questions that a dry run changed, of each commit
-ENDINGS = ("done", "no-op", "duplicate", "superseded", "refused", "not sent")
+ENDINGS = ("done", "no-op", "duplicate", "superseded", "refused", "taken back", "not sent")
 MEANING = {
     "no-op": "answered so already",
     "duplicate": "said by an earlier line",
     "superseded": "a later line answers anew",
     "refused": "left out",
+    "taken back": "made before, and not in force",
     "not sent": "not there yet",
 }
 
@@ -52,10 +53,10 @@ def so_far(run: FileRun) -> str:
 
 
 def take_back(run: FileRun) -> str:
-    kept = [version for version in run.versions if version not in run.taken_back]
-    one_by_one = f"errata revert {' '.join(ranges(kept))}"
-    if len(kept) > 1 and len(ranges(kept)) == 1 and kept[0] > max(run.taken_back, default=0):
-        return f"{one_by_one} (or in one step, while nothing else has been changed: errata rollback --to {kept[0] - 1})"
+    made = run.versions
+    one_by_one = f"errata revert {' '.join(ranges(made))}"
+    if len(made) > 1 and len(ranges(made)) == 1 and made[0] > max(run.taken_back, default=0):
+        return f"{one_by_one} (or in one step, while nothing else has been changed: errata rollback --to {made[0] - 1})"
     return one_by_one
 
 

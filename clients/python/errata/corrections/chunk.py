@@ -42,6 +42,10 @@ class Chunk:
             if line.open:
                 line.status, line.holds = "no-op", True
 
+    def taken_back(self, version: int) -> None:
+        for line in self.lines:
+            line.status, line.version = "taken back", version
+
     def refuse(self, refused: Sequence[RefusedEdit]) -> None:
         for one in refused:
             self.lines[one.place].refuse(one.reason or one.code, self.in_lines(one.detail))

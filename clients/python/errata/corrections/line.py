@@ -7,7 +7,7 @@ from typing import Literal
 
 from errata.wire import EditItem, FactItem, Item, RelationItem
 
-Status = Literal["done", "no-op", "duplicate", "superseded", "refused", "not sent"]
+Status = Literal["done", "no-op", "duplicate", "superseded", "refused", "taken back", "not sent"]
 
 
 @dataclass
@@ -18,7 +18,8 @@ class Line:
     unused: names of what it brings along and nobody uses.
 
     status: `no-op` where the answer is right already, `superseded` where a later line answers anew, `duplicate` where
-    an earlier one says the same. detail, code: why it is none of the first two. version: whose commit made it.
+    an earlier one says the same, `taken back` where it was made before and is not in force. detail, code: why it is
+    none of the first two. version: whose commit made it.
     wordings, follow: how many paraphrases were given, and get the answer too. asked, came_out: the same of `rephrased`.
     """
 

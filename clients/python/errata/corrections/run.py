@@ -40,7 +40,7 @@ class FileRun:
     """What a file asks for and what has become of it so far; `lines` says so of each.
 
     versions: that were made of it, in this run or before. earlier: those that were there before this run.
-    taken_back: those of them that nothing rests on any more, and that were not made again.
+    taken_back: that were made of it before, and that nothing rests on any more.
     receipts: of all commits, in their order, or what a dry run said.
     """
 
@@ -156,7 +156,10 @@ class FileRun:
                 break
             gone = (*gone, version)
         self._hear(reply.raw)
-        self._keep(chunk, reply.value)
+        if version is not None and version in self.taken_back:
+            chunk.taken_back(version)
+        else:
+            self._keep(chunk, reply.value)
         return version
 
     def _keep(self, chunk: Chunk, receipt: EditReceipt) -> None:
@@ -188,11 +191,7 @@ class FileRun:
 
     async def _ask(self) -> None:
         """The wordings that were held back, of the lines that are in force at the end."""
-        in_force = [
-            line
-            for line in self.lines
-            if line.status in ("done", "no-op") and line.version not in self.taken_back
-        ]
+        in_force = [line for line in self.lines if line.status in ("done", "no-op")]
         questions = [(line, wording) for line in in_force for wording in line.rephrased]
         waiting, done = iter(questions), 0
         while some := list(islice(waiting, MAX_BATCH)):

@@ -184,6 +184,25 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
     assert questions == [f"q{n}" for n in range(40)]
 
 
+def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Path) -> None:
+    corrections(folder, 4)
+    run("edit", "--file", "a.csv", "--together", "2")
+    run("revert", "1-2")
+    lines = run("edit", "--file", "a.csv", "--together", "2", "--report", "r.jsonl").stdout.splitlines()
+    assert [line.rstrip() for line in lines] == [
+        "Nothing was changed: there was nothing to do.",
+        "  taken back    4    made before, and not in force",
+        "Versions 1-2 of this file had been taken back, and that stays so: --again makes it anew.",
+    ]
+    assert [(one["status"], one["version"], one["holds"]) for one in report(folder)] == [
+        ("taken back", version, None) for version in (1, 1, 2, 2)
+    ]
+    assert tiny.active[-1] == frozenset()
+    assert run("edit", "--file", "a.csv", "--together", "2", "--again").stdout.startswith(
+        "Versions 5-6: 4 lines"
+    )
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
