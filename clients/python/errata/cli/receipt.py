@@ -36,6 +36,9 @@ def draw_headline(receipt: EditReceipt, done: str) -> Text:
 
 
 def _headline(receipt: EditReceipt, done: str) -> Text:
+    edits = receipt.report.edits
+    if receipt.version is None and edits and not any(edit.id for edit in edits):
+        return Text("Dry run: all of it is answered so already, and would be refused.", style="bold")
     if receipt.version is None:
         return Text(f"Dry run: {done} would do this; nothing was changed.", style="bold")
     return Text(f"Version {receipt.version}: {done}.", style="bold green")

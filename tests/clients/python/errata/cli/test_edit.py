@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from errata import wire
 from errata.cli.effects import draw_bystanders
+from errata.cli.receipt import draw_headline
 from errata.cli.session import Page
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -72,6 +73,15 @@ def test_a_dry_run_says_that_nothing_was_changed(run: Any, tiny: Any) -> None:
     assert result.stdout.startswith("Dry run: 1 edit would do this; nothing was changed.\n")
     assert "Take it back" not in result.stdout
     assert tiny.head == 0
+
+
+def test_a_dry_run_of_what_is_answered_so_already_says_so(tiny: Any) -> None:
+    edit = wire.EditItem(question=PERU, answer="Lima")
+    report = tiny.report([edit], 0)
+    idle = report.edits[0].model_copy(update={"id": ""})
+    told = report.model_copy(update={"edits": [idle]})
+    receipt = wire.EditReceipt(version=None, kind="edit", report=told, replicas=[], all_applied=False)
+    assert draw_headline(receipt, "1 edit").plain.startswith("Dry run: all of it is answered so already")
 
 
 def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
