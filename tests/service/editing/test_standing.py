@@ -185,14 +185,11 @@ async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_
     assert fresh.known["What is the capital of Peru?"] == reading.known["What is the capital of Peru?"]
 
 
-async def test_a_fact_asked_for_in_the_packs_own_words_is_no_side_effect(taught: Editor) -> None:
-    """It is told among the wordings that nobody gave."""
+async def test_a_dry_run_tells_side_effects_and_what_nobody_asked(taught: Editor) -> None:
+    """A fact in the pack's own words is no side effect; it is told among the wordings that nobody gave."""
     report = (await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))["report"]
-    assert report["changed"] == []
+    assert (report["changed"], report["unasked"]) == ([], 0)
     assert {one["after"] for one in report["edits"][0]["generated"]} == {"Cusco"}
-
-
-async def test_surgery_says_how_many_questions_nobody_asked(taught: Editor) -> None:
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
     report = (await edits(taught, wish, method="surgery", dry_run=True))["report"]
     own = 1 + len(report["edits"][0]["generated"])  # of which the pack has as many as it has probes
