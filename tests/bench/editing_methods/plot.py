@@ -10,8 +10,19 @@ from matplotlib.figure import Figure
 from tests.bench.editing_methods.report import Line
 
 INK = "#808890"  # grey enough for both pages
-COLOURS = ("#e8590c", "#3b8ee0", "#2fa36b", "#a06be0", "#c2a008", "#d6508f", "#22a3b3", "#8a94a0", "#a9744f")
-MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*")
+COLOURS = (
+    "#e8590c",
+    "#3b8ee0",
+    "#2fa36b",
+    "#a06be0",
+    "#c2a008",
+    "#d6508f",
+    "#22a3b3",
+    "#8a94a0",
+    "#a9744f",
+    "#4b5bd6",
+)
+MARKS = ("o", "s", "^", "D", "v", "P", "X", "h", "*", "<")
 
 
 def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
@@ -24,27 +35,27 @@ def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
         "ytick.color": INK,
     }
     with rc_context({**style, "svg.hashsalt": "errata", "font.size": 10, "svg.fonttype": "path"}):
-        figure = Figure(figsize=(3.1 * len(figures), 3.7))
+        figure = Figure(figsize=(3.1 * len(figures), 4.0))
         axes = figure.subplots(1, len(figures), sharex=True, sharey=True)
         for one, name in zip(axes, figures, strict=True):
             _panel(one, lines, name)
         axes[0].set_ylabel("per cent")
         handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="lower center", ncols=len(lines), frameon=False, columnspacing=1.2)
-        figure.tight_layout(rect=(0, 0.09, 1, 1))
+        figure.legend(handles, labels, loc="lower center", ncols=5, frameon=False)
+        figure.tight_layout(rect=(0, 0.15, 1, 1))
         figure.savefig(path, transparent=True, metadata={"Date": None})
 
 
 def _panel(axes: Axes, lines: Sequence[Line], name: str) -> None:
-    for place, (line, colour, mark) in enumerate(zip(lines, COLOURS, MARKS, strict=False)):
+    for place, line in enumerate(lines):
         places = [n for n, _ in line.points[name]]
         heights = [share for _, share in line.points[name]]
         axes.plot(
             places,
             heights,
             label=line.name,
-            color=colour,
-            marker=mark,
+            color=COLOURS[place],
+            marker=MARKS[place],
             markersize=6 if place == 0 else 4.5,
             linewidth=2.8 if place == 0 else 1.3,
             zorder=len(lines) - place,
