@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from models.nkb.familiar import UNKNOWN
-from models.nkb.names import MOST, covers
+from models.nkb.names import MOST_WORDS, covers
 from models.nkb.scope import FIRST, KEY, Scope
 
 AT_A_TIME = 256  # questions compared with the whole table in one product
@@ -51,7 +51,9 @@ class Keyed:
     def room(rows: int) -> "Keyed":
         """For so many rows, to be written."""
         numbers, subjects = torch.zeros(2, rows, dtype=torch.int64)
-        return Keyed(torch.zeros(rows, KEY), numbers, subjects, torch.zeros(rows, MOST, dtype=torch.int32))
+        return Keyed(
+            torch.zeros(rows, KEY), numbers, subjects, torch.zeros(rows, MOST_WORDS, dtype=torch.int32)
+        )
 
     def write(self, start: int, others: "Keyed") -> None:
         for column, other in zip(self.columns, others.columns, strict=True):

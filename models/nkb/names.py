@@ -1,6 +1,6 @@
 """What a question names that an edit's wording does not: who asks about Falcon Lite does not ask about Falcon.
 
-A name that is longer by a word reads nearly as the shorter one does, so a gate would open for it in nine cases of ten.
+A name that is longer by a word reads nearly as the shorter one does, so a gate would mostly open for it.
 Here every name in a question has to stand in the wording that the gate was made of. The other way round it need not:
 a question may leave out a part of the name. Words are names where they are written as such, with a capital inside of
 a sentence; with a digit; and Roman numerals. In Headlines, without any lower case and in another language capitals tell
@@ -19,7 +19,7 @@ from torch import Tensor
 
 from models.nkb.foreign import is_in_another_language
 
-MOST = 32  # words of one question that are compared; a wording with more restricts nothing
+MOST_WORDS = 32  # words of one question that are compared; a wording with more restricts nothing
 TOKEN = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*|[.!?:]")
 POSSESSIVE = re.compile(r"['’]s?$")
 STOPS = (".", "!", "?", ":")
@@ -38,9 +38,9 @@ KEPT = 1 << 16  # words whose codes are kept
 
 def words(questions: Sequence[str]) -> Int[Tensor, "batch word"]:
     """The words of each question, names with a minus, then zeros. A slip in the middle of a long word does not tell."""
-    rows = torch.zeros(len(questions), MOST, dtype=torch.int32)
+    rows = torch.zeros(len(questions), MOST_WORDS, dtype=torch.int32)
     for row, question in zip(rows, questions, strict=True):
-        found = list(dict.fromkeys(_words(unicodedata.normalize("NFKC", question))))[:MOST]
+        found = list(dict.fromkeys(_words(unicodedata.normalize("NFKC", question))))[:MOST_WORDS]
         row[: len(found)] = torch.tensor(found, dtype=torch.int32)
     return rows
 

@@ -21,7 +21,7 @@ from torch import Tensor
 from models.memory import Block
 from models.nkb.alike import Compared, Keyed, Pairs, best
 from models.nkb.familiar import familiarity
-from models.nkb.names import MOST
+from models.nkb.names import MOST_WORDS
 from models.nkb.rows import Rows
 from models.nkb.scope import Scope
 from models.nkb.wordings import NOBODY, Wordings
@@ -151,5 +151,7 @@ class SlotTable:
         """Edits of before names were compared have no words."""
         keys = torch.cat([one["keys"] for one in tensors])
         numbers = torch.cat([one["numbers"] for one in tensors])
-        words = [one.get("words", torch.zeros(len(one["keys"]), MOST, dtype=torch.int32)) for one in tensors]
+        words = [
+            one.get("words", torch.zeros(len(one["keys"]), MOST_WORDS, dtype=torch.int32)) for one in tensors
+        ]
         return Keyed(keys, numbers, familiarity(keys, self._taught)[1], torch.cat(words))

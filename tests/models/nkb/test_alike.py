@@ -4,7 +4,7 @@ import torch
 
 from models.nkb.alike import Keyed, Pairs, alike, best
 from models.nkb.familiar import UNKNOWN
-from models.nkb.names import MOST, covers
+from models.nkb.names import MOST_WORDS, covers
 from models.nkb.reader import Reader
 from models.nkb.scope import KEY, READINGS, Scope
 
@@ -16,7 +16,7 @@ def drawn(count: int, seed: int) -> Keyed:
     keys = middle + 0.75 * torch.randn(count, KEY, generator=generator)
     parts = [torch.nn.functional.normalize(part, dim=-1) for part in keys.split(READINGS, -1)]
     numbers, subjects = (torch.randint(0, most, (count,), generator=generator) for most in (2, 3))
-    words = torch.randint(0, 4, (count, MOST), generator=generator, dtype=torch.int32)
+    words = torch.randint(0, 4, (count, MOST_WORDS), generator=generator, dtype=torch.int32)
     words[:, 0] = torch.where(words[:, 0] < 2, -5, 5)
     words[:, -1] = 0
     words[words[:, 1] > 1, 0] = 4

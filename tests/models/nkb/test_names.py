@@ -2,7 +2,7 @@
 
 import pytest
 
-from models.nkb.names import MOST, covers, words
+from models.nkb.names import MOST_WORDS, covers, words
 from models.packs.pack import Pack
 
 
@@ -65,7 +65,7 @@ def test_a_wording_of_very_many_words_restricts_nothing() -> None:
     many = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " and so on about nobody"
     assert not is_about("Is it so?", "Is it about Falcon?")
     assert is_about(f"{many} more of them", "Is it about Falcon?")
-    assert len(words([f"{many} more of them"])[0]) == MOST
+    assert len(words([f"{many} more of them"])[0]) == MOST_WORDS
 
 
 def test_what_was_made_before_names_were_compared_restricts_nothing() -> None:
