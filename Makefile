@@ -1,17 +1,25 @@
 # What a newcomer runs. Every target sets up .venv by itself; a second run installs nothing.
 PORT ?= 8000
 VAR ?= var
+FUZZ ?= 100
 GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test lint parity bench bench-editing train pack clean
+.PHONY: serve test fuzz chaos lint parity bench bench-editing train pack clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
 test: .venv/dev
+	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest
+
+fuzz: .venv/dev
+	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)
+
+chaos: .venv/dev
+	$(BIN)/python -m tests.chaos
 
 lint: .venv/dev
 	$(BIN)/ruff check .

@@ -53,14 +53,25 @@ class Block:
 
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
-        """The block that `encoded` wrote. BlockError when the bytes do not match the digest."""
+        """The block that `encoded` wrote. BlockError when the bytes do not match the digest, or are no block."""
         actual = "sha256:" + hashlib.sha256(data).hexdigest()
         if actual != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found {actual}")
-        header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-        block = Block(key, order, header["__metadata__"]["kind"], load(data))
+        try:
+            block = Block(key, order, _kind(data), load(data))
+        except Exception as cause:  # of bytes that were never written as a block, anything
+            raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
         block.__dict__["encoded"], block.__dict__["digest"] = data, digest
         return block
+
+
+def _kind(data: bytes) -> str:
+    """From the header that safetensors begins with, whose own reader keeps it to itself."""
+    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
+    kind = header["__metadata__"]["kind"]
+    if not isinstance(kind, str):
+        raise TypeError(f"the kind of a block is a text, not {kind!r}")
+    return kind
 
 
 @dataclass(frozen=True)

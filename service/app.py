@@ -9,7 +9,10 @@ fits on a small machine; each replica limits its own threads.
 
 from __future__ import annotations
 
+from typing import Any
+
 from ray.serve import Application
+from ray.serve.config import AutoscalingConfig
 
 from service.config import Settings
 from service.editing.editor import EditorDeployment
@@ -22,13 +25,15 @@ LOOK_EVERY_S = 1.0  # whether a replica lives; Ray notices a death no sooner
 STOP_S = 2.0  # for requests in flight when a replica is asked to end
 MOST_CONNECTIONS = 4_096
 BATCHES_AHEAD = 4  # the next batches are full when one is done, and who waits for a version blocks nobody
+CALLS_AT_ONCE = 2  # at each replica, beyond which there should be more of them: one answering, one on its way
+MORE_AFTER_S, FEWER_AFTER_S = 5.0, 300.0  # a replica takes seconds to start, and a quiet minute is soon over
 
 
 def build(settings: Settings) -> Application:
     models = {
         name: ReplicaDeployment.options(
             name=name,
-            num_replicas=settings.replica_count,
+            **_how_many(settings),
             max_ongoing_requests=settings.max_batch * BATCHES_AHEAD,
             max_queued_requests=settings.max_queued,
             health_check_period_s=LOOK_EVERY_S,
@@ -56,3 +61,17 @@ def build(settings: Settings) -> Application:
         ray_actor_options=NO_CORES,
         max_constructor_retry_count=ONE_TRY,
     ).bind(settings, models, editor)
+
+
+def _how_many(settings: Settings) -> dict[str, Any]:
+    if settings.most_replicas is None:
+        return {"num_replicas": settings.replica_count}
+    return {
+        "autoscaling_config": AutoscalingConfig(
+            min_replicas=settings.replica_count,
+            max_replicas=settings.most_replicas,
+            target_ongoing_requests=CALLS_AT_ONCE,
+            upscale_delay_s=MORE_AFTER_S,
+            downscale_delay_s=FEWER_AFTER_S,
+        )
+    }

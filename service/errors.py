@@ -19,8 +19,10 @@
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
     │   ├── BreaksTests                  409 breaks_tests         extras: tests
     │   ├── MemoryFull                   409 memory_full          extras: used, slots
+    │   ├── KeyTaken                     409 key_taken
+    │   ├── LedgerNotEmpty               409 ledger_not_empty     extras: version
     │   └── NothingToDo                  409 nothing_to_do
-    ├── TooMany                          429 too_many             Retry-After
+    ├── TooMany                          429 too_many             Retry-After; retry_after_s where it is known
     ├── Unavailable                      the same request may succeed later
     │   ├── VersionAhead                 503 version_ahead        Retry-After
     │   ├── NotReady                     503 not_ready            Retry-After
@@ -141,6 +143,18 @@ class BreaksTests(Conflict):
 
 class MemoryFull(Conflict):
     status, code, title = 409, "memory_full", "No slots are left"
+
+
+class KeyTaken(Conflict):
+    """A name that a key has, or had: what was done under it stands in the ledger."""
+
+    code, title = "key_taken", "The name of the key is taken"
+
+
+class LedgerNotEmpty(Conflict):
+    """A backup goes into an empty ledger, or into what an earlier try has left of itself."""
+
+    code, title = "ledger_not_empty", "The ledger is not empty"
 
 
 class NothingToDo(Conflict):

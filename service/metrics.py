@@ -9,16 +9,35 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
+from platform import python_version
 
-from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+from service.exporter import export
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+MOST_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
+
+if os.environ.get(DIRECTORY):
+    Path(os.environ[DIRECTORY]).mkdir(
+        parents=True, exist_ok=True
+    )  # a machine that joined a cluster has none yet
 
 ANSWERS = Counter(
     "errata_answers",
@@ -62,6 +81,7 @@ PROPAGATION = Histogram(
     ["model"],
     buckets=SECONDS,
 )
+COMMITS = Counter("errata_commits", "Commits by the name of the key that made them.", ["author"])
 LEDGER_VERSION = Gauge(
     "errata_ledger_version", "The newest version the editor knows.", ["ledger"], multiprocess_mode="livemax"
 )
@@ -80,6 +100,24 @@ VERSION_MAX = Gauge(
 LAG = Gauge(
     "errata_replica_lag",
     "Versions by which the furthest replica is behind the ledger.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+LEDGER_UP = Gauge(
+    "errata_ledger_up",
+    "1 while the ledger can be read and is whole, else 0, by who reads it: editor, replica.",
+    ["role"],
+    multiprocess_mode="livemin",
+)
+REPLICAS = Gauge(
+    "errata_replicas",
+    "Replicas of a model by state: expected, live, ready (healthy, and at the newest version).",
+    ["model", "state"],
+    multiprocess_mode="livemax",
+)
+DISAGREEING = Gauge(
+    "errata_replicas_disagreeing",
+    "Replicas of a model that hold other rows than most of their version.",
     ["model"],
     multiprocess_mode="livemax",
 )
@@ -104,13 +142,51 @@ MARGIN = Gauge(
     ["memory"],
     multiprocess_mode="livemin",
 )
+GRAPH_STATEMENTS = Gauge(
+    "errata_graph_statements",
+    "Statements of the graph by source: base, imports, edits.",
+    ["source"],
+    multiprocess_mode="livemax",
+)
+GRAPH_ENTITIES = Gauge(
+    "errata_graph_entities",
+    "Entities that a source says something of: base, imports, edits.",
+    ["source"],
+    multiprocess_mode="livemax",
+)
 REDIS_FAILURES = Counter(
     "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
 )
+AUDIT_LOST = Counter("errata_audit_lost", "Admin calls that could not be written to the audit.")
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
 HTTP_SECONDS = Histogram(
     "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
 )
+IN_FLIGHT = Gauge("errata_http_in_flight", "HTTP requests being answered.", multiprocess_mode="livesum")
+QUEUE = Gauge(
+    "errata_queue_questions",
+    "Questions that wait for a model, by place: ingress, replica.",
+    ["model", "place"],
+    multiprocess_mode="livesum",
+)
+QUEUE_LIMIT = Gauge(
+    "errata_queue_limit",
+    "Questions that may wait for a model at the ingress.",
+    ["model"],
+    multiprocess_mode="livesum",
+)
+TURNED_AWAY = Counter("errata_turned_away", "Questions for which the queue had no room.", ["model"])
+BUILD = Gauge(
+    "errata_build_info", "1; its labels say what runs.", ["version", "python"], multiprocess_mode="livemax"
+)
+STARTED = Gauge(
+    "errata_process_start_time_seconds",
+    "When the youngest process of a part started: ingress, editor, or a model's name.",
+    ["part"],
+    multiprocess_mode="livemax",
+)
+
+_authors: set[str] = set()
 
 
 def informed(model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]) -> None:
@@ -129,10 +205,13 @@ def edits_stand(counts: Mapping[str, int]) -> None:
         STANDING.labels(state).set(counts[state])
 
 
-def room(memory: str, used: int, reserved: int, rows_per_slot: float | None, margin: float | None) -> None:
+def room(
+    memory: str, used: int, reserved: int | None, rows_per_slot: float | None, margin: float | None
+) -> None:
     """How full a memory is. None where that means nothing for it."""
     SLOTS.labels(memory, "used").set(used)
-    SLOTS.labels(memory, "reserved").set(reserved)
+    if reserved is not None:
+        SLOTS.labels(memory, "reserved").set(reserved)
     if rows_per_slot is not None:
         ROWS_PER_SLOT.labels(memory).set(rows_per_slot)
     if margin is not None:
@@ -144,6 +223,28 @@ def replica_at(model: str, version: int, head: int) -> None:
     VERSION_MIN.labels(model).set(version)
     VERSION_MAX.labels(model).set(version)
     LAG.labels(model).set(max(0, head - version))
+
+
+def begin(part: str, port: int | None) -> None:
+    """Of a process that is ready. part: ingress, editor, or the name of a model. port: of the page on its own."""
+    STARTED.labels(part).set(time.time())
+    BUILD.labels(version("errata"), python_version()).set(1)
+    if port is not None:
+        export(page, CONTENT_TYPE_LATEST, port)
+
+
+def queue(model: str, limit: int) -> tuple[Gauge, Counter]:
+    """Of the ingress: how many wait there now, and how many found no room."""
+    QUEUE_LIMIT.labels(model).set(limit)
+    return QUEUE.labels(model, "ingress"), TURNED_AWAY.labels(model)
+
+
+def committed(author: str) -> None:
+    """One more commit of this author; of `others` where there are too many for a label each."""
+    if author not in _authors and len(_authors) >= MOST_AUTHORS:
+        author = "others"
+    _authors.add(author)
+    COMMITS.labels(author).inc()
 
 
 def page() -> bytes:

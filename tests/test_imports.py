@@ -17,7 +17,11 @@ MAY = {
     "models": {"models"},
     "service/ledger": {"service.ledger", "service.errors", "models"},
     "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
-    "service/access": {"service.access", "service.errors"},
+    "service/access": {"service.access", "service.errors", "service.ledger"},
+    "service/backup": {
+        *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
+        "errata.wire",
+    },
     "service/measuring": {
         *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
         "errata.wire",
@@ -32,13 +36,20 @@ MAY = {
         *("service.graph", "service.loading", "models"),
     },
     "service/http": {
-        *("service.http", "service.access", "service.errors", "service.config", "service.metrics"),
-        "service.collection",
+        *(
+            "service.http",
+            "service.access",
+            "service.backup",
+            "service.errors",
+            "service.config",
+            "service.metrics",
+        ),
+        *("service.collection", "service.logs"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        "service.app",
+        *("service.app", "service.logs"),
     },
     "service": {"service", "models"},
 }

@@ -29,7 +29,7 @@ def record(folder: Path, names: Sequence[str]) -> None:
 
 
 def _recorded(folder: Path) -> dict[str, str]:
-    lines = (line.partition("  ") for line in _bytes(folder / SUMS).decode().splitlines())
+    lines = (line.partition("  ") for line in _bytes(folder / SUMS).decode(errors="replace").splitlines())
     return {name: digest for digest, _, name in lines}
 
 

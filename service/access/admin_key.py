@@ -22,12 +22,12 @@ class BadKey(ValueError):
 def admin_key(var: Path, given: str | None) -> str:
     """The key `given` (from ERRATA_KEY), else the one in the file, which is made when there is none."""
     if given is not None:
-        return _checked(given, "ERRATA_KEY")
+        return checked(given, "ERRATA_KEY")
     path = var / FILE
     if not path.exists():
         return _made(path)
     _close(path)
-    return _checked(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
+    return checked(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
 
 
 def _made(path: Path) -> str:
@@ -56,7 +56,7 @@ def _close(path: Path) -> None:
         ) from error
 
 
-def _checked(key: str, source: str) -> str:
+def checked(key: str, source: str) -> str:
     if not re.fullmatch(rf"[!-~]{{{SHORTEST},}}", key):
         advice = f"use at least {SHORTEST} characters without spaces, or remove it and a key is made"
         raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")

@@ -1,54 +1,58 @@
-"""Who is calling, and what that caller may do. Only digests of keys are kept, and they are compared in constant time.
+"""From the header of a request to a caller: the admin's key, a key that was issued, or a token of the issuer.
 
-For now there is one key, the admin's, which may do everything; scopes are asked for at every route already, so
-that further keys change this file alone.
+Keys are compared by their digests, in constant time.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+import time
+from typing import Protocol
 
-from service.errors import Forbidden, Unauthorized
+from service.access.caller import ADMIN, Caller
+from service.access.issued import fingerprint, name_in
+from service.access.remembered import Remembered
+from service.errors import Unauthorized
 
-Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
-
-EVERYTHING: tuple[Scope, ...] = ("ask", "read", "edit", "admin")
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
 
 
-@dataclass(frozen=True)
-class Caller:
-    """name: what the ledger notes as the author of a commit."""
+class Tokens(Protocol):
+    """Who else vouches for callers."""
 
-    name: str
-    scopes: tuple[Scope, ...]
-
-    def check(self, scope: Scope) -> None:
-        if scope not in self.scopes:
-            raise Forbidden(f"the key {self.name!r} may not {scope}: use one that may", scope=scope)
+    async def caller(self, token: str) -> Caller:
+        """Unauthorized when the token is not good."""
 
 
 class Keyring:
-    """admin_sha256: hexadecimal digest of the admin's key."""
+    """admin_sha256: hexadecimal digest of the admin's key, which needs no Redis. tokens: None where there are none."""
 
-    def __init__(self, admin_sha256: str) -> None:
-        self._admin = Caller("admin", EVERYTHING)
-        self._digest = admin_sha256
+    def __init__(self, admin_sha256: str, issued: Remembered, tokens: Tokens | None = None) -> None:
+        self._admin_sha256, self._issued, self._tokens = admin_sha256, issued, tokens
 
-    def caller(self, authorization: str | None) -> Caller:
+    async def caller(self, authorization: str | None) -> Caller:
         """Whose key the header carries. Unauthorized when it carries none, or one that is not known."""
-        scheme, _, key = (authorization or "").partition(" ")
+        scheme, _, given = (authorization or "").partition(" ")
         if not authorization:
             raise Unauthorized(f"this needs a key: {HOW}")
-        if scheme.lower() != "bearer" or not key.strip():
+        key = given.strip()
+        if scheme.lower() != "bearer" or not key:
             raise Unauthorized(f"the Authorization header is not of the form Bearer KEY: {HOW}")
-        if not hmac.compare_digest(fingerprint(key.strip()), self._digest):
-            raise Unauthorized(f"this key is not known here: {HOW}")
-        return self._admin
+        if hmac.compare_digest(fingerprint(key), self._admin_sha256):
+            return ADMIN
+        name = name_in(key)
+        if name is not None:
+            return await self._issued_to(name, key)
+        if self._tokens is not None and key.count(".") == 2:
+            return await self._tokens.caller(key)
+        raise Unauthorized(f"this key is not known here: {HOW}")
 
+    def changed(self, name: str) -> None:
+        """The next request with this key is judged anew."""
+        self._issued.forget(name)
 
-def fingerprint(key: str) -> str:
-    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+    async def _issued_to(self, name: str, key: str) -> Caller:
+        found = await self._issued.get(name)
+        if found is None or not found.opened_by(key, time.time()):
+            raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
+        return found.caller

@@ -30,13 +30,14 @@ from service.editing.acknowledge import living
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
 from service.editing.folding import Folder
-from service.editing.gauges import publish
+from service.editing.gauges import begin_at_zero, publish
 from service.editing.history import History
 from service.editing.importing import Importer
 from service.editing.outcomes import outcome
 from service.editing.receipt import Patience, receipt
 from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
+from service.editing.watching import watch
 from service.editing.writer import Order, Writer, Written
 from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
@@ -83,11 +84,18 @@ class Editor:
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
+        begin_at_zero()
         await self.ready()
         self._looking = asyncio.create_task(self._look_ahead())
+        self._watching = asyncio.create_task(watch(self._ledger, expected))
+        metrics.begin("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
-        self._looking.cancel()
+        """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
+        tasks = (self._looking, self._watching)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._systems.close()
         await self._ledger.aclose()
 
@@ -160,6 +168,7 @@ class Editor:
         finally:
             metrics.EDITS.labels("import", said).inc()
         if written.commit is not None:
+            metrics.committed(written.commit.author)
             publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))
         more = {"imported": counts}
@@ -182,6 +191,7 @@ class Editor:
             metrics.EDITS.labels(kind, said).inc()
         if written.commit is not None:
             metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
+            metrics.committed(written.commit.author)
             publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
         return await receipt(self._ledger, written, kind, watch, self._patience if wait == "all" else None)
 

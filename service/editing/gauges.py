@@ -1,12 +1,23 @@
-"""How the edits of the newest version stand, and what room they leave, on the metrics page."""
+"""How the edits of the newest version stand, what room they leave and what the graph holds, on the metrics page."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from models.graph.view import GraphView
 from service import metrics
 from service.measuring.capacity import Room
 from service.measuring.present import Present
+
+
+def begin_at_zero() -> None:
+    """Prometheus sees no increase where a series begins with its first event."""
+    for kind in ("edit", "revert", "rollback", "import"):
+        for outcome in ("committed", "internal", "ledger_unavailable"):
+            metrics.EDITS.labels(kind, outcome)
+    for part in ("editor", "report", "commit", "replicas"):
+        metrics.COMMIT_PARTS.labels(part)
+    metrics.REDIS_FAILURES.labels("editor")
 
 
 def publish(present: Present | None, version: int, counts: Mapping[str, int] | None, room: Room) -> None:
@@ -16,6 +27,20 @@ def publish(present: Present | None, version: int, counts: Mapping[str, int] | N
     metrics.edits_stand(counts)
     for reading in present.readings.values():
         taken = room.of([reading])
-        metrics.room(
-            reading.system.memory, taken.slots_used, taken.slots_reserved, taken.rows_per_slot, taken.margin
-        )
+        limit = taken.slots_reserved if reading.capacity.slots_reserved is None else None  # else it has none
+        metrics.room(reading.system.memory, taken.slots_used, limit, taken.rows_per_slot, taken.margin)
+        if isinstance(reading.view, GraphView):
+            _publish_graph(reading.view)
+
+
+def _publish_graph(view: GraphView) -> None:
+    said = [one for pairs in view.edited.values() for _, one in pairs]
+    files = [one.manifest for one in view.imports]
+    _hold("base", sum(map(len, view.base.told.values())), len(view.base.told))
+    _hold("imports", sum(one.triples for one in files), sum(one.entities for one in files))
+    _hold("edits", sum(len(one.statements) for one in said), len(view.edited))
+
+
+def _hold(source: str, statements: int, entities: int) -> None:
+    metrics.GRAPH_STATEMENTS.labels(source).set(statements)
+    metrics.GRAPH_ENTITIES.labels(source).set(entities)

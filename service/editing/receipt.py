@@ -40,14 +40,15 @@ async def receipt(
         return Outcome.ok(_body(None, kind, written, watch, [], False, more), 200)
     if patience is None:
         watch.publish()
-        return Outcome.ok(_body(written.commit.version, kind, written, watch, [], False, more), 201)
+        version = written.commit.version
+        return Outcome.ok(_body(version, kind, written, watch, [], False, more), 201, version)
     with watch.part("replicas"):
         version, limit_s = written.commit.version, patience.limit_s
         live, all_applied = await acknowledged(ledger, version, patience.expected, limit_s)
     watch.publish()
     replicas = [one.model_dump(mode="json") for one in live]
     body = _body(written.commit.version, kind, written, watch, replicas, all_applied, more)
-    return Outcome.ok(body, 201 if all_applied else 202)
+    return Outcome.ok(body, 201 if all_applied else 202, version)
 
 
 def _body(

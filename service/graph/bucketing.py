@@ -29,6 +29,11 @@ def chunk(number: int, buckets: int) -> tuple[int, int]:
     return number * buckets // PARTS, (number + 1) * buckets // PARTS
 
 
+def chunk_of(bucket: int, buckets: int) -> int:
+    """Which chunk a bucket is in."""
+    return -(-(bucket + 1) * PARTS // buckets) - 1
+
+
 @dataclass
 class Written:
     """Keys and bytes of some buckets. more: bucket -> how many further pieces it has."""

@@ -20,3 +20,17 @@ def piece(source: str, bucket: int, more: int = 0) -> str:
 
 def names(source: str, number: int) -> str:
     return f"{PREFIX}names:{source}:{number}"
+
+
+def is_names(key: str) -> bool:
+    return key.startswith(f"{PREFIX}names:")
+
+
+def source_of(key: str) -> str:
+    """Which import a key belongs to."""
+    return key.removeprefix(PREFIX).split(":")[1]
+
+
+def numbers(key: str) -> list[int]:
+    """The bucket, and which further piece of it; or which piece of the list of names."""
+    return [int(part) for part in key.removeprefix(PREFIX).split(":")[2:]]

@@ -47,6 +47,20 @@ class Noted:
         return json.dumps([self.buckets, self.names, list(self.more.items())])
 
     @staticmethod
+    def of(names: Iterable[str]) -> Noted:
+        """From the keys that it has."""
+        noted = Noted(0)
+        for name in names:
+            numbers = keys.numbers(name)
+            if keys.is_names(name):
+                noted.names = max(noted.names, numbers[0] + 1)
+            elif len(numbers) == 1:
+                noted.buckets = max(noted.buckets, numbers[0] + 1)
+            else:
+                noted.more[numbers[0]] = max(noted.more.get(numbers[0], 0), numbers[1])
+        return noted
+
+    @staticmethod
     def decoded(data: bytes) -> Noted:
         buckets, names, more = json.loads(data)
         return Noted(buckets, names, dict(more))
@@ -110,18 +124,40 @@ class Imports:
         return None
 
     async def _bucket(self, source: str, bucket: int) -> list[bytes]:
-        """Its pieces in the order in which they were written."""
-        own = keys.piece(source, bucket)
-        async with self._connection.bounded("read the graph"):
-            data = await self._connection.commands.get(own)
         try:
-            more = piece.decode(own, data)["more"].values()
+            return [data or b"" for _, data in await self._pieces(source, bucket)]
         except LedgerCorrupt:
             return []
+
+    async def _pieces(self, source: str, bucket: int) -> list[tuple[str, bytes | None]]:
+        """Key and content, in the order in which they were written. LedgerCorrupt."""
+        own = keys.piece(source, bucket)
+        ((_, data),) = await self._read([own])
+        more = piece.decode(own, data)["more"].values()
         names = [keys.piece(source, bucket, n) for n in range(1, max((s + c for s, c in more), default=1))]
+        return [*await self._read(names), (own, data)]
+
+    async def _read(self, names: Sequence[str]) -> list[tuple[str, bytes | None]]:
         async with self._connection.bounded("read the graph"):
-            rest = await self._connection.commands.mget(names) if names else []
-        return [*(one or b"" for one in rest), data]
+            found = await self._connection.commands.mget(names) if names else []
+        return list(zip(names, found, strict=True))
+
+    async def rows(self, manifest: Manifest) -> AsyncIterator[tuple[str, bytes]]:
+        """Key and content of all that an import has in Redis. LedgerCorrupt when some of it is missing."""
+        for bucket in range(manifest.buckets):
+            for one in _whole(await self._pieces(manifest.id, bucket)):
+                yield one
+        for number in range(len(manifest.names)):
+            for one in _whole(await self._read([keys.names(manifest.id, number)])):
+                yield one
+
+    async def announce(self, source: str, names: Iterable[str]) -> None:
+        """Note the keys of an import's rows, which `put` then writes, until its commit is there."""
+        await self._note(source, Noted.of(names), first=True)
+
+    async def put(self, pieces: Sequence[tuple[str, bytes]]) -> None:
+        """What `rows` gave."""
+        await self._store(pieces)
 
     async def drop(self, source: str) -> bool:
         """Leave nothing of an import that no commit names. False when one names it: then it stays."""
@@ -169,6 +205,15 @@ async def _in_thread(bucketing: Bucketing) -> AsyncIterator[Written]:
     written = bucketing.written()
     while (some := await asyncio.to_thread(next, written, None)) is not None:
         yield some
+
+
+def _whole(found: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, bytes]]:
+    for key, data in found:
+        if data is None:
+            raise LedgerCorrupt(
+                f"the graph's row {key} is missing; restore the data of Redis from a backup", row=key
+            )
+        yield key, data
 
 
 def _loads(pieces: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from service.http.body import ANSWER_LIMIT, parsed, refusal
 from service.http.models import Models
-from service.http.openapi import describes
+from service.http.openapi import EVENTS, describes
 from service.http.outcomes import respond, sent, stream
 from service.replicas.outcome import Outcome
 
@@ -20,19 +20,22 @@ BATCH = "/v1/answers/batch"
 def routes(models: Models) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
-    @router.post("/v1/answers", **describes(AnswerRequest, Answer, 400, 404, 408, 413, 422, 429, 503))
+    @router.post(
+        "/v1/answers",
+        **describes(AnswerRequest, Answer, 400, 401, 403, 404, 408, 413, 422, 429, 503, streams=EVENTS),
+    )
     async def answer(request: Request) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
         asked = await parsed(AnswerRequest, request, ANSWER_LIMIT)
         outcome = await models.answer(asked)
         return stream(outcome) if asked.stream else respond(outcome)
 
-    @router.get("/v1/answers", **describes(None, Answer, 404, 422, 429, 503))
+    @router.get("/v1/answers", **describes(None, Answer, 401, 403, 404, 413, 422, 429, 503))
     async def look(question: str, model: str = "nkb", version: int | None = None) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         return respond(await models.answer(_asked(question=question, model=model, version=version)))
 
-    @router.post(BATCH, **describes(BatchRequest, BatchResponse, 400, 408, 413, 422))
+    @router.post(BATCH, **describes(BatchRequest, BatchResponse, 400, 401, 403, 408, 413, 422, 429, 503))
     async def batch(request: Request) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         asked = await parsed(BatchRequest, request, ANSWER_LIMIT)

@@ -5,35 +5,87 @@ from __future__ import annotations
 from fastapi import Depends, FastAPI
 from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from service import metrics
-from service.access.keys import Keyring
-from service.config import Settings
-from service.http import answers, graph, health, history, imports, openapi, problems, state, writes
+from service.access.access import Access
+from service.access.caller import EVERYTHING
+from service.access.issuer_keys import IssuerKeys
+from service.access.limits import Rate
+from service.access.tokens import Claims, OidcTokens
+from service.backup.backup import Backup
+from service.config import Oidc, Settings
+from service.http import (
+    answers,
+    audit,
+    backups,
+    graph,
+    health,
+    history,
+    imports,
+    keys,
+    openai,
+    openapi,
+    problems,
+    state,
+    writes,
+)
+from service.http.audited import Audited
 from service.http.callee import Callee
-from service.http.callers import may, may_ask
+from service.http.callers import may
+from service.http.identified import Identified
 from service.http.measured import Measured
 from service.http.models import Models
+from service.http.secured import Secured
 
 ABOUT = "Question-answering models whose knowledge can be corrected while they run."
 
 
 def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
-    keyring = Keyring(settings.admin_key_sha256)
-    asks, reads, edits = (may_ask(keyring, settings.host), may(keyring, "read"), may(keyring, "edit"))
+    access = connected(settings)
+    asks, reads, edits, admins = (may(access.gate, scope) for scope in EVERYTHING)
     app = FastAPIOffline(title="Errata", version="0.1.0", description=ABOUT, redoc_url=None)
     problems.install(app)
     openapi.install(app)
     app.include_router(answers.routes(models), dependencies=[Depends(asks)])
+    app.include_router(openai.routes(models), dependencies=[Depends(asks)])
     app.include_router(state.routes(models, editor), dependencies=[Depends(asks)])
     app.include_router(graph.routes(editor), dependencies=[Depends(asks)])
     app.include_router(writes.routes(editor, edits))
     app.include_router(imports.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
+    app.include_router(keys.routes(access.register, access.gate, reads, admins))
+    app.include_router(audit.routes(access.audit, admins))
+    app.include_router(backups.routes(Backup.over(access), models, admins))
     app.include_router(health.routes(models, editor, metrics.page, settings.replica_count))
     app.get("/", include_in_schema=False)(_front_door)
+    app.add_middleware(Audited, audit=access.audit)
+    app.add_middleware(Secured, tls=settings.tls_cert is not None)
+    if settings.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     app.add_middleware(Measured)
+    app.add_middleware(Identified)
+    app.router.on_shutdown.append(access.aclose)
+    app.state.access = access
     return app
+
+
+def connected(settings: Settings) -> Access:
+    assert settings.redis_url, "the launcher names the ledger's Redis"
+    return Access.connect(
+        settings.redis_url,
+        settings.redis_timeout_s,
+        settings.admin_key_sha256,
+        Rate.of(settings.key_rate, settings.at_once),
+        Rate.of(settings.address_rate, settings.at_once),
+        settings.open_to_all,
+        None if settings.oidc is None else _tokens(settings.oidc),
+    )
+
+
+def _tokens(oidc: Oidc) -> OidcTokens:
+    claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
+    return OidcTokens(claims, IssuerKeys(oidc.issuer))
 
 
 def _front_door() -> RedirectResponse:

@@ -15,6 +15,7 @@ ANSWER_LIMIT = 1_000_000  # bytes
 ADMIN_LIMIT = 20_000_000
 READ_LIMIT_S = 60.0  # for a whole body
 MOST_COMPLAINTS = 5
+LONGEST_NAME = 100
 KINDS = {"correction", "fact", "definition"}
 TEXTS = {
     "question",
@@ -100,5 +101,10 @@ def _sentence(said: list[str]) -> str:
 
 def complaint(place: tuple[int | str, ...], message: str) -> str:
     """Without the kinds of edits that pydantic puts between: they are in nobody's JSON."""
-    there = [str(part) for part in place if part not in KINDS]
+    there = [shortened(str(part)) for part in place if part not in KINDS]
     return f"{'.'.join(there)}: {message}" if there else message
+
+
+def shortened(name: str) -> str:
+    """A field that is unknown may have any name, and a refusal does not send all of it back."""
+    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."

@@ -1,46 +1,30 @@
-"""Who may call a route: a dependency that runs before the body is read, so that strangers cost nothing.
-
-Async, though nothing is awaited: FastAPI would give a plain function a thread, which costs more than the answer.
-"""
+"""Who may call a route: a dependency that runs before the body is read, so that strangers cost nothing."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from ipaddress import ip_address
+from collections.abc import AsyncIterator, Callable
 
 from fastapi import Request
 
-from service.access.keys import Caller, Keyring, Scope
+from service.access.caller import Caller, Scope
+from service.access.gate import Gate
 
-Guard = Callable[[Request], Awaitable[None]]
+Guard = Callable[[Request], AsyncIterator[None]]
 
 
-def may(keyring: Keyring, scope: Scope) -> Guard:
-    async def guard(request: Request) -> None:
-        caller = keyring.caller(request.headers.get("authorization"))
-        caller.check(scope)
+def may(gate: Gate, scope: Scope) -> Guard:
+    async def guard(request: Request) -> AsyncIterator[None]:
+        address = request.client.host if request.client else "nowhere"
+        caller = await gate.caller(request.headers.get("authorization"), address, scope)
         request.state.caller = caller
+        caller.check(scope)
+        async with gate.under_way(caller, address):
+            yield
 
     return guard
-
-
-def may_ask(keyring: Keyring, host: str) -> Guard:
-    """Open on this machine alone; wherever others can connect, asking needs a key too."""
-    return _open if _is_loopback(host) else may(keyring, "ask")
 
 
 def caller(request: Request) -> Caller:
     """Whom the guard of the route has let in."""
     who: Caller = request.state.caller
     return who
-
-
-async def _open(request: Request) -> None:
-    """Whoever it is, it comes from this machine."""
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

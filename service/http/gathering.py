@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from contextvars import Context
 from typing import Any
 
+from service import metrics
 from service.errors import NotReady, TooMany
 from service.http.callee import Callee
 from service.replicas.outcome import Outcome
@@ -21,15 +22,17 @@ Question = Mapping[str, object]
 class Gathering:
     """Of one model. most: questions in one call. room: how many may wait before further ones are turned away."""
 
-    def __init__(self, callee: Callee, lanes: int, most: int, room: int, limit_s: float) -> None:
+    def __init__(self, model: str, callee: Callee, lanes: int, most: int, room: int, limit_s: float) -> None:
         self._callee, self._lanes, self._most, self._room = callee, lanes, most, room
         self._limit_s = limit_s
+        self._length, self._turned_away = metrics.queue(model, room)
         self._waiting: list[tuple[Question, asyncio.Future[Outcome]]] = []
         self._calls: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Outcome:
         """TooMany when there is no room; what the call fails with, when it fails."""
         if len(self._waiting) >= self._room:
+            self._turned_away.inc()
             raise TooMany(
                 f"{len(self._waiting)} questions wait for this model already: try again in a moment"
             )
@@ -46,6 +49,7 @@ class Gathering:
             self._calls.add(call)
             call.add_done_callback(self._calls.discard, context=nobodys)
             call.add_done_callback(self._pump, context=nobodys)
+        self._length.set(len(self._waiting))
 
     async def _call(self, some: list[tuple[Question, asyncio.Future[Outcome]]]) -> None:
         """Whatever becomes of the call, nobody is left waiting."""

@@ -22,12 +22,12 @@ Id = Annotated[str, Path(min_length=1, max_length=2_100)]
 def routes(editor: Callee) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
-    @router.get("/v1/entities", **describes(None, EntityList, 404, 422, 429, 503))
+    @router.get("/v1/entities", **describes(None, EntityList, 401, 403, 404, 422, 429, 503))
     async def entities(q: Text, limit: Limit = 20, version: Version = None) -> Response:
         """Entities by the beginning of a name: whose name it is first."""
         return respond(await editor.call("entities", q, limit, version, limit_s=LIMIT_S))
 
-    @router.get("/v1/entities/{id:path}", **describes(None, EntityState, 404, 422, 429, 503))
+    @router.get("/v1/entities/{id:path}", **describes(None, EntityState, 401, 403, 404, 422, 429, 503))
     async def entity(id: Id, version: Version = None) -> Response:
         """One entity at a version: its names, its facts and since when they hold, and what was removed."""
         return respond(await editor.call("entity", id, version, limit_s=LIMIT_S))

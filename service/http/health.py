@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 
 from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from service.http.callee import Callee
@@ -34,7 +35,7 @@ def routes(models: Models, editor: Callee, page: Callable[[], bytes], replicas: 
         state = await readiness(models, editor, replicas)
         return Response(json.dumps(state), media_type="application/json")
 
-    @router.get("/metrics", response_model=None)
+    @router.get("/metrics", response_class=PlainTextResponse, response_model=None)
     async def metrics() -> Response:
         """Prometheus text, of all processes on this machine."""
         merged = await asyncio.to_thread(

@@ -11,12 +11,11 @@ from errata.wire import (
     ReplicaList,
     VersionDetail,
     VersionLog,
-    Whoami,
 )
-from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 
 from service.http.callee import Callee
-from service.http.callers import Guard, caller
+from service.http.callers import Guard
 from service.http.openapi import describes
 from service.http.outcomes import respond
 
@@ -57,11 +56,5 @@ def routes(editor: Callee, may_read: Guard) -> APIRouter:
     async def replicas() -> Response:
         """Version, checksums, lag and health of each replica."""
         return respond(await editor.call("replicas", limit_s=LIMIT_S))
-
-    @router.get("/admin/keys/self", **describes(None, Whoami, 401, 403))
-    async def whoami(request: Request) -> Whoami:
-        """The name and the scopes of the key that was sent."""
-        who = caller(request)
-        return Whoami(name=who.name, scopes=list(who.scopes))
 
     return router

@@ -14,6 +14,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 
 from service.errors import ErrataError, TooSlow
+from service.http.audited import describe, ended
 from service.http.callee import Callee
 from service.http.callers import Guard, caller
 from service.http.openapi import describes
@@ -40,6 +41,7 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
         """
         who, repeats = caller(request).name, repetition(request)
         plain = order.model_dump(mode="json")
+        describe(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
         begun: Outcome = await editor.call("import_begin", plain, who, repeats, limit_s=FEED_S)
         if begun.status >= 400:
             return respond(begun)
@@ -49,7 +51,8 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
             return respond(refused)
         finishing = asyncio.create_task(editor.call("import_finish", session, order.wait, limit_s=FINISH_S))
         if LINES in request.headers.get("accept", ""):
-            return StreamingResponse(_lines(editor, session, finishing), media_type=LINES, headers=UNBUFFERED)
+            lines = _lines(editor, session, finishing, request)
+            return StreamingResponse(lines, media_type=LINES, headers=UNBUFFERED)
         return respond(await finishing)
 
     return router
@@ -59,7 +62,7 @@ async def _fed(editor: Callee, session: str, request: Request) -> Outcome | None
     """What the file is refused with; None when all of it has arrived."""
     complete = False
     try:
-        async for data in _chunks(request):
+        async for data in chunks(request):
             told: Outcome = await editor.call("import_feed", session, data, limit_s=FEED_S)
             if told.status >= 400:
                 return told
@@ -71,7 +74,7 @@ async def _fed(editor: Callee, session: str, request: Request) -> Outcome | None
     return None
 
 
-async def _chunks(request: Request) -> AsyncIterator[bytes]:
+async def chunks(request: Request) -> AsyncIterator[bytes]:
     """The body, some of it at a time. ClientDisconnect when the sender is gone, TooSlow when it is silent."""
     waiting, due = bytearray(), monotonic() + AT_LEAST_S
     stream = request.stream()
@@ -91,7 +94,9 @@ async def _chunks(request: Request) -> AsyncIterator[bytes]:
         yield bytes(waiting)
 
 
-async def _lines(editor: Callee, session: str, finishing: asyncio.Task[Outcome]) -> AsyncIterator[bytes]:
+async def _lines(
+    editor: Callee, session: str, finishing: asyncio.Task[Outcome], request: Request
+) -> AsyncIterator[bytes]:
     """Progress, and the receipt or the problem last: a stream without it was cut."""
     while not finishing.done():
         yield b'{"progress":' + await _progress(editor, session) + b"}\n"
@@ -100,6 +105,7 @@ async def _lines(editor: Callee, session: str, finishing: asyncio.Task[Outcome])
         outcome = finishing.result()
     except ErrataError as error:
         outcome = Outcome.of(error, None)
+    ended(request, outcome)
     kind = b"receipt" if outcome.status < 400 else b"problem"
     yield b'{"' + kind + b'":' + outcome.body + b"}\n"
 

@@ -6,8 +6,10 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
+from service import metrics
 from service.collection import spare_what_is_here
 from service.config import Settings
+from service.http import discovery, nodes
 from service.http.application import application
 from service.http.deployment import Deployment
 from service.http.models import Models
@@ -25,13 +27,17 @@ class Ingress:
         callees = {
             name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        lanes = 2 * settings.replica_count  # one answering, one on its way, at each replica
+        lanes = 2 * settings.highest_count  # one answering, one on its way, at each replica
         self._models = Models(callees, settings.max_batch, lanes, settings.max_queued)
         self._editor = Deployment(editor, "the editor")
 
     def __serve_build_asgi_app__(self) -> FastAPI:
         app = application(self._settings, self._models, self._editor)
+        pages = nodes.Pages(self._settings.metrics_port)
+        scheme = "https" if self._settings.tls_cert else "http"
+        app.include_router(discovery.routes(pages.of_ours, pages.of_ray, scheme))
         spare_what_is_here()
+        metrics.begin("ingress", self._settings.metrics_port)
         return app
 
 

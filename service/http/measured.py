@@ -1,14 +1,20 @@
-"""Counts and times every request, once, at the edge. Labels are the routes' templates, so there are few."""
+"""Counts, times and logs every request, once, at the edge. Labels are the routes' templates, so there are few."""
 
 from __future__ import annotations
 
+import logging
 from time import perf_counter
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service import metrics
 
-UNROUTED = "none"
+log = logging.getLogger(__name__)
+
+UNROUTED, UNKNOWN = "none", "other"
+METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+)  # clients invent further ones
 
 
 class Measured:
@@ -20,6 +26,7 @@ class Measured:
             await self._app(scope, receive, send)
             return
         status, started = 499, perf_counter()  # 499: gone before there was an answer
+        metrics.IN_FLIGHT.inc()
 
         async def note(message: Message) -> None:
             nonlocal status
@@ -31,5 +38,19 @@ class Measured:
             await self._app(scope, receive, note)
         finally:
             route = getattr(scope.get("route"), "path", UNROUTED)
-            metrics.HTTP.labels(route, scope["method"], status).inc()
-            metrics.HTTP_SECONDS.labels(route).observe(perf_counter() - started)
+            method = scope["method"] if scope["method"] in METHODS else UNKNOWN
+            metrics.IN_FLIGHT.dec()
+            metrics.HTTP.labels(route, method, status).inc()
+            took_s = perf_counter() - started
+            metrics.HTTP_SECONDS.labels(route).observe(took_s)
+            _log(scope, route, status, took_s)
+
+
+def _log(scope: Scope, route: str, status: int, took_s: float) -> None:
+    """By its template: a path may hold what is nobody's business."""
+    level = logging.WARNING if status >= 500 else logging.INFO
+    if log.isEnabledFor(level):
+        caller = scope.get("state", {}).get("caller")
+        told = {"method": scope["method"], "route": route, "status": status, "ms": round(1e3 * took_s, 1)}
+        who = caller.name if caller else ""
+        log.log(level, "%s %s %d", scope["method"], route, status, extra=told | {"caller": who})

@@ -26,7 +26,7 @@ class Models:
         self._callees = callees
         self._chunk = chunk
         self._gatherings = {
-            name: Gathering(callee, lanes, chunk, room, LIMIT_S) for name, callee in callees.items()
+            name: Gathering(name, callee, lanes, chunk, room, LIMIT_S) for name, callee in callees.items()
         }
 
     @property

@@ -9,29 +9,52 @@ from errata.wire import (
     AnswerRequest,
     BatchRequest,
     EditRequest,
+    KeyRequest,
     Problem,
     Request,
     Response,
     RevertRequest,
     RollbackRequest,
+    RotateRequest,
 )
+from errata.wire.openai import ChatRequest
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-BODIES: tuple[type[Request], ...] = (AnswerRequest, BatchRequest, EditRequest, RevertRequest, RollbackRequest)
+BODIES: tuple[type[Request], ...] = (
+    AnswerRequest,
+    BatchRequest,
+    ChatRequest,
+    EditRequest,
+    KeyRequest,
+    RevertRequest,
+    RollbackRequest,
+    RotateRequest,
+)
 NAMED: tuple[type[BaseModel], ...] = (*BODIES, Problem)
 SCHEMA = "#/components/schemas/{model}"
+EVENTS = "text/event-stream"
+KEY = "key"
 
 
 def describes(
-    body: type[Request] | None, returns: type[Response] | None, *problems: int, status: int = 200
+    body: type[Request] | None,
+    returns: type[Response] | None,
+    *problems: int,
+    status: int = 200,
+    streams: str | None = None,
 ) -> dict[str, Any]:
-    """Keyword arguments of a route: its body, its answer, and the statuses of its problem documents."""
+    """Keyword arguments of a route: its body, its answer, and the statuses of its problem documents.
+
+    streams: the media type in which the answer comes piece by piece, to those who ask for that.
+    """
     responses: dict[int, dict[str, Any]] = {code: _problem(code) for code in problems}
     if returns is not None:
         responses[status] = {"model": returns, "description": HTTPStatus(status).phrase}
+    if streams is not None:
+        responses[status]["content"] = {streams: {}}
     described: dict[str, Any] = {"responses": responses, "status_code": status, "response_model": None}
     return described if body is None else {**described, "openapi_extra": {"requestBody": _body(body)}}
 
@@ -50,6 +73,13 @@ def _body(kind: type[Request]) -> dict[str, Any]:
     return {"required": True, "content": {"application/json": reference}}
 
 
+def _security(path: str) -> list[dict[str, list[str]]]:
+    """Where the key is asked for always, where it is unless only this machine can connect, and where never."""
+    if path.startswith("/admin/"):
+        return [{KEY: []}]
+    return [{KEY: []}, {}] if path.startswith("/v1/") else []
+
+
 def install(app: FastAPI) -> None:
     """Adds the schemas that the routes only name."""
 
@@ -59,7 +89,12 @@ def install(app: FastAPI) -> None:
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
             named = models_json_schema([(kind, "validation") for kind in NAMED], ref_template=SCHEMA)[1]
-            made.setdefault("components", {}).setdefault("schemas", {}).update(named["$defs"])
+            parts = made.setdefault("components", {})
+            parts.setdefault("schemas", {}).update(named["$defs"])
+            parts["securitySchemes"] = {KEY: {"type": "http", "scheme": "bearer"}}
+            for path, verbs in made["paths"].items():
+                for described in verbs.values():
+                    described["security"] = _security(path)
             app.openapi_schema = made
         return app.openapi_schema
 

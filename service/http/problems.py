@@ -10,13 +10,16 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
+from service.http import openai_errors
 from service.http.body import MOST_COMPLAINTS, complaint
-from service.http.outcomes import respond, sent
+from service.http.outcomes import respond
 from service.replicas.outcome import Outcome
 
 GONE = 499  # nobody reads it; the request is counted under it
+VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 HEADERS: dict[type[ErrataError], dict[str, str]] = {
     Unauthorized: {"www-authenticate": 'Bearer realm="errata"'},
     TooSlow: {"connection": "close"},  # what is left of the body would be read as the next request
@@ -51,7 +54,7 @@ def install(app: FastAPI) -> None:
 
 
 def _answered(request: Request, error: ErrataError) -> Response:
-    response = respond(Outcome.of(error, request.url.path))
+    response = _shaped(request, Outcome.of(error, request.url.path), error.__cause__)
     response.headers.update(HEADERS.get(type(error), {}))
     return response
 
@@ -66,8 +69,26 @@ def _unrouted(request: Request, error: HTTPException) -> Response:
     code = title.lower().replace(" ", "_")
     problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
     body = problem.model_dump_json().encode()
-    return sent(error.status_code, body, dict(error.headers or {}))
+    headers = {"allow": _allowed(request)} if _is_method(error) else dict(error.headers or {})
+    return _shaped(request, Outcome(error.status_code, body, headers), None)
+
+
+def _shaped(request: Request, outcome: Outcome, cause: BaseException | None) -> Response:
+    """A problem document, but on the path whose clients are OpenAI's."""
+    if request.url.path == openai_errors.CHAT:
+        return openai_errors.refused(outcome, cause)
+    return respond(outcome)
 
 
 def _is_method(error: HTTPException) -> bool:
     return error.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+
+
+def _allowed(request: Request) -> str:
+    """Every verb of this path: the router names those of the first of its routes alone."""
+    return ", ".join(verb for verb in VERBS if _answers(request, verb))
+
+
+def _answers(request: Request, verb: str) -> bool:
+    scope = {**request.scope, "method": verb}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)

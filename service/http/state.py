@@ -19,7 +19,7 @@ LIMIT_S = 30.0
 def routes(models: Models, editor: Callee) -> APIRouter:
     router = APIRouter(tags=["state"])
 
-    @router.get("/v1/models", **describes(None, ModelList, 429, 503))
+    @router.get("/v1/models", **describes(None, ModelList, 401, 403, 429, 503))
     async def cards() -> ModelList:
         """The systems, their memories, sizes and replicas; OpenAI's clients read it too."""
         described = await models.each("describe", LIMIT_S)
@@ -27,7 +27,14 @@ def routes(models: Models, editor: Callee) -> APIRouter:
         running = {name: readiness.of(name, found) if found else None for name in models.names}
         return ModelList(data=[_card(name, described[name], running[name]) for name in models.names])
 
-    @router.get("/v1/memory", **describes(None, MemoryState, 429, 503))
+    @router.get("/v1/models/{id}", **describes(None, ModelCard, 401, 403, 404, 429, 503))
+    async def card(id: str) -> ModelCard:
+        """One of the systems."""
+        described = await models.of(id).call("describe", limit_s=LIMIT_S)
+        found = await readiness.replicas(editor)
+        return _card(id, described, readiness.of(id, found) if found else None)
+
+    @router.get("/v1/memory", **describes(None, MemoryState, 401, 403, 429, 503))
     async def memory() -> Response:
         """The newest version, the checksum of each memory, and how many edits are in force."""
         return respond(await editor.call("memory", limit_s=LIMIT_S))

@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from errata.wire import CheckReport, EditReceipt, EditRequest, Repetition, RevertRequest, RollbackRequest
+from errata.wire import (
+    CheckReport,
+    EditItem,
+    EditReceipt,
+    EditRequest,
+    Item,
+    Repetition,
+    RevertRequest,
+    RollbackRequest,
+)
 from errata.wire import Request as Wire
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import ValidationError
 
 from service.errors import InvalidInput
+from service.http.audited import describe
 from service.http.body import ADMIN_LIMIT, parsed, refusal
 from service.http.callee import Callee
 from service.http.callers import Guard, caller
@@ -26,6 +36,7 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
     async def commit(method: str, kind: type[Wire], request: Request) -> Response:
         repeats = repetition(request)
         asked = await parsed(kind, request, ADMIN_LIMIT)
+        describe(request, in_words(asked))
         plain = asked.model_dump(mode="json")
         return respond(await editor.call(method, plain, caller(request).name, repeats, limit_s=LIMIT_S))
 
@@ -52,12 +63,40 @@ def routes(editor: Callee, may_edit: Guard) -> APIRouter:
     return router
 
 
+def in_words(asked: Wire) -> str:
+    """What is asked for, for whoever reads the audit."""
+    match asked:
+        case EditRequest(edits=[first, *others], message=message):
+            more = f" and {len(others):,} more" if others else ""
+            trial = "tried: " if asked.dry_run or not asked.measure else ""
+            return f"{trial}{_item(first)}{more}{_why(message)}"
+        case RevertRequest(version=version):
+            return f"version {version} taken back"
+        case RollbackRequest(to=to):
+            return f"back to version {to}"
+        case _:
+            return ""
+
+
+def _item(item: Item) -> str:
+    if isinstance(item, EditItem):
+        return f"{item.question!r} -> {item.answer!r}"
+    said = item.model_dump(exclude_unset=True)
+    return " ".join(str(value) for value in said.values())
+
+
+def _why(message: str) -> str:
+    return f" ({message})" if message else ""
+
+
 def _commits(kind: type[Wire]) -> dict[str, Any]:
     described = describes(kind, EditReceipt, *REFUSALS, status=201)
     described["responses"][202] = {
         "model": EditReceipt,
         "description": "Committed; not every replica has it yet",
     }
+    if "dry_run" in kind.model_fields:
+        described["responses"][200] = {"model": EditReceipt, "description": "Measured; nothing is committed"}
     return described
 
 

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from service.config import BANK_SLOTS, SYSTEMS
+from service.launch import access_arguments
 
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
   ERRATA_KEY         the admin key, instead of the one made in VAR/admin.key
+  ERRATA_REDIS_URL_FILE, ERRATA_KEY_FILE   the file that holds it, such as a mounted secret
 """
 
 
 @dataclass(frozen=True)
 class Arguments:
+    """access: what was said of it, by the names of the settings."""
+
     port: int
     var: Path
     host: str
@@ -25,6 +30,8 @@ class Arguments:
     systems: dict[str, str]
     bank_slots: int = BANK_SLOTS
     bank_grows: bool = False
+    access: dict[str, Any] = field(default_factory=dict)
+    most_replicas: int | None = None
 
 
 def parse(words: Sequence[str] | None = None) -> Arguments:
@@ -40,7 +47,11 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
     parser.add_argument("--var", type=Path, default=Path("var"), help="folder of all data (default: var)")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument(
-        "--replicas", type=int, help="of each model (default: 2 with 4 cores or more, else 1)"
+        "--replicas",
+        type=_range,
+        default=(None, None),
+        metavar="N|N-M",
+        help="of each model; 1-4: one to four, as there is to answer (default: 2 with 4 cores or more, else 1)",
     )
     parser.add_argument(
         "--system",
@@ -58,17 +69,28 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
     parser.add_argument(
         "--bank-grows", action="store_true", help="set as many slots more aside when four fifths are taken"
     )
+    access_arguments.add(parser)
     given = parser.parse_args(words)
+    least, most = given.replicas
     systems = dict(given.system) if given.system else SYSTEMS
     return Arguments(
         given.port,
         given.var.absolute(),
         given.host,
-        given.replicas,
+        least,
         systems,
         given.bank_slots,
         given.bank_grows,
+        access_arguments.chosen(given),
+        most,
     )
+
+
+def _range(text: str) -> tuple[int, int | None]:
+    least, dash, most = text.partition("-")
+    if not least.isdecimal() or (dash and not most.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form N or N-M, such as 2 or 1-4")
+    return int(least), int(most) if dash else None
 
 
 def _system(text: str) -> tuple[str, str]:

@@ -12,10 +12,11 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from service import logs
 from service.config import Settings
 from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port
@@ -45,7 +46,7 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
             object_store_memory=OBJECTS_BYTES,
             runtime_env={
                 "worker_process_setup_hook": "service.launch.worker.set_up",
-                "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics)},
+                "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **_logging(settings, places)},
             },
             _temp_dir=str(places.ray),
         )
@@ -76,6 +77,10 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
     }
 
 
+def _logging(settings: Settings, places: Places) -> Mapping[str, str]:
+    return logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
+
+
 def _tidy(places: Places) -> None:
     """Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray."""
     for old in places.ray.iterdir():
@@ -97,7 +102,12 @@ def deploy(settings: Settings, places: Places) -> None:
         "enable_access_log": False,
         "log_level": "WARNING",
     }
-    http = HTTPOptions(host=settings.host, port=free_port())  # of Ray's proxy, which nobody is told of
+    http = HTTPOptions(  # of Ray's proxy, which nobody is told of, and but for the port of the ingress
+        host=settings.host,
+        port=free_port(),
+        ssl_certfile=settings.tls_cert and str(settings.tls_cert),
+        ssl_keyfile=settings.tls_key and str(settings.tls_key),
+    )
     serve.start(proxy_location="HeadOnly", http_options=http, logging_config=logging_config)
     try:
         serve.run(build(settings), name="errata", route_prefix="/", logging_config=logging_config)

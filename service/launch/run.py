@@ -12,12 +12,13 @@ from collections.abc import Callable
 from pydantic import ValidationError
 
 from service.access.admin_key import BadKey, admin_key
-from service.access.keys import fingerprint
-from service.config import Settings, given_key, given_redis_url
+from service.access.issued import fingerprint
+from service.config import SecretMissing, Settings, given_key, given_redis_url
 from service.launch import greeting, signals
 from service.launch.arguments import Arguments
 from service.launch.places import Places, claimed
 from service.launch.trouble import CannotStart
+from service.ledger.address import FORMS
 
 Say = Callable[[str], None]
 
@@ -39,7 +40,7 @@ def run(arguments: Arguments, say: Say) -> None:
 
 def _serve(arguments: Arguments, places: Places, say: Say) -> None:
     begun = time.monotonic()
-    given = given_key()
+    given = _from_outside(given_key)
     key = _key(places, given)
     settings = _settings(arguments, places, fingerprint(key))
     _check_systems(settings)
@@ -61,6 +62,13 @@ def _serve(arguments: Arguments, places: Places, say: Say) -> None:
                 cluster.undeploy()
 
 
+def _from_outside(given: Callable[[], str | None]) -> str | None:
+    try:
+        return given()
+    except SecretMissing as error:
+        raise CannotStart(str(error)) from error
+
+
 def _key(places: Places, given: str | None) -> str:
     try:
         return admin_key(places.var, given)
@@ -73,13 +81,15 @@ def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Se
         return Settings(
             var=places.var,
             admin_key_sha256=admin_key_sha256,
-            redis_url=given_redis_url(),
+            redis_url=_from_outside(given_redis_url),
             host=arguments.host,
             port=arguments.port,
             bank_slots=arguments.bank_slots,
             bank_grows=arguments.bank_grows,
             systems=arguments.systems,
             replicas=arguments.replicas,
+            most_replicas=arguments.most_replicas,
+            **arguments.access,
         )
     except ValidationError as error:
         raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error
@@ -106,7 +116,10 @@ def _check_systems(settings: Settings) -> None:
 
 def _complaint(place: tuple[int | str, ...], message: str) -> str:
     if place == ("redis_url",):
-        return "ERRATA_REDIS_URL is not the address of a Redis: write redis://HOST:PORT/DB or unix:///PATH"
+        return f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
+    message = message.removeprefix("Value error, ")
+    if not place:
+        return message
     if place[0] == "systems" and len(place) > 1:
         return (
             f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"

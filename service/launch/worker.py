@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from service import logs
+
 EVERYWHERE, HERE = "[::]:", "127.0.0.1:"
 NEVER_SENT = "\0"  # HTTP has no header of this name
 
 
 def set_up() -> None:
+    logs.configure()
     from ray.serve._private import (  # only a process of Ray has a use for it
         http_util,
         node_port_manager,

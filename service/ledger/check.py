@@ -22,6 +22,7 @@ from service.errors import LedgerUnavailable
 from service.ledger import keys
 from service.ledger.commit import corrupt
 from service.ledger.connection import Connection
+from service.ledger.schema import bring_up
 from service.ledger.script import lua
 
 Trial: TypeAlias = Callable[[Any, str], Awaitable[object]]
@@ -55,7 +56,9 @@ async def check(connection: Connection) -> Server:
     async with connection.bounded("pass the start-up check"):
         await _try_features(connection)
         await _look_for_holes(connection)
-        return await _describe(connection)
+        server = await _describe(connection)
+    await bring_up(connection)
+    return server
 
 
 async def _talk(connection: Connection) -> None:
@@ -98,9 +101,12 @@ async def _describe(connection: Connection) -> Server:
     name = str(facts.get("server_name", "redis"))
     version = str(facts.get(f"{name}_version", facts.get("redis_version", "?")))
     appendonly, appendfsync = settings.get("appendonly"), settings.get("appendfsync")
-    warnings = _warnings(settings)
+    kept, replication = [await _facts(connection, section) for section in ("persistence", "replication")]
+    warnings = _warnings(settings, kept)
     if (await _facts(connection, "cluster")).get("cluster_enabled") == 1:
-        warnings += _cluster_warnings(await _facts(connection, "replication"), settings)
+        warnings += _replication_warnings("a cluster", replication, settings)
+    elif replication.get("connected_slaves", 0) != 0:
+        warnings += _replication_warnings("a server with replicas", replication, settings)
     return Server(name, version, appendonly, appendfsync, tuple(warnings))
 
 
@@ -120,7 +126,10 @@ async def _settings(connection: Connection) -> dict[str, str]:
     return {_text(name): _text(value) for name, value in found.items()}
 
 
-def _warnings(settings: dict[str, str]) -> list[str]:
+def _warnings(settings: dict[str, str], kept: dict[str, object]) -> list[str]:
+    """kept: what INFO tells of it to those who must not see the configuration."""
+    if not settings and kept.get("aof_enabled") == 0:
+        return ["appendonly is not yes: an acknowledged edit can be lost; set it in the server"]
     if not settings:
         return ["the server does not tell how it persists: make sure of appendonly yes, appendfsync always"]
     warnings = []
@@ -133,8 +142,8 @@ def _warnings(settings: dict[str, str]) -> list[str]:
     return warnings
 
 
-def _cluster_warnings(replication: dict[str, object], settings: dict[str, str]) -> list[str]:
-    risk = "a cluster acknowledges an edit before a replica has it, and a master that dies can take it along"
+def _replication_warnings(what: str, replication: dict[str, object], settings: dict[str, str]) -> list[str]:
+    risk = f"{what} acknowledges an edit before a replica has it, and a master that dies can take it along"
     if settings.get("min-replicas-to-write", "0") == "0":
         warnings = [f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"]
     else:

@@ -14,14 +14,15 @@ from redis.commands import AsyncCoreCommands
 from redis.exceptions import ResponseError
 
 from service.ledger.address import Server
-from service.ledger.cluster import Cluster
+from service.ledger.cluster_view import Nodes
+from service.ledger.following import Following
 from service.ledger.pool import Pool
 
 T = TypeVar("T")
 
 
 class Place(Protocol):
-    """Where commands can be sent: one server, or the node of a cluster that has our keys."""
+    """Where commands can be sent: one server, or whichever of several has our keys."""
 
     async def run(self, act: Callable[[Any], Awaitable[T]]) -> T: ...
 
@@ -44,11 +45,10 @@ class Client(AsyncCoreCommands):
 
     _event_dispatcher: Any = None  # redis-py's commands declare it; none of them needs it
 
-    def __init__(self, servers: Sequence[Server], pool: Pool) -> None:
-        """Sends nothing."""
-        self._servers, self._pool = servers, pool
+    def __init__(self, servers: Sequence[Server], pool: Pool, place: Place | None = None) -> None:
+        """Sends nothing. place: where it is known without asking that it is no single server and no cluster."""
+        self._servers, self._pool, self._place = servers, pool, place
         self._first = pool.client(servers[0], retries=1)
-        self._place: Place | None = None
         self._asking = asyncio.Lock()
 
     async def run(self, act: Callable[[Any], Awaitable[T]]) -> T:
@@ -82,7 +82,7 @@ class Client(AsyncCoreCommands):
         if "path" in self._servers[0]:
             raise ResponseError("a node of a cluster is named by its host and port, and not by a socket file")
         await self._first.aclose()
-        return Cluster(self._servers, self._pool)
+        return Following(Nodes(self._servers, self._pool), self._pool)
 
 
 class Pipeline(AsyncCoreCommands):

@@ -1,26 +1,21 @@
-"""Who has the ledger's slot, by the word of most nodes: after a failure the one that was asked last may not know.
-
-Several nodes are asked at once, so that one which is frozen delays nobody for long.
-"""
+"""Who has the ledger's slot, by the word of most nodes: after a failure the one that was asked last may not know."""
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 from redis.crc import key_slot
 from redis.exceptions import ClusterDownError, RedisError
-from redis.exceptions import TimeoutError as SlowReply
 
 from service.ledger import keys
 from service.ledger.address import DEFAULT_PORT, Server
+from service.ledger.following import Node
+from service.ledger.polling import polled
 from service.ledger.pool import Pool
-
-Node: TypeAlias = tuple[str, int]  # host and port
 
 SLOT = key_slot(keys.PREFIX.encode())
 SHARE_OF_LIMIT = 0.4  # for asking, of the time that a call has: twice at worst, and the rest is for the call
@@ -72,27 +67,8 @@ class Nodes:
         return holder
 
     async def _views(self, nodes: Collection[Node]) -> list[View]:
-        """At least one, and no more than it takes until most of the nodes say the same."""
-        views: list[View] = []
-        error: Exception = SlowReply(f"none of its nodes answered within {self._ask_s:g} s")
         nodes = random.sample(list(nodes), min(len(nodes), ASKED))
-        asking = [asyncio.create_task(self._view(node)) for node in nodes]
-        try:
-            async with asyncio.timeout(self._ask_s):
-                for answer in asyncio.as_completed(asking):
-                    try:
-                        views.append(await answer)
-                    except (RedisError, OSError) as failed:
-                        error = failed
-                    if _most(views) > len(nodes) / 2:
-                        break
-        except TimeoutError:
-            pass
-        finally:
-            await _ended(asking)
-        if not views:
-            raise error
-        return views
+        return await polled([self._view(node) for node in nodes], self._ask_s, lambda view: view.holder)
 
     async def _view(self, node: Node) -> View:
         redis = self._pool.client(self.server(node), retries=0)
@@ -100,16 +76,6 @@ class Nodes:
             return View.of(await redis.execute_command("CLUSTER SLOTS"), node)
         finally:
             await redis.aclose()
-
-
-def _most(views: Sequence[View]) -> int:
-    return max(Counter(view.holder for view in views).values(), default=0)
-
-
-async def _ended(tasks: Sequence[asyncio.Task[View]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _node(entry: Sequence[Any], asked: Node) -> Node:

@@ -17,15 +17,18 @@ from service.errors import LedgerUnavailable
 from service.ledger import address
 from service.ledger.client import Client
 from service.ledger.cluster import in_words
+from service.ledger.following import Following
 from service.ledger.pool import Pool
+from service.ledger.sentinels import Sentinels
 
 MAX_CONNECTIONS = 16
 MAX_TAILS = 8
 TAIL_BLOCK_S = 1.0
+UVLOOP_CLOSED = "the handler is closed"  # a RuntimeError: somebody writes to a connection that has ended
 
 
 class Connection:
-    """commands, tail: clients of a single server or of a cluster; nothing is sent before the first command.
+    """commands, tail: clients of whatever is at the address; nothing is sent before the first command.
 
     limit_s: how long one call may take before it is LedgerUnavailable.
     """
@@ -48,6 +51,10 @@ class Connection:
             raise LedgerUnavailable(self._failed(doing, took)) from error
         except (RedisError, OSError) as error:
             raise LedgerUnavailable(self._failed(doing, in_words(error))) from error
+        except RuntimeError as error:
+            if UVLOOP_CLOSED not in str(error):
+                raise
+            raise LedgerUnavailable(self._failed(doing, "it hung up")) from error
 
     def _failed(self, doing: str, why: str) -> str:
         return f"the ledger at {self.address} failed to {doing}: {why.rstrip('.')}; try again when it answers"
@@ -59,6 +66,9 @@ class Connection:
 
 def _client(url: str, pool: Pool) -> Client:
     try:
+        watched = address.watched(url)
+        if watched is not None:
+            return Client([watched.server], pool, Following(Sentinels(watched, pool), pool))
         return Client(address.servers(url), pool)
     except ValueError as error:
         raise LedgerUnavailable(f"the address of Redis cannot be read: {address.FORMS}") from error

@@ -224,8 +224,9 @@ class RedisLedger:
 
 
 def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:
+    """One that is dated ahead is from before the server's clock was put back: the next is due within a second."""
     seen, _, payload = value.partition(b" ")
-    return {**json.loads(payload), "seen_s_ago": max(0.0, now_s - float(seen))}
+    return {**json.loads(payload), "seen_s_ago": abs(now_s - float(seen))}
 
 
 def _refused(commit: Commit, error: ResponseError) -> Exception:

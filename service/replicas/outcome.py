@@ -13,6 +13,9 @@ from pydantic import BaseModel
 
 from service.errors import ErrataError
 
+# For whoever reads headers alone: the version of a commit that was made, the code of a problem.
+VERSION, CODE = "errata-version", "errata-code"
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -23,9 +26,10 @@ class Outcome:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
-    def ok(model: BaseModel | bytes, status: int = 200) -> Outcome:
+    def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:
+        """version: of the commit that was made."""
         body = model if isinstance(model, bytes) else model.model_dump_json().encode()
-        return Outcome(status, body)
+        return Outcome(status, body, {} if version is None else {VERSION: str(version)})
 
     @staticmethod
     def of(error: ErrataError, instance: str | None) -> Outcome:
@@ -39,6 +43,6 @@ class Outcome:
             "detail": error.detail,
             "instance": instance,
         }
-        wait_s = error.retry_after_s
-        headers = {} if wait_s is None else {"Retry-After": str(wait_s)}
+        wait_s = error.extras.get("retry_after_s", error.retry_after_s)
+        headers = {CODE: error.code} | ({} if wait_s is None else {"Retry-After": str(wait_s)})
         return Outcome(error.status, json.dumps(problem).encode(), headers)

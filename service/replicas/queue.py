@@ -25,6 +25,11 @@ class Queue(Generic[Question, Answer]):
         self._waiting: list[tuple[Question, asyncio.Future[Answer]]] = []
         self._running: asyncio.Task[None] | None = None
 
+    @property
+    def length(self) -> int:
+        """Of those that wait, without the batch that is being answered."""
+        return len(self._waiting)
+
     async def ask(self, question: Question) -> Answer:
         answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, answered))

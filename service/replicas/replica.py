@@ -34,6 +34,7 @@ from service.graph.rows import Rows
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
+from service.replicas.figures import begin_at_zero
 from service.replicas.history import History
 from service.replicas.outcome import Outcome
 from service.replicas.queue import Queue
@@ -71,8 +72,10 @@ class Replica:
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
+        begin_at_zero(model, reads_graph)
         await self._registration.now()
         await self._join()
+        metrics.begin(model, settings.metrics_port)
 
     async def _join(self) -> None:
         """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""
@@ -183,6 +186,7 @@ class Replica:
         newest, begun = self._tail.newest, perf_counter()
         snapshots = [one.pinned or newest for one in waiting]
         metrics.BATCH.labels(self._model).observe(len(waiting))
+        metrics.QUEUE.labels(self._model, "replica").set(self._queue.length)
         informed = await self._informed([one.ask for one in waiting], [one.view for one in snapshots])
         asked, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, informed, snapshots)

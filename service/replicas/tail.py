@@ -56,6 +56,7 @@ class Tail:
             try:
                 await self._step()
                 failures, self.degraded = 0, None
+                metrics.LEDGER_UP.labels("replica").set(1)
             except (LedgerUnavailable, LedgerCorrupt) as error:
                 self._note(error)
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
@@ -63,6 +64,7 @@ class Tail:
 
     def _note(self, error: ErrataError) -> None:
         metrics.REDIS_FAILURES.labels("replica").inc()
+        metrics.LEDGER_UP.labels("replica").set(0)
         if self.degraded != error.code:
             log.warning("answering from version %d: %s", self.newest.version, error.detail)
         self.degraded = error.code

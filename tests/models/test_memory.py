@@ -1,9 +1,12 @@
 """Blocks are named by their content, and an image forgets how it came to be."""
 
+import hashlib
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors.torch import save
 
 from models.memory import Block, BlockError, Delta, Image
 
@@ -24,6 +27,22 @@ def test_altered_bytes_are_refused_by_name() -> None:
     damaged = one.encoded[:-1] + bytes([one.encoded[-1] ^ 1])
     with pytest.raises(BlockError, match="edit/a"):
         Block.decode(damaged, key="edit/a", order=7, digest=one.digest)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"\2\0\0\0\0\0\0\0{}",
+        b"\x1f\0\0\0\0\0\0\0" + b'{"__metadata__":{"kind":"gate"}}',
+        save({"row": torch.zeros(1)}),
+        save({"row": torch.zeros(1)}, metadata={"sort": "gated"}),
+    ],
+)
+def test_bytes_that_are_no_block_are_refused_by_name_though_their_digest_fits(data: bytes) -> None:
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
+    with pytest.raises(BlockError, match=f"edit/a.*{digest}"):
+        Block.decode(data, key="edit/a", order=7, digest=digest)
 
 
 def test_the_digest_knows_content_and_kind_but_not_the_place() -> None:

@@ -26,6 +26,8 @@ EXPECTED = {
     "edit_refused": 422,
     "breaks_tests": 409,
     "memory_full": 409,
+    "key_taken": 409,
+    "ledger_not_empty": 409,
     "nothing_to_do": 409,
     "ambiguous": 409,
     "graph_moved": 409,

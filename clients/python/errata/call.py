@@ -10,6 +10,7 @@ import httpx
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from errata.download import Download
 from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.refusals import refused, sentence, unsendable
 from errata.upload import Upload
@@ -24,11 +25,12 @@ class Call(Generic[T_co]):
 
     reads: nothing is changed by it, however often it is sent.
     slow: editing and re-running fact tests take longer than answering.
-    upload: a file to send as the body; the service then tells how far it is, line by line.
+    upload: a file to send as the body; the service then tells how far it is, line by line. download: where the
+    response goes, which is a file.
     may_be_unmade: it waits for a version that this client has not heard of, and that may never come.
     """
 
-    verb: Literal["GET", "POST"]
+    verb: Literal["GET", "POST", "DELETE"]
     path: str
     returns: type[T_co]
     body: Request | None = None
@@ -38,6 +40,7 @@ class Call(Generic[T_co]):
     slow: bool = False
     may_be_unmade: bool = False
     upload: Upload | None = None
+    download: Download | None = None
 
     def repeatable(self, error: ErrataError, may_be_made: bool = True) -> bool:
         """Whether it may be sent again after `error`. may_be_made: it may have had its effect."""
@@ -45,6 +48,8 @@ class Call(Generic[T_co]):
             return False  # the service has waited already
         if self.upload is not None and not self.upload.rewind():
             return False  # what came through a pipe cannot be read again
+        if self.download is not None and not self.download.repeatable:
+            return False
         return self.reads or self.idempotency_key is not None or not may_be_made
 
     @property

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias, Unpack
 
 from errata import wire
+from errata.access_calls import AccessCalls
+from errata.backup_calls import BackupCalls
 from errata.call import Call
 from errata.committing import HowToCommit, HowToEdit, checked, commit, new_key
 from errata.graph_calls import GraphCalls
@@ -19,7 +21,7 @@ MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
 
 
-class Calls(GraphCalls):
+class Calls(GraphCalls, AccessCalls, BackupCalls):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""
 
     def __init__(self, last_version: int | None = None) -> None:

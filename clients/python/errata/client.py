@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
@@ -38,6 +39,11 @@ def _awaits(
         return (await self.send(build(self.calls, *args, **kwargs))).value
 
     return method
+
+
+def _trusted() -> ssl.SSLContext:
+    """Who may vouch for the service: the usual authorities, or those that SSL_CERT_FILE or SSL_CERT_DIR names."""
+    return httpx.create_ssl_context()
 
 
 class _Client(Generic[Transport]):
@@ -112,6 +118,13 @@ class Errata(_Client[httpx.BaseTransport]):
     entities = _sends(Calls.entities)
     entity = _sends(Calls.entity)
     whoami = _sends(Calls.whoami)
+    keys = _sends(Calls.keys)
+    make_key = _sends(Calls.make_key)
+    rotate_key = _sends(Calls.rotate_key)
+    revoke_key = _sends(Calls.revoke_key)
+    audit = _sends(Calls.audit)
+    backup = _sends(Calls.backup)
+    restore = _sends(Calls.restore)
 
     def edit_file(
         self,
@@ -144,7 +157,7 @@ class Errata(_Client[httpx.BaseTransport]):
         self.close()
 
     def _open(self, transport: httpx.BaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.Client(transport=transport, trust_env=trust_env)
+        self._http = httpx.Client(transport=transport, trust_env=trust_env, verify=_trusted())
 
 
 class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
@@ -170,6 +183,13 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     entities = _awaits(Calls.entities)
     entity = _awaits(Calls.entity)
     whoami = _awaits(Calls.whoami)
+    keys = _awaits(Calls.keys)
+    make_key = _awaits(Calls.make_key)
+    rotate_key = _awaits(Calls.rotate_key)
+    revoke_key = _awaits(Calls.revoke_key)
+    audit = _awaits(Calls.audit)
+    backup = _awaits(Calls.backup)
+    restore = _awaits(Calls.restore)
 
     async def edit_file(
         self,
@@ -198,4 +218,4 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
         await self.aclose()
 
     def _open(self, transport: httpx.AsyncBaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.AsyncClient(transport=transport, trust_env=trust_env)
+        self._http = httpx.AsyncClient(transport=transport, trust_env=trust_env, verify=_trusted())

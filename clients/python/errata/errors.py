@@ -4,6 +4,7 @@
     ├── BadAddress                       the URL or the key cannot be used; nothing was sent
     ├── UnreadableFile                   what was to be sent cannot be read; nothing was changed
     │   └── BadFile                      its lines cannot be used; nothing was changed: .lines
+    ├── UnwritableFile                   what came cannot be written
     ├── Closed                           this client has been closed
     ├── Unreachable                      no answer came
     │   └── TimedOut                     not in time
@@ -25,6 +26,8 @@
         │   ├── Ambiguous                409 ambiguous: .candidates
         │   ├── BreaksTests              409 breaks_tests: .tests
         │   ├── MemoryFull               409 memory_full
+        │   ├── KeyTaken                 409 key_taken
+        │   ├── LedgerNotEmpty           409 ledger_not_empty
         │   └── NothingToDo              409 nothing_to_do
         ├── TooMany                      429 too_many
         ├── Unavailable                  the same request may succeed later
@@ -91,6 +94,10 @@ class BadFile(UnreadableFile):
     def __init__(self, sentence: str, lines: Sequence[str] = ()) -> None:
         super().__init__(sentence)
         self.lines = tuple(lines)
+
+
+class UnwritableFile(ErrataError):
+    pass
 
 
 class Closed(ErrataError):
@@ -224,6 +231,14 @@ class BreaksTests(Conflict):
 
 
 class MemoryFull(Conflict):
+    pass
+
+
+class KeyTaken(Conflict):
+    pass
+
+
+class LedgerNotEmpty(Conflict):
     pass
 
 

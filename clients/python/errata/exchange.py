@@ -16,6 +16,7 @@ from typing import Any, Protocol, TypeVar
 import httpx
 
 from errata.call import Call, Reply, T_co, read
+from errata.download import Download, downloads
 from errata.errors import (
     Closed,
     Conflict,
@@ -31,6 +32,7 @@ from errata.telling import Telling, tells
 
 Value = TypeVar("Value")
 Hear = Callable[[bytes], None]
+Streams = Callable[[httpx.Response], bool]
 # What the service says before it commits, unless it adds that it is in doubt.
 BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
 BEFORE_SENDING = (
@@ -47,8 +49,8 @@ class Link(Protocol):
 
     async def send(self, request: httpx.Request) -> httpx.Response: ...
 
-    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
-        """The same, but what the service tells on the way is heard piece by piece, as it comes."""
+    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
+        """The same, but of a response that `streams` each piece is heard as it comes, and none kept."""
 
     async def pause(self, seconds: float) -> None: ...
 
@@ -61,10 +63,10 @@ class BlockingLink:
         _refuse_closed(self._http)
         return self._http.send(request)
 
-    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
+    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
         _refuse_closed(self._http)
         with closing(self._http.send(request, stream=True)) as response:
-            if tells(response):
+            if streams(response):
                 for piece in response.iter_bytes():
                     hear(piece)
             else:
@@ -83,10 +85,10 @@ class AsyncLink:
         _refuse_closed(self._http)
         return await self._http.send(request)
 
-    async def follow(self, request: httpx.Request, hear: Hear) -> httpx.Response:
+    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
         _refuse_closed(self._http)
         async with aclosing(await self._http.send(request, stream=True)) as response:
-            if tells(response):
+            if streams(response):
                 async for piece in response.aiter_bytes():
                     hear(piece)
             else:
@@ -121,11 +123,27 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
 
 
 async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+    if call.download is not None:
+        return await _downloaded(link, request, call, call.download)
     if call.upload is None:
         return read(call, await _answered(link.send(request), request, call))
     telling = Telling(call.upload.progress)
-    response = await _answered(link.follow(request, telling.hear), request, call)
+    response = await _answered(link.follow(request, telling.hear, tells), request, call)
     return telling.ending(call, response) if tells(response) else read(call, response)
+
+
+async def _downloaded(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
+    """The file is there when this returns, and else not."""
+    try:
+        response = await _answered(link.follow(request, file.take, downloads), request, call)
+        if not downloads(response):
+            return read(call, response)
+        head = file.done()
+    except BaseException:
+        file.drop()
+        raise
+    raw = head.model_dump_json().encode()
+    return Reply(call.returns.model_validate_json(raw), raw, response.status_code)
 
 
 def _may_be_made(before: bool, error: ErrataError, arrived: bool) -> bool:

@@ -31,6 +31,8 @@ BY_CODE: dict[str, type[errors.Refused]] = {
     "ambiguous": errors.Ambiguous,
     "breaks_tests": errors.BreaksTests,
     "memory_full": errors.MemoryFull,
+    "key_taken": errors.KeyTaken,
+    "ledger_not_empty": errors.LedgerNotEmpty,
     "nothing_to_do": errors.NothingToDo,
     "too_many": errors.TooMany,
     "version_ahead": errors.VersionAhead,

@@ -31,7 +31,7 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def __init__(self, source: Path | BinaryIO, progress: Progress | None = None) -> None:
         """Malformed when it is empty, UnreadableFile when it cannot be read. A file that is given stays open."""
-        self.progress = progress or _ignore
+        self.progress = progress or ignore
         self.whole, self.sent_bytes = False, 0
         self._source, self._begun = source, False
         self._head = b""  # what was read of a pipe to see whether there is anything in it
@@ -112,5 +112,5 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
         return UnreadableFile(f"{self.name} cannot be read: {why}; nothing was imported")
 
 
-def _ignore(_: ImportProgress) -> None:
+def ignore(_: ImportProgress) -> None:
     pass

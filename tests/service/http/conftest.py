@@ -12,7 +12,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service.access.keys import fingerprint
+from service.access.issued import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
@@ -55,7 +55,9 @@ async def editor(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]
 async def app(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
     async with started(Replica, chosen, "toy") as replica:
         models = Models({"toy": InProcess(replica)}, chosen.max_batch)
-        yield application(chosen, models, InProcess(editor))
+        app = application(chosen, models, InProcess(editor))
+        yield app
+        await app.state.access.aclose()
 
 
 @pytest.fixture

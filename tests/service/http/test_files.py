@@ -179,6 +179,7 @@ async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice
         replica = await opened.enter_async_context(started(Replica, chosen, "toy"))
         models = Models({"toy": InProcess(replica)}, chosen.max_batch)
         app = application(chosen, models, Mortal(chosen, opened))
+        opened.push_async_callback(app.state.access.aclose)
         client = await opened.enter_async_context(client_of(app))
         for made in ([1], [1]):
             run = FileRun(seven(file), together=3)

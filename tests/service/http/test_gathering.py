@@ -5,6 +5,7 @@ from contextvars import ContextVar
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from service.errors import NotReady, TooMany
 from service.http.gathering import Gathering
@@ -33,7 +34,7 @@ class Slow:
 
 
 def gathering(callee: Slow, lanes: int = 1, most: int = 4, room: int = 8) -> Gathering:
-    return Gathering(callee, lanes, most, room, 5.0)
+    return Gathering("toy", callee, lanes, most, room, 5.0)
 
 
 async def asked(gather: Gathering, count: int) -> list[asyncio.Task[Outcome]]:
@@ -89,8 +90,12 @@ async def test_when_there_is_no_room_the_next_one_is_turned_away() -> None:
     callee = Slow()
     gather = gathering(callee, room=2)
     tasks = await asked(gather, 3)
+    before = REGISTRY.get_sample_value("errata_turned_away_total", {"model": "toy"})
     with pytest.raises(TooMany, match="2 questions wait"):
         await gather.ask({"n": 9})
+    waiting = {"model": "toy", "place": "ingress"}
+    assert REGISTRY.get_sample_value("errata_queue_questions", waiting) == 2
+    assert REGISTRY.get_sample_value("errata_turned_away_total", {"model": "toy"}) == (before or 0) + 1
     callee.let.set()
     assert len(await asyncio.gather(*tasks)) == 3
 

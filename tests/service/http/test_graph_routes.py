@@ -16,7 +16,7 @@ import redis
 from errata.wire import EntityState, ImportReceipt, Problem
 from fastapi import FastAPI
 
-from service.access.keys import fingerprint
+from service.access.issued import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
@@ -47,7 +47,9 @@ async def app(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
         started(Editor, chosen) as editor,
     ):
         models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, chosen.max_batch)
-        yield application(chosen, models, InProcess(editor))
+        app = application(chosen, models, InProcess(editor))
+        yield app
+        await app.state.access.aclose()
 
 
 async def answer(http: httpx.AsyncClient, question: str, model: str = "atlas", **more: Any) -> dict[str, Any]:

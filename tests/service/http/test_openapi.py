@@ -11,6 +11,10 @@ from fastapi import FastAPI
 from tests.service.test_errors import EXPECTED
 
 READS_A_BODY = {400, 408, 413, 422}
+SPARED = {
+    "/v1/chat/completions": {422},  # in OpenAI's shape, where it is 400
+    "/admin/import": {400, 413},  # a file that is no JSON, and that may be of any length
+}
 
 
 def statuses(app: FastAPI, verb: str, path: str) -> set[int]:
@@ -21,7 +25,8 @@ async def test_whoever_reads_a_body_says_what_can_be_wrong_with_it(app: FastAPI)
     for path, verbs in app.openapi()["paths"].items():
         for verb, described in verbs.items():
             if "requestBody" in described:
-                assert statuses(app, verb, path) >= READS_A_BODY, path
+                missing = READS_A_BODY - statuses(app, verb, path)
+                assert missing == SPARED.get(path, set()), path
 
 
 @pytest.mark.parametrize(

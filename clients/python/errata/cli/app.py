@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import ask, edit, entities, fact, history, importing, state, undo
+from errata.cli import ask, audit, backup, edit, entities, fact, history, importing, keys, state, undo
 from errata.cli.command import command
 from errata.cli.streams import streams
 
@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 
 ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
+ACCESS, BACKUP = "Access", "Backup"
 for panel, functions in {
     ASKING: (ask.ask,),
     CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
@@ -38,11 +39,17 @@ for panel, functions in {
         state.replicas,
         state.models,
         state.memory,
-        state.whoami,
     ),
+    ACCESS: (state.whoami, audit.audit),
+    BACKUP: (backup.backup, backup.restore),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))
+
+keyring = typer.Typer(help="Make, list, rotate and revoke keys.", no_args_is_help=True)
+for action in (keys.list_, keys.create, keys.rotate, keys.revoke):
+    keyring.command(action.__name__.rstrip("_"))(command(action))
+app.add_typer(keyring, name="keys", rich_help_panel=ACCESS)
 
 
 def _print_version(wanted: bool) -> None:

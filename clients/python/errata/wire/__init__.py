@@ -4,6 +4,17 @@ Requests are strict (no unknown fields, no guessing of types), so that a misspel
 ignored. Responses let unknown fields pass, so that an older client can read a newer service.
 """
 
+from errata.wire.access import (
+    AuditEntry,
+    AuditPage,
+    KeyList,
+    KeyName,
+    KeyRequest,
+    KeyState,
+    NewKey,
+    RotateRequest,
+    Scope,
+)
 from errata.wire.answers import (
     MAX_BATCH,
     MAX_CONTEXT_CHARS,
@@ -85,12 +96,14 @@ from errata.wire.report import (
     SupersededTest,
 )
 from errata.wire.state import (
+    BackupHead,
     EditCounts,
     MemoryState,
     ModelCard,
     ModelList,
     ReplicaList,
     ReplicaState,
+    RestoreReceipt,
     Whoami,
 )
 
@@ -107,6 +120,9 @@ __all__ = [
     "Answer",
     "AnswerFact",
     "AnswerRequest",
+    "AuditEntry",
+    "AuditPage",
+    "BackupHead",
     "BatchRequest",
     "BatchResponse",
     "BatchResult",
@@ -137,6 +153,10 @@ __all__ = [
     "ImportProgress",
     "ImportReceipt",
     "Item",
+    "KeyList",
+    "KeyName",
+    "KeyRequest",
+    "KeyState",
     "Kind",
     "Link",
     "MemoryState",
@@ -145,6 +165,7 @@ __all__ = [
     "ModelCard",
     "ModelList",
     "Name",
+    "NewKey",
     "ParaphraseReport",
     "Problem",
     "RefusedEdit",
@@ -157,8 +178,11 @@ __all__ = [
     "Report",
     "Request",
     "Response",
+    "RestoreReceipt",
     "RevertRequest",
     "RollbackRequest",
+    "RotateRequest",
+    "Scope",
     "SupersededTest",
     "Text",
     "Timings",

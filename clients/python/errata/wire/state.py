@@ -76,3 +76,22 @@ class Whoami(Response):
 
     name: str
     scopes: list[str]
+
+
+class BackupHead(Response):
+    """What a backup is of. made: unix time in seconds. checkpoints: memory -> what its rows lie on."""
+
+    format: int
+    version: Version
+    digest: str
+    made: float
+    checkpoints: dict[str, str]
+
+
+class RestoreReceipt(Response):
+    """What a backup brought into the ledger: commits, keys and noted calls that were not there yet."""
+
+    version: Version
+    commits: int
+    keys: int
+    audit: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
@@ -100,6 +101,15 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().entity("http://x.org/a b?c#d"), "GET /v1/entities/http%3A%2F%2Fx.org%2Fa%20b%3Fc%23d"),
         (Calls().entity("wd:Q419", version=0), "GET /v1/entities/wd%3AQ419?version=0"),
         (Calls().whoami(), "GET /admin/keys/self"),
+        (Calls().keys(), "GET /admin/keys"),
+        (Calls().make_key("anna", ["ask"], lives_s=60.0), "POST /admin/keys"),
+        (Calls().rotate_key("anna@x.org"), "POST /admin/keys/anna%40x.org/rotations"),
+        (Calls().revoke_key("anna"), "DELETE /admin/keys/anna"),
+        (Calls().audit(), "GET /admin/audit?limit=50"),
+        (
+            Calls().audit(limit=9, name="anna", refused=True, since=datetime.fromtimestamp(60, UTC)),
+            "GET /admin/audit?limit=9&name=anna&refused=true&since=60.0",
+        ),
     ],
 )
 def test_every_call_goes_to_its_route(call: Call[Any], target: str) -> None:

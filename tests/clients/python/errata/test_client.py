@@ -146,10 +146,14 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
+# What the tiny service has no routes for is asked of the real application: tests/service/http, tests/service/backup.
+ELSEWHERE = {"keys", "make_key", "rotate_key", "revoke_key", "audit", "backup", "restore"}
+
+
 async def test_both_clients_say_the_same_and_hear_the_same(
     url: str, errata: Errata, async_errata: AsyncErrata, tiny: Any
 ) -> None:
-    assert {name for name, _, _ in SCRIPT} == set(METHODS)
+    assert {name for name, _, _ in SCRIPT} == set(METHODS) - ELSEWHERE
     blocking = [getattr(errata, name)(*args, **how) for name, args, how in SCRIPT]
     first = requests(tiny)
     tiny.__init__()

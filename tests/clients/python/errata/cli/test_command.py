@@ -31,8 +31,8 @@ def key_file(folder: Path) -> Path:
 
 def test_the_commands_are_those_that_are_documented() -> None:
     documented = (
-        "ask check diff edit entities entity fact import log memory models relation replicas "
-        "revert rollback show whoami"
+        "ask audit backup check diff edit entities entity fact import log memory models relation replicas "
+        "restore revert rollback show whoami"
     )
     assert documented.split() == COMMANDS
 

@@ -1,0 +1,70 @@
+"""`errata audit`: who called the admin routes, for what and with what outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from errata.call import Call
+from errata.cli.access import draw_audit
+from errata.cli.session import Session
+from errata.wire import AuditPage
+
+TOGETHER = 1_000
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
+Before = Annotated[
+    str | None,
+    typer.Option("--before", metavar="ID", help="Go on from an older page, as it says at its end."),
+]
+Who = Annotated[str | None, typer.Option("--name", help="Only calls with this name's key.")]
+Path = Annotated[str | None, typer.Option("--path", help="Only routes that begin like this: /admin/edits")]
+Refused = Annotated[
+    bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
+]
+Version = Annotated[
+    int | None, typer.Option("--version", min=1, help="Only the call that made this version.")
+]
+Since = Annotated[datetime | None, typer.Option("--since", help="Only from this time on, in local time.")]
+Until = Annotated[datetime | None, typer.Option("--until", help="Only up to this time, in local time.")]
+Export = Annotated[
+    bool, typer.Option("--export", help="All of them, as JSON Lines: one call a line, the newest first.")
+]
+
+
+def audit(
+    here: Session,
+    limit: Limit = 50,
+    before: Before = None,
+    name: Who = None,
+    path: Path = None,
+    refused: Refused = None,
+    version: Version = None,
+    since: Since = None,
+    until: Until = None,
+    export: Export = False,
+) -> None:
+    """Show who called the admin routes, the refused ones too."""
+    like = partial(
+        here.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
+    )
+    if export:
+        for page in _pages(here, like, before):
+            for entry in page.entries:
+                typer.echo(entry.model_dump_json(exclude_none=True))
+        return
+    here.show(here.send(like(limit=limit, before=before), "Reading the audit"), draw_audit)
+
+
+def _pages(here: Session, like: Callable[..., Call[AuditPage]], before: str | None) -> Iterator[AuditPage]:
+    """To the oldest."""
+    while True:
+        page = here.send(like(limit=TOGETHER, before=before), "Reading the audit").value
+        yield page
+        if page.next is None:
+            return
+        before = page.next

@@ -1,0 +1,97 @@
+"""Keys and the audit: who may call the service, and who has."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, WithJsonSchema
+
+from errata.wire.base import CommitVersion, Request, Response
+
+Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(NAME, text):
+        raise ValueError("may have 1 to 64 letters, digits and . @ + -, and begins with a letter or a digit")
+    return text
+
+
+NAME = r"[A-Za-z0-9][A-Za-z0-9.@+-]{0,63}"
+KeyName = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME}$"})]
+Lifetime = Annotated[float, Field(gt=0, le=10 * 366 * 86_400)]
+
+LONGEST_OVERLAP_S = 30 * 86_400
+
+
+class KeyRequest(Request):
+    """A key to be made. name: whose, as the ledger will note it. lives_s: seconds until it ends; None for no end."""
+
+    name: KeyName
+    scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
+    lives_s: Lifetime | None = None
+
+
+class RotateRequest(Request):
+    """keep_old_s: for how many seconds the old secret goes on opening, so that nobody is locked out meanwhile."""
+
+    keep_old_s: Annotated[float, Field(ge=0, le=LONGEST_OVERLAP_S)] = 86_400.0
+
+
+class KeyState(Response):
+    """Times are None for what has not happened, or never will.
+
+    opens: False for one that came out of a backup, which has no secrets, until it is rotated.
+    """
+
+    name: str
+    scopes: list[Scope]
+    created: datetime
+    created_by: str
+    expires: datetime | None = None
+    rotated: datetime | None = None
+    revoked: datetime | None = None
+    opens: bool = True
+
+
+class NewKey(KeyState):
+    """key: what its owner sends. It is told once, and kept nowhere."""
+
+    key: str
+
+
+class KeyList(Response):
+    """By name."""
+
+    keys: list[KeyState]
+
+
+class AuditEntry(Response):
+    """One call of an admin route.
+
+    name: of the caller, "" where nobody knows it; by: how the caller was recognised.
+    what: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
+    request: the id of the request, as in the logs.
+    """
+
+    id: str
+    time: datetime
+    name: str
+    by: str | None = None
+    address: str
+    method: str
+    path: str
+    what: str = ""
+    status: int
+    code: str | None = None
+    version: CommitVersion | None = None
+    request: str | None = None
+
+
+class AuditPage(Response):
+    """The newest first. next: what to give as `before` for the page after this one; None on the last."""
+
+    entries: list[AuditEntry]
+    next: str | None = None

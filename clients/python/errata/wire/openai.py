@@ -1,0 +1,246 @@
+"""POST /v1/chat/completions as it travels: OpenAI's shape, so that whatever speaks to OpenAI can ask here.
+
+Of OpenAI's fields some are kept to, some have nothing to act on here (an answer is not drawn at random) and are read
+and left, and those that would change what the answer means and cannot be kept to are refused, each with its reason.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field, JsonValue, StringConstraints, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from errata.wire.answers import MAX_BATCH, MAX_CONTEXT_CHARS, Answer
+from errata.wire.base import Name, Request, Response, Text, Version
+
+NO_TOOLS = "nothing here calls tools: leave it out"
+NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
+NO_ODDS = "an answer has one score, `errata.score`, and no token has one: leave it out"
+CANNOT: dict[str, tuple[tuple[str, ...], str]] = {
+    "n": (("1",), "a question has one answer: leave it out or send 1; `errata.top_k` gives alternatives"),
+    "tools": (("[]",), NO_TOOLS),
+    "tool_choice": (('"none"', '"auto"'), NO_TOOLS),
+    "functions": (("[]",), NO_TOOLS),
+    "function_call": (('"none"', '"auto"'), NO_TOOLS),
+    "response_format": (('{"type": "text"}',), NO_FORMAT.format(allowed='{"type": "text"}')),
+    "modalities": (('["text"]',), NO_FORMAT.format(allowed='["text"]')),
+    "audio": ((), "an answer is plain text: leave it out"),
+    "logprobs": (("false",), NO_ODDS),
+    "top_logprobs": (("0",), NO_ODDS),
+    "logit_bias": (("{}",), "single tokens cannot be favoured here: leave it out"),
+    "web_search_options": ((), "nothing is searched: an answer comes from the model's memory; leave it out"),
+    "moderation": ((), "nothing is moderated here: leave it out"),
+    "store": (("false",), "completions are not kept here: leave it out or send false"),
+}
+"""What each of these may be, beside null, as JSON; and what is said to everything else."""
+
+NO_QUESTION = "there is no message with the role `user`: the last of these is the question"
+NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '...'}}; part {place} is not"
+
+Stop = Annotated[str, StringConstraints(min_length=1)]
+Penalty = Annotated[float, Field(ge=-2, le=2)]
+Most = Annotated[int, Field(ge=1)]
+
+
+class ChatMessage(Request):
+    """Of messages before the question nothing is read, so anything may stand in them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    role: Literal["system", "developer", "user", "assistant", "tool", "function"]
+    content: JsonValue = None
+
+    @property
+    def text(self) -> str:
+        """Parts stand in a line each. PydanticCustomError where there is something that cannot be read."""
+        if isinstance(self.content, list):
+            return "\n".join(_text(place, part) for place, part in enumerate(self.content))
+        return _text(0, {"type": "text", "text": self.content})
+
+
+def _text(place: int, part: JsonValue) -> str:
+    match part:
+        case {"type": "text", "text": str(text)}:
+            return text
+    raise PydanticCustomError("no_text", NO_TEXT.format(place=place))
+
+
+class StreamOptions(Request):
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    include_usage: bool = False
+
+
+class ChatOptions(Request):
+    """What OpenAI has no words for; each as in AnswerRequest. In OpenAI's client: `extra_body={"errata": {...}}`."""
+
+    version: Version | None = None
+    min_version: Version | None = None
+    kg: Literal["graph", "none"] = "graph"
+    context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
+    candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
+    top_k: Annotated[int, Field(ge=1, le=10)] = 1
+    explain: bool = False
+
+
+class ChatRequest(Request):
+    """The last message of a user is the question; those before it are not read, a system's neither.
+
+    max_tokens, max_completion_tokens: of the answer, in words and punctuation marks, as `usage` counts them.
+    The fields in the second part have nothing to act on; those in the third cannot be kept to (`CANNOT`).
+    """
+
+    model: Name
+    messages: Annotated[list[ChatMessage], Field(min_length=1)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    max_tokens: Most | None = None
+    max_completion_tokens: Most | None = None
+    stop: Stop | list[Stop] | None = None
+    errata: ChatOptions = ChatOptions()
+
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Field(ge=0, le=1)] | None = None
+    seed: int | None = None
+    frequency_penalty: Penalty | None = None
+    presence_penalty: Penalty | None = None
+    user: str | None = None
+    metadata: dict[str, str] | None = None
+    service_tier: str | None = None
+    safety_identifier: str | None = None
+    prompt_cache_key: str | None = None
+    prompt_cache_options: JsonValue = None
+    prompt_cache_retention: str | None = None
+    prediction: JsonValue = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: str | None = None
+    verbosity: str | None = None
+
+    n: JsonValue = None
+    tools: JsonValue = None
+    tool_choice: JsonValue = None
+    functions: JsonValue = None
+    function_call: JsonValue = None
+    response_format: JsonValue = None
+    modalities: JsonValue = None
+    audio: JsonValue = None
+    logprobs: JsonValue = None
+    top_logprobs: JsonValue = None
+    logit_bias: JsonValue = None
+    web_search_options: JsonValue = None
+    moderation: JsonValue = None
+    store: JsonValue = None
+
+    @field_validator(*CANNOT)
+    @classmethod
+    def _can_be_kept_to(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
+        allowed, why = CANNOT[str(info.field_name)]
+        if value is None or json.dumps(value) in allowed:
+            return value
+        raise PydanticCustomError("cannot", "{why}", {"why": why})
+
+    @field_validator("messages")
+    @classmethod
+    def _has_a_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
+        _question(messages)
+        return messages
+
+    @property
+    def question(self) -> str:
+        return _question(self.messages)
+
+    @property
+    def stops(self) -> list[str]:
+        return [self.stop] if isinstance(self.stop, str) else self.stop or []
+
+    @property
+    def most(self) -> int | None:
+        """The smaller of the two limits."""
+        limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
+        return min(limits, default=None)
+
+    @property
+    def wants_usage(self) -> bool:
+        """With a stream; without one it is always there."""
+        return self.stream_options is not None and self.stream_options.include_usage
+
+
+def _question(messages: list[ChatMessage]) -> str:
+    for message in reversed(messages):
+        if message.role == "user":
+            return message.text
+    raise PydanticCustomError("no_question", NO_QUESTION)
+
+
+class ChatUsage(Response):
+    """Words and punctuation marks of the question and of the answer: each system has tokens of its own."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatSaid(Response):
+    """refusal: why there is no content, when the model declines."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str | None
+    refusal: str | None
+
+
+class ChatChoice(Response):
+    index: int = 0
+    message: ChatSaid
+    finish_reason: Literal["stop", "length"]
+    logprobs: None = None
+
+
+class ChatCompletion(Response):
+    """errata: the whole answer as POST /v1/answers gives it, with version, edits, facts and score."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: ChatUsage
+    errata: Answer
+
+
+class ChatDelta(Response):
+    role: Literal["assistant"] | None = None
+    content: str | None = None
+    refusal: str | None = None
+
+
+class ChatChunkChoice(Response):
+    index: int = 0
+    delta: ChatDelta
+    finish_reason: Literal["stop", "length"] | None = None
+
+
+class ChatChunk(Response):
+    """One event of a stream. errata: with the chunk that has the finish_reason."""
+
+    id: str
+    object: Literal["chat.completion.chunk"] = "chat.completion.chunk"
+    created: int
+    model: str
+    choices: list[ChatChunkChoice]
+    usage: ChatUsage | None = None
+    errata: Answer | None = None
+
+
+class ChatProblem(Response):
+    """code: as in a problem document of the other routes. param: the field that is wrong, where it is one."""
+
+    message: str
+    type: str
+    param: str | None
+    code: str
+
+
+class ChatError(Response):
+    error: ChatProblem

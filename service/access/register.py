@@ -1,0 +1,105 @@
+"""The keys that were issued: whose they are, what they may do and until when.
+
+Redis layout; no other module names this key:
+
+    {errata}:keys    hash    name -> IssuedKey as JSON; a revoked one stays, for its name stands in the ledger
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from service.access.caller import Scope
+from service.access.issued import IssuedKey, Secret, fingerprint, new_key
+from service.errors import KeyTaken, NotFound, NotReady
+from service.ledger.connection import Connection
+from service.ledger.keys import PREFIX
+
+KEYS = PREFIX + "keys"
+ATTEMPTS = 5
+
+
+class Register(Protocol):
+    """Every call ends within the connection's time limit, or is LedgerUnavailable."""
+
+    async def get(self, name: str) -> IssuedKey | None: ...
+
+    async def all(self) -> Sequence[IssuedKey]:
+        """By name, the revoked ones too."""
+
+    async def issue(
+        self, name: str, scopes: Sequence[Scope], expires: float | None, by: str
+    ) -> tuple[IssuedKey, str]:
+        """A new key, and what its owner sends; that is told here and never again. KeyTaken."""
+
+    async def rotate(self, name: str, keep_old_s: float) -> tuple[IssuedKey, str]:
+        """A new secret for it. keep_old_s: how long the old one goes on opening. NotFound."""
+
+    async def revoke(self, name: str) -> IssuedKey:
+        """It opens nothing from now on. NotFound."""
+
+    async def restore(self, key: IssuedKey) -> bool:
+        """Put back what a backup had. False when there is a key of this name: then it stays."""
+
+
+class RedisRegister:
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._redis = connection.commands
+        self._swap = self._redis.register_script(Path(__file__).with_name("swap.lua").read_text("utf-8"))
+
+    async def get(self, name: str) -> IssuedKey | None:
+        record = await self._record(name)
+        return IssuedKey.model_validate_json(record) if record else None
+
+    async def all(self) -> Sequence[IssuedKey]:
+        async with self._connection.bounded("list its keys"):
+            found: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
+        return sorted(map(IssuedKey.model_validate_json, found.values()), key=lambda key: key.name)
+
+    async def issue(
+        self, name: str, scopes: Sequence[Scope], expires: float | None, by: str
+    ) -> tuple[IssuedKey, str]:
+        secret = new_key(name)
+        kept = (Secret(sha256=fingerprint(secret), until=expires),)
+        key = IssuedKey(name=name, scopes=tuple(scopes), created=time.time(), created_by=by, secrets=kept)
+        if not await self._swapped(name, b"", key):
+            raise KeyTaken(f"there is, or was, a key named {name!r}: choose another name, or rotate that key")
+        return key, secret
+
+    async def rotate(self, name: str, keep_old_s: float) -> tuple[IssuedKey, str]:
+        secret = new_key(name)
+        key = await self._changed(name, lambda old: old.followed_by(secret, time.time(), keep_old_s))
+        return key, secret
+
+    async def revoke(self, name: str) -> IssuedKey:
+        return await self._changed(name, lambda old: old.model_copy(update={"revoked": time.time()}))
+
+    async def restore(self, key: IssuedKey) -> bool:
+        return await self._swapped(key.name, b"", key)
+
+    async def _changed(self, name: str, change: Callable[[IssuedKey], IssuedKey]) -> IssuedKey:
+        for _ in range(ATTEMPTS):
+            record = await self._record(name)
+            old = IssuedKey.model_validate_json(record) if record else None
+            if record is None or old is None or old.revoked is not None:
+                raise NotFound(
+                    f"there is no key named {name!r} in force: `errata keys list` tells which there are"
+                )
+            new = change(old)
+            if await self._swapped(name, record, new):
+                return new
+        raise NotReady(f"others kept changing the key {name!r}: try again")
+
+    async def _record(self, name: str) -> bytes | None:
+        async with self._connection.bounded("look a key up"):
+            record: bytes | None = await self._redis.hget(KEYS, name)
+        return record
+
+    async def _swapped(self, name: str, old: bytes, new: IssuedKey) -> bool:
+        arguments: list[Any] = [name, old, new.model_dump_json()]
+        async with self._connection.bounded("change a key"):
+            return bool(await self._swap(keys=[KEYS], args=arguments))

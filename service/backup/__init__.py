@@ -1,0 +1,1 @@
+"""All that a service knows as one file, and back."""

@@ -1,0 +1,35 @@
+"""Making a backup and putting it back."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from errata.wire import RestoreReceipt
+
+from service.access.access import Access
+from service.access.audit import Audit
+from service.access.register import Register
+from service.backup.archive import sealed
+from service.backup.contents import Contents
+from service.backup.restoring import Restoring
+from service.ledger.store import RedisLedger
+
+
+@dataclass(frozen=True)
+class Backup:
+    ledger: RedisLedger
+    register: Register
+    audit: Audit
+
+    @staticmethod
+    def over(access: Access) -> Backup:
+        return Backup(RedisLedger(access.connection), access.register, access.audit)
+
+    def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
+        """The file, piece by piece."""
+        return sealed(Contents(self.ledger, self.register, self.audit, checkpoints).members())
+
+    async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:
+        return await Restoring(self.ledger, self.register, self.audit, checkpoints).run(file)

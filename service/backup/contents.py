@@ -1,0 +1,95 @@
+"""What a backup holds, read out of Redis page by page while the service goes on.
+
+It ends at the version that was the newest when it began. Rows never change once a commit names them, so what is
+written meanwhile disturbs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from models.graph.blocks import IMPORT, manifest_in
+from models.memory import Block
+from service.access.audit import Audit
+from service.access.register import Register
+from service.backup import layout
+from service.backup.layout import About
+from service.graph.writing import Imports
+from service.ledger.commit import Commit, Entry
+from service.ledger.images import page
+from service.ledger.rows import chunks
+from service.ledger.store import RedisLedger
+
+AUDITED = 1_000  # calls in one member
+
+
+@dataclass(frozen=True)
+class Contents:
+    """checkpoints: memory -> what its rows lie on."""
+
+    ledger: RedisLedger
+    register: Register
+    audit: Audit
+    checkpoints: Mapping[str, str]
+
+    async def members(self) -> AsyncIterator[tuple[str, bytes]]:
+        """Name and bytes. LedgerCorrupt when something that a commit names is missing: then it is no backup."""
+        version, digest = await self.ledger.end()
+        about = About(version=version, digest=digest, made=time.time(), checkpoints=self.checkpoints)
+        yield layout.ABOUT, about.model_dump_json().encode()
+        async for member in self._history(version):
+            yield member
+        yield layout.KEYS, await self._keys()
+        async for member in self._calls():
+            yield member
+
+    async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
+        written: set[str] = set()
+        done = 0
+        while done < version:
+            commits = [one for one in await page(self.ledger, done) if one.version <= version]
+            fresh = {one[2]: one for one in _named(commits) if one[2] not in written}
+            written |= fresh.keys()
+            async for member in self._rows(list(fresh.values())):
+                yield member
+            lines = b"".join(commit.encoded + b"\n" for commit in commits)
+            yield f"{layout.LOG}{commits[0].version:010}", lines
+            done = commits[-1].version
+
+    async def _rows(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[str, bytes]]:
+        for some in chunks(entries):
+            for block in await self.ledger.blocks(some):
+                yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
+                if block.kind == IMPORT:
+                    async for member in self._imported(block):
+                        yield member
+
+    async def _imported(self, block: Block) -> AsyncIterator[tuple[str, bytes]]:
+        async for key, data in Imports(self.ledger.connection).rows(manifest_in(block)):
+            yield layout.piece(key), data
+
+    async def _keys(self) -> bytes:
+        return b"".join(
+            key.without_secrets().model_dump_json().encode() + b"\n" for key in await self.register.all()
+        )
+
+    async def _calls(self) -> AsyncIterator[tuple[str, bytes]]:
+        """The oldest first, so that they can be written back in their order."""
+        after: str | None = None
+        number = 0
+        while calls := await self.audit.oldest(AUDITED, after):
+            lines = (json.dumps([one.id, one.call.model_dump(exclude_none=True)]) + "\n" for one in calls)
+            yield f"{layout.AUDIT}{number:06}", "".join(lines).encode()
+            after, number = calls[-1].id, number + 1
+
+
+def _named(commits: Iterable[Commit]) -> Iterator[Entry]:
+    """Every block that a commit needs, to be read or to be folded again."""
+    for commit in commits:
+        for edit in commit.edits:
+            yield f"edit/{edit.id}", edit.order, edit.material
+        for write in commit.writes.values():
+            yield from write.puts

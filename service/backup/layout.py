@@ -1,0 +1,43 @@
+"""What the members of a backup are called, and what each holds.
+
+errata.json          About: which versions it holds, and of which checkpoints
+log/<first version>  commits, one a line, each in the very bytes that the ledger has
+blocks/<sha256>      rows that a commit names
+graph/..., names/... rows of imports, by their keys in Redis
+keys                 issued keys, one a line, without what opens them
+audit/<n>            calls of the admin routes, one a line, the oldest first
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pydantic import BaseModel, ConfigDict
+
+from service.ledger.keys import PREFIX
+
+FORMAT = 1
+ABOUT, LOG, BLOCKS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "keys", "audit/"
+PIECE = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
+
+
+class About(BaseModel):
+    """digest: of the last commit. checkpoints: memory -> what its rows lie on, where that is known."""
+
+    model_config = ConfigDict(frozen=True)
+
+    format: int = FORMAT
+    version: int
+    digest: str
+    made: float
+    checkpoints: Mapping[str, str]
+
+
+def piece(key: str) -> str:
+    """The member for a key of the graph."""
+    return key.removeprefix(PREFIX).replace(":", "/")
+
+
+def key_of(piece: str) -> str:
+    return PREFIX + piece.replace("/", ":")

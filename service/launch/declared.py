@@ -1,0 +1,52 @@
+"""The service as `serve run` and `serve deploy` start it: on a Ray cluster that is there, from a file in deploy/serve.
+
+Ray calls `application` with the `args` of the file, which are settings by their names. What is secret stands in none,
+but in the environment of Ray's nodes, ERRATA_REDIS_URL and ERRATA_KEY or the files that ..._FILE names. HTTP is
+Ray's own, on every machine that the file says, so its address and port are not ours to choose.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from ray.serve import Application
+
+from service.access.admin_key import checked
+from service.access.issued import fingerprint
+from service.app import build
+from service.config import Settings, given_key, given_redis_url
+
+NOT_OURS = {
+    "host": "http_options: host",
+    "port": "http_options: port",
+    "tls_cert": "a load balancer in front of Ray",
+    "tls_key": "a load balancer in front of Ray",
+    "redis_url": "ERRATA_REDIS_URL in the environment of Ray's nodes",
+    "admin_key_sha256": "ERRATA_KEY in the environment of Ray's nodes",
+    "var": "nothing: the ledger is in Redis",
+}
+ANYWHERE = "0.0.0.0"  # whoever listens for us may listen to other machines, so that asking needs a key
+
+
+def application(args: dict[str, Any]) -> Application:
+    """ValueError with a sentence that `serve status` shows."""
+    return build(declared(args))
+
+
+def declared(args: dict[str, Any]) -> Settings:
+    for name, instead in NOT_OURS.items():
+        if name in args:
+            raise ValueError(f"{name!r} is no setting of a deployed service: what counts is {instead}")
+    redis_url, key = given_redis_url(), given_key()
+    if redis_url is None or key is None:
+        missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_KEY"
+        raise ValueError(f"{missing} is not in the environment of Ray's nodes: set it, or {missing}_FILE")
+    return Settings(
+        **args,
+        var=Path(tempfile.gettempdir()),  # nothing is kept there
+        host=ANYWHERE,
+        redis_url=redis_url,
+        admin_key_sha256=fingerprint(checked(key, "ERRATA_KEY")),
+    )

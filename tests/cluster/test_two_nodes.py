@@ -1,0 +1,143 @@
+"""A Ray of two machines, one of which dies while people ask and correct: nothing wrong is said, and nothing is lost."""
+
+from __future__ import annotations
+
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from errata import Errata, errors
+from errata.wire import Answer
+
+from tests.cluster.running import kill, parent, processes, wait_until
+from tests.deploy.declared import BIN, LIMIT_S, ROOT, TOYS, RayHead, eventually
+from tests.deploy.valkeys import DURABLE, Valkey
+
+PERU = "What is the capital of Peru?"
+HEAD, OTHER = "127.0.0.1", "127.0.0.2"
+ON_HEAD = {
+    "num_cpus": 0,
+    "resources": {"node:__internal_head__": 0.01},
+}  # what Ray gives to the first machine
+ANYWHERE = {"num_cpus": 5}  # one replica to a machine: the head has eight, the other five
+
+
+class TwoNodes(RayHead):
+    """The head, with everything but one replica, and another machine with that one."""
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._environment |= {
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"
+        }  # else Ray lets no machine join, on Linux too
+        return super()._start()
+
+    def join(self) -> None:
+        words = f"start --block --address {HEAD}:{self._gcs} --node-ip-address {OTHER} --num-cpus 5"
+        with (self._folder / "other.log").open("wb") as log:
+            self._other = subprocess.Popen(
+                [str(BIN / "ray"), *words.split(), "--object-store-memory", "100000000"],
+                env=self._environment,
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
+            )
+
+    def others(self) -> list[int]:
+        """Processes of the other machine."""
+        found, parents = [self._other.pid], {pid: parent(pid) for pid in processes()}
+        for pid in found:
+            found += [child for child, its in parents.items() if its == pid]
+        return found
+
+    def unplug(self) -> None:
+        for pid in self.others():
+            kill(pid)
+        self._other.wait(10)
+
+
+class Asker:
+    """Asks all the time, through whatever fails meanwhile."""
+
+    def __init__(self, errata: Errata) -> None:
+        self._errata, self._ended = errata, threading.Event()
+        self.heard: list[Answer] = []
+        self.thread = threading.Thread(target=self._ask, daemon=True)
+
+    def _ask(self) -> None:
+        while not self._ended.is_set():
+            with suppress(errors.Unavailable):
+                self.heard.append(self._errata.ask(PERU, min_version=None))
+
+    def __enter__(self) -> Asker:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._ended.set()
+        self.thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
+    folder = tmp_path_factory.mktemp("nodes")
+    valkey = Valkey(folder / "valkey", **DURABLE)
+    nodes = TwoNodes(folder, valkey.url)
+    try:
+        eventually(nodes.state, "Ray to answer")
+        nodes.join()
+        nodes.deploy(_config(nodes, folder))
+        nodes.wait_until_it_runs()
+        yield nodes
+    finally:
+        nodes.unplug()
+        nodes.stop()
+        valkey.stop()
+
+
+def _config(nodes: TwoNodes, folder: Path) -> dict[str, Any]:
+    pinned = [{"name": name, "ray_actor_options": ON_HEAD} for name in ("ingress", "editor")]
+    return {
+        "proxy_location": "HeadOnly",
+        "http_options": {"host": HEAD, "port": nodes.port},
+        "applications": [
+            {
+                "name": "errata",
+                "import_path": "service.launch.declared:application",
+                "runtime_env": {"env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics")}},
+                "args": {"replicas": 2, "torch_threads": 1, "systems": TOYS},
+                "deployments": [*pinned, {"name": "nkb", "ray_actor_options": ANYWHERE}],
+            }
+        ],
+    }
+
+
+def test_edits_reach_the_replicas_of_both_machines(nodes: TwoNodes) -> None:
+    with nodes.errata() as errata:
+        receipt = errata.edit(PERU, "Cusco")
+        assert receipt.all_applied
+        on_other = [one for one in receipt.replicas if one.pid in nodes.others()]
+        assert (len(receipt.replicas), len(on_other)) == (2, 1)
+        assert len({str(one.checksums) for one in receipt.replicas}) == 1
+        assert {errata.ask(PERU).replica for _ in range(50)} == {one.replica for one in receipt.replicas}
+
+
+def test_the_death_of_a_machine_costs_no_edit_and_no_answer_is_wrong(nodes: TwoNodes) -> None:
+    """Its replica cannot come back, for the head has no room; the service goes on with the one that is left."""
+    with nodes.errata() as errata, nodes.errata() as asking:
+        head = errata.log().head
+        wanted = {head: errata.ask(PERU).answer}
+        with Asker(asking) as asker:
+            for turn in range(20):
+                if turn == 5:
+                    nodes.unplug()
+                receipt = errata.edit(PERU, f"City {turn}", wait="none")
+                wanted[receipt.version or 0] = f"City {turn}"
+            heard = len(asker.heard)
+            wait_until(lambda: len(asker.heard) > heard + 20, LIMIT_S, "answers to go on")
+        assert {(one.version, one.answer) for one in asker.heard} <= set(wanted.items())
+        assert sorted(wanted) == list(range(head, head + 21)), "every edit made its version"
+        assert {version: errata.ask(PERU, version=version).answer for version in wanted} == wanted

@@ -1,0 +1,339 @@
+"""Everything as one file and back: the same bits, refused whole when it is not what was written."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import tarfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+from errata import AsyncErrata, Retry
+from errata.cli.app import app as command
+from errata.errors import ErrataError, Faulty, LedgerNotEmpty, Malformed, NotErrata, UnwritableFile
+from typer.testing import CliRunner
+
+from service.access.issued import fingerprint
+from service.editing.editor import Editor
+from service.errors import InvalidInput
+from service.graph.bucketing import chunk, chunk_of
+from service.http.application import application
+from service.http.models import Models
+from service.ledger.embedded import EmbeddedValkey
+from service.replicas.replica import Replica
+from tests.service.http.conftest import KEY, InProcess
+from tests.service.http.listening import listening
+from tests.service.parts import settings, started
+from tests.service.toy_graph import TOYS
+
+OZ = b"Oz\tcapital\tEmerald City\nOz\tshares_border_with\tEv\n"
+VOLATILE = ("{errata}:replicas", "{errata}:limit", "{errata}:image", "{errata}:idem", "{errata}:audit")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One whole service: its own Valkey, its replicas and its editor."""
+
+    url: str
+    errata: AsyncErrata
+    raw: redis.Redis
+
+    def kept(self) -> dict[bytes, Any]:
+        """All that a backup has to bring, by key, but for what opens keys and for the audit."""
+        names = [
+            name for name in self.raw.scan_iter() if not name.startswith(tuple(v.encode() for v in VOLATILE))
+        ]
+        return {name: _value(self.raw, name) for name in names if name != b"{errata}:keys"}
+
+
+def _value(raw: redis.Redis, name: bytes) -> Any:
+    kind = raw.type(name)
+    if kind == b"string":
+        return raw.get(name)
+    return raw.xrange(name) if kind == b"stream" else raw.hgetall(name)
+
+
+@asynccontextmanager
+async def place(folder: Path) -> AsyncIterator[Place]:
+    with EmbeddedValkey(folder / "valkey") as valkey, redis.Redis.from_url(valkey.url) as raw:
+        chosen = settings(valkey.url, folder, admin_key_sha256=fingerprint(KEY), systems=TOYS)
+        async with (
+            started(Replica, chosen, "toy") as toy,
+            started(Replica, chosen, "atlas") as atlas,
+            started(Editor, chosen) as editor,
+        ):
+            models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, chosen.max_batch)
+            app = application(chosen, models, InProcess(editor))
+            async with listening(app) as url, AsyncErrata(url, key=KEY, retry=Retry(times=0)) as errata:
+                yield Place(url, errata, raw)
+            await app.state.access.aclose()
+
+
+async def filled(where: Place, folder: Path) -> None:
+    """Edits, facts, a revert, an import, keys."""
+    lakes = folder / "oz.tsv"
+    lakes.write_bytes(OZ)
+    await where.errata.edit("who?", "anna", model="toy", message="first")
+    await where.errata.edit("who?", "ben", model="toy")
+    await where.errata.fact("Peru", "capital", "Cusco")
+    await where.errata.import_graph(lakes)
+    await where.errata.revert(2)
+    await where.errata.make_key("anna", ["ask", "edit"])
+
+
+@pytest.fixture
+async def old(tmp_path: Path) -> AsyncIterator[Place]:
+    async with place(tmp_path / "old") as old:
+        await filled(old, tmp_path)
+        yield old
+
+
+@pytest.fixture
+async def new(tmp_path: Path) -> AsyncIterator[Place]:
+    async with place(tmp_path / "new") as new:
+        yield new
+
+
+async def test_what_is_restored_is_the_same_bit_for_bit(old: Place, new: Place, tmp_path: Path) -> None:
+    head = await old.errata.backup(tmp_path / "all.tar")
+    assert head.version == 5
+    receipt = await new.errata.restore(tmp_path / "all.tar")
+    assert (receipt.version, receipt.commits, receipt.keys) == (5, 5, 1)
+    assert new.kept() == old.kept()
+    assert (await new.errata.memory()).checksums == (await old.errata.memory()).checksums
+
+
+async def test_the_restored_answers_at_every_version_and_goes_on(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+
+    async def who(where: Place, version: int) -> str | None:
+        return (await where.errata.ask("who?", model="toy", version=version)).answer
+
+    await new.errata.ask("who?", model="toy", min_version=5)
+    assert [await who(new, version) for version in range(6)] == [await who(old, v) for v in range(6)]
+    oz = (await old.errata.entities("Oz")).entities
+    assert len(oz) == 1
+    assert (await new.errata.entities("Oz")).entities == oz
+    facts = [(await where.errata.entity(oz[0].id)).facts for where in (old, new)]
+    assert facts[0] == facts[1] != []
+    assert (await new.errata.edit("who?", "carla", model="toy")).version == 6
+    assert (await new.errata.revert(3)).version == 7
+    assert not (await new.errata.check()).broken
+
+
+async def test_keys_come_back_without_what_opens_them(old: Place, new: Place, tmp_path: Path) -> None:
+    key = (await old.errata.make_key("ben", ["read"])).key
+    await old.errata.backup(tmp_path / "all.tar")
+    held = (tmp_path / "all.tar").read_bytes()
+    assert b'"ben"' in held
+    assert fingerprint(key).encode() not in held
+    await new.errata.restore(tmp_path / "all.tar")
+    assert [(one.name, one.opens) for one in (await new.errata.keys()).keys] == [
+        ("anna", False),
+        ("ben", False),
+    ]
+    rotated = (await new.errata.rotate_key("ben")).key
+    async with AsyncErrata(new.url, key=rotated) as ben:
+        assert (await ben.whoami()).name == "ben"
+
+
+async def test_the_audit_goes_on_from_what_was_restored(old: Place, new: Place, tmp_path: Path) -> None:
+    before = [one.id for one in (await old.errata.audit(path="/admin/edits")).entries]
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    await new.errata.edit("who?", "carla", model="toy")
+    newest, *others = [one.id for one in (await new.errata.audit(path="/admin/edits")).entries]
+    assert others == before
+    assert newest not in before
+    await new.errata.backup(tmp_path / "again.tar")
+
+
+async def test_a_backup_of_a_backup_is_of_the_same_history(old: Place, new: Place, tmp_path: Path) -> None:
+    await old.errata.backup(tmp_path / "one.tar")
+    await new.errata.restore(tmp_path / "one.tar")
+    await new.errata.backup(tmp_path / "two.tar")
+    logs = [_member(tmp_path / name, "log/") for name in ("one.tar", "two.tar")]
+    assert logs[0] == logs[1]
+
+
+async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: Place, tmp_path: Path) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    assert (await new.errata.restore(tmp_path / "all.tar")).commits == 0
+    await new.errata.edit("who?", "carla", model="toy")
+    with pytest.raises(LedgerNotEmpty, match="empty"):
+        await new.errata.restore(tmp_path / "all.tar")
+
+
+async def test_a_restore_that_was_cut_off_is_gone_on_with(
+    old: Place, new: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.ledger.store import RedisLedger
+
+    await old.errata.backup(tmp_path / "all.tar")
+    append, left = RedisLedger.append, 3
+
+    async def dying(ledger: RedisLedger, *args: Any) -> int:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise ConnectionAbortedError("the process died")
+        return await append(ledger, *args)
+
+    monkeypatch.setattr(RedisLedger, "append", dying)
+    with pytest.raises(Faulty):
+        await new.errata.restore(tmp_path / "all.tar")
+    monkeypatch.setattr(RedisLedger, "append", append)
+    assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
+    assert new.kept() == old.kept()
+
+
+def _member(path: Path, prefix: str) -> bytes:
+    with tarfile.open(path) as tar:
+        return b"".join(_read(tar, info) for info in tar if info.name.startswith(prefix))
+
+
+def _read(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
+    file = tar.extractfile(info)
+    assert file is not None
+    return file.read()
+
+
+def resealed(data: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
+    """With members changed by somebody who knows how to seal it; None leaves one out."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar, tarfile.open(fileobj=out, mode="w") as changed:
+        for info in tar:
+            content = change(info.name, _read(tar, info))
+            if info.name == "sha256":
+                content = sha256(out.getvalue()).hexdigest().encode()
+            if content is not None:
+                info.size = len(content)
+                changed.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+SPOILT: dict[str, Callable[[bytes], bytes]] = {
+    "empty tar": lambda data: bytes(1024),
+    "no tar": lambda data: b"not a tar at all" * 100,
+    "cut": lambda data: data[: len(data) // 2],
+    "cut before the seal": lambda data: data[:-2048],
+    "one bit": lambda data: data[:5_000] + bytes([data[5_000] ^ 1]) + data[5_001:],
+    "a block less": lambda data: resealed(data, lambda name, c: None if name.startswith("blocks/") else c),
+    "a piece less": lambda data: resealed(data, lambda name, c: None if name.startswith("graph/") else c),
+    "a list of names less": lambda data: resealed(
+        data, lambda name, c: None if name.startswith("names/") else c
+    ),
+    "another fact": lambda data: resealed(
+        data, lambda name, c: c[:-1] + bytes([c[-1] ^ 1]) if name.startswith("graph/") else c
+    ),
+    "another author": lambda data: resealed(
+        data, lambda name, c: c.replace(b'"author":"admin"', b'"author":"mallo"') if "log/" in name else c
+    ),
+    "another answer": lambda data: resealed(
+        data, lambda name, c: c[:-1] + bytes([c[-1] ^ 1]) if name.startswith("blocks/") else c
+    ),
+    "a newer format": lambda data: resealed(
+        data, lambda name, c: c.replace(b'"format":1', b'"format":9') if name == "errata.json" else c
+    ),
+    "another start": lambda data: resealed(data, lambda name, c: None if name == "errata.json" else c),
+    "a way out": lambda data: _with_link(data),
+}
+
+
+def _with_link(data: bytes) -> bytes:
+    out = io.BytesIO(data)
+    with tarfile.open(fileobj=out, mode="a") as tar:
+        link = tarfile.TarInfo("errata.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+    return out.getvalue()
+
+
+async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Place, tmp_path: Path) -> None:
+    whole = tmp_path / "all.tar"
+    await old.errata.backup(whole)
+    empty = new.kept()
+    for what, spoil in SPOILT.items():
+        (tmp_path / "spoilt.tar").write_bytes(spoil(whole.read_bytes()))
+        with pytest.raises(Malformed) as refusal:
+            await new.errata.restore(tmp_path / "spoilt.tar")
+        assert "backup" in str(refusal.value), what
+        assert new.kept() == empty, what
+    await new.errata.restore(whole)
+
+
+async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tmp_path: Path) -> None:
+    from service.backup.restoring import Restoring
+
+    await old.errata.backup(tmp_path / "all.tar")
+    about = _member(tmp_path / "all.tar", "errata.json")
+    assert b'"checkpoints":{' in about
+    other = resealed(
+        (tmp_path / "all.tar").read_bytes(),
+        lambda name, c: (
+            c.replace(b'"checkpoints":{', b'"checkpoints":{"nkb/bank":"sha256:other",').replace(b",}", b"}")
+            if name == "errata.json"
+            else c
+        ),
+    )
+    restoring = Restoring(None, None, None, {"nkb/bank": "sha256:ours"})  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="sha256:ours"):
+        await restoring.run(io.BytesIO(other))
+
+
+def test_every_bucket_is_in_the_chunk_that_says_so() -> None:
+    for buckets in (1, 4, 32, 64, 1_024):
+        for bucket in range(buckets):
+            first, end = chunk(chunk_of(bucket, buckets), buckets)
+            assert first <= bucket < end
+
+
+async def test_a_backup_that_breaks_off_leaves_no_file(old: Place, tmp_path: Path) -> None:
+    victim = next(name for name in old.raw.scan_iter() if b":block:" in name)
+    old.raw.delete(victim)
+    with pytest.raises(ErrataError):
+        await old.errata.backup(tmp_path / "all.tar")
+    assert not any("all.tar" in name for name in os.listdir(tmp_path))
+
+
+async def test_where_nothing_can_be_written_it_says_so(old: Place, tmp_path: Path) -> None:
+    with pytest.raises(UnwritableFile, match="no backup"):
+        await old.errata.backup(tmp_path / "nowhere" / "all.tar")
+
+
+async def test_what_is_no_errata_makes_no_file(tmp_path: Path) -> None:
+    transport = httpx.MockTransport(
+        lambda request: httpx.Response(
+            200, headers={"content-type": "application/x-tar"}, content=b"x" * 9_000
+        )
+    )
+    async with AsyncErrata("http://x", key=KEY, transport=transport, retry=Retry(times=0)) as errata:
+        with pytest.raises(NotErrata, match="no file"):
+            await errata.backup(tmp_path / "all.tar")
+    assert os.listdir(tmp_path) == []
+
+
+async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: Path) -> None:
+    async def run(where: Place, *words: str) -> Any:
+        own = {"ERRATA_URL": where.url, "ERRATA_KEY": KEY, "COLUMNS": "200"}
+        return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=own)
+
+    file = str(tmp_path / "all.tar")
+    assert "holds 5 versions" in (await run(old, "backup", file)).stdout
+    again = await run(old, "backup", file)
+    assert (again.exit_code, "--force" in again.output) == (2, True)
+    assert "at version 5: 5 commits, 1 key" in (await run(new, "restore", file)).stdout
+    refused = await run(new, "restore", str(tmp_path / "none.tar"))
+    assert (refused.exit_code, "cannot be read" in refused.output) == (2, True)

@@ -1,0 +1,76 @@
+"""The editor counts the replicas of every model from their heartbeats, and says when it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+
+import pytest
+from errata.wire import ReplicaState
+from prometheus_client import REGISTRY
+
+from service.editing import watching
+from service.editing.watching import disagreeing, watch
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+
+FAST_S = 0.02
+
+
+def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
+    told = {"replica": "r", "model": "toy", "version": version, "checksums": {"toy/table": rows}}
+    return ReplicaState.model_validate({**told, "lag": 0, "healthy": healthy, "seen_s_ago": 0.0})
+
+
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [
+        ([], 0),
+        ([state(3, "a")], 0),
+        ([state(3, "a"), state(3, "a"), state(2, "b")], 0),
+        ([state(3, "a"), state(3, "b")], 1),
+        ([state(3, "a"), state(3, "b"), state(3, "a"), state(4, "c"), state(4, "d")], 2),
+    ],
+)
+def test_who_holds_other_rows_at_the_same_version_disagrees(
+    replicas: list[ReplicaState], expected: int
+) -> None:
+    assert disagreeing(replicas) == expected
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
+
+
+async def until(done: Callable[[], bool]) -> None:
+    async with asyncio.timeout(10):
+        while not done():  # noqa: ASYNC110 (nothing tells when a figure has changed)
+            await asyncio.sleep(FAST_S)
+
+
+async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
+    own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watching, "EVERY_S", FAST_S)
+    ledger = RedisLedger.connect(own_valkey.url, 0.5)
+    beat = {"model": "watched", "version": 0, "checksums": {"m": "a"}, "healthy": True}
+    await ledger.heartbeat("w-1", beat)
+    await ledger.heartbeat("w-2", {**beat, "healthy": False, "checksums": {"m": "b"}})
+    watching_them = asyncio.create_task(watch(ledger, {"watched": 3}))
+    try:
+        await until(lambda: shown("errata_replicas", model="watched", state="live") == 2)
+        await until(lambda: shown("errata_ledger_up", role="editor") == 1)
+        assert shown("errata_replicas", model="watched", state="expected") == 3
+        assert shown("errata_replicas", model="watched", state="ready") == 1
+        assert shown("errata_replicas_disagreeing", model="watched") == 1
+        own_valkey.stop()
+        await until(lambda: shown("errata_ledger_up", role="editor") == 0)
+        assert shown("errata_replicas", model="watched", state="live") == 2  # as it was last seen
+        own_valkey.start()
+        await until(lambda: shown("errata_ledger_up", role="editor") == 1)
+    finally:
+        watching_them.cancel()
+        with suppress(asyncio.CancelledError):
+            await watching_them
+        await ledger.aclose()

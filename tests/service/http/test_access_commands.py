@@ -1,0 +1,92 @@
+"""`errata keys` and `errata audit`, as an admin types them, against the application on a real socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from errata.cli.app import app as command
+from fastapi import FastAPI
+from typer.testing import CliRunner, Result
+
+from tests.service.http.conftest import KEY
+from tests.service.http.listening import listening
+
+Run = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+async def run(app: FastAPI) -> AsyncIterator[Run]:
+    async with listening(app) as url:
+
+        async def typed(*words: str, key: str = KEY) -> Result:
+            own = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
+            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=own)
+
+        yield typed
+
+
+async def key_of(run: Run, *words: str) -> str:
+    made = await run("keys", *words)
+    assert made.exit_code == 0, made.output
+    found = re.search(r"errata_\S+", made.stdout)
+    assert found
+    return found[0]
+
+
+async def test_a_key_is_made_used_rotated_and_revoked(run: Run) -> None:
+    key = await key_of(run, "create", "anna", "-s", "read", "-s", "edit", "--lives", "90d")
+    assert (await run("whoami", key=key)).exit_code == 0
+    new = await key_of(run, "rotate", "anna", "--keep-old", "0")
+    assert [(await run("whoami", key=one)).exit_code for one in (key, new)] == [1, 0]
+    assert "opens nothing" in (await run("keys", "revoke", "anna")).stdout
+    assert (await run("whoami", key=new)).exit_code == 1
+
+
+async def test_the_list_says_how_each_key_stands(run: Run) -> None:
+    assert "No key was issued yet" in (await run("keys", "list")).stdout
+    for words in (("anna", "--lives", "90d"), ("ben",), ("carla",), ("dora", "--lives", "0.001s")):
+        await key_of(run, "create", *words, "-s", "ask")
+    await run("keys", "revoke", "carla")
+    _, *lines = (await run("keys", "list")).stdout.splitlines()
+    states = [re.split(r"\s{2,}", line.strip())[-1] for line in lines]
+    assert states[0].startswith("in force until 20")
+    assert states[1:] == ["in force", "revoked just now", "ended just now"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("create", "anna", "-s", "everything"), "'ask', 'read', 'edit' or 'admin'"),
+        (("create", "an na", "-s", "ask"), "letters, digits"),
+        (("create", "anna", "-s", "ask", "--lives", "soon"), "such as 90d"),
+        (("create", "anna", "-s", "ask", "--lives", "90"), "such as 90d"),
+        (("rotate", "nobody"), "no key named 'nobody'"),
+        (("revoke", "nobody"), "errata keys list"),
+    ],
+)
+async def test_what_cannot_be_is_told_in_words(run: Run, words: tuple[str, ...], said: str) -> None:
+    result = await run("keys", *words)
+    assert result.exit_code in (1, 2)
+    assert said in re.sub(r"[\s│]+", " ", result.output)
+
+
+async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
+    key = await key_of(run, "create", "ben", "-s", "read")
+    await run("log", key=key)
+    await run("edit", "who?", "ben", "--model", "toy", key=key)
+    await run("edit", "who?", "anna", "--model", "toy", "-m", "she told me")
+    shown = (await run("audit")).stdout
+    assert re.search(r"ben +127\.0\.0\.1 +POST /admin/edits .*403 forbidden", shown)
+    assert re.search(r"admin .*'who\?' -> 'anna' \(she told me\) +version 1", shown)
+    assert "/admin/versions" not in (await run("audit", "--refused")).stdout
+    lines = [
+        json.loads(line) for line in (await run("audit", "--export", "--name", "ben")).stdout.splitlines()
+    ]
+    assert [(one["path"], one["status"]) for one in lines] == [
+        ("/admin/edits", 403),
+        ("/admin/versions", 200),
+    ]

@@ -1,0 +1,78 @@
+"""Data of an older Errata becomes ours step by step, once; that of a newer one is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import redis
+
+from service.errors import LedgerUnavailable
+from service.ledger.connection import Connection
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.keys import SCHEMA
+from service.ledger.schema import CURRENT, STEPS, Step, bring_up
+
+
+@pytest.fixture
+async def connection(valkey: EmbeddedValkey, raw: redis.Redis) -> AsyncIterator[Connection]:
+    connection = Connection(valkey.url, 2.0)
+    yield connection
+    await connection.aclose()
+
+
+class Steps:
+    """Each notes that it was done. fails: the step that dies in its middle."""
+
+    def __init__(self, fails: int | None = None) -> None:
+        self.done: list[int] = []
+        self.fails = fails
+
+    def all(self, count: int) -> dict[int, Step]:
+        return {number: self._step(number) for number in range(1, count + 1)}
+
+    def _step(self, number: int) -> Step:
+        async def step(connection: Connection) -> None:
+            if number == self.fails:
+                raise ConnectionAbortedError("the process died")
+            self.done.append(number)
+
+        return step
+
+
+def test_there_is_a_step_from_every_layout_but_ours() -> None:
+    assert STEPS.keys() == set(range(1, CURRENT))
+
+
+async def test_data_without_a_number_is_of_the_first_layout_and_gets_ours(
+    connection: Connection, raw: redis.Redis
+) -> None:
+    await bring_up(connection)
+    assert raw.get(SCHEMA) == str(CURRENT).encode()
+
+
+async def test_steps_are_done_in_order_and_once(connection: Connection, raw: redis.Redis) -> None:
+    steps = Steps()
+    await bring_up(connection, steps.all(3), current=4)
+    assert steps.done == [1, 2, 3]
+    await bring_up(connection, steps.all(3), current=4)
+    assert steps.done == [1, 2, 3]
+    assert raw.get(SCHEMA) == b"4"
+
+
+async def test_a_start_that_dies_is_gone_on_with_where_it_was(
+    connection: Connection, raw: redis.Redis
+) -> None:
+    with pytest.raises(ConnectionAbortedError):
+        await bring_up(connection, Steps(fails=2).all(3), current=4)
+    assert raw.get(SCHEMA) == b"2"
+    steps = Steps()
+    await bring_up(connection, steps.all(3), current=4)
+    assert steps.done == [2, 3]
+
+
+async def test_data_of_a_newer_errata_is_left_alone(connection: Connection, raw: redis.Redis) -> None:
+    raw.set(SCHEMA, 99)
+    with pytest.raises(LedgerUnavailable, match=r"layout 99.*newer"):
+        await bring_up(connection)
+    assert raw.get(SCHEMA) == b"99"

@@ -1,0 +1,78 @@
+"""One line a thing, for a person or as JSON, with the id of the request that is being answered."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service import logs
+
+
+@pytest.fixture(autouse=True)
+def as_it_was() -> Iterator[None]:
+    root, ours = logging.getLogger(), logging.getLogger(logs.OURS)
+    before = (root.handlers[:], root.level, ours.level)
+    yield
+    for handler in root.handlers:
+        if handler not in before[0]:
+            handler.close()
+    root.handlers[:], root.level = before[0], before[1]
+    ours.setLevel(before[2])
+
+
+def said(monkeypatch: pytest.MonkeyPatch, file: Path, format: logs.Format, level: logs.Level) -> list[str]:
+    """What is in the file after a few things were said."""
+    for name, value in logs.environment(format, level, str(file)).items():
+        monkeypatch.setenv(name, value)
+    logs.configure()
+    log, library = logging.getLogger("service.somewhere"), logging.getLogger("a.library")
+    token = logs.request_id.set("abc-123")
+    log.info("%s was %s", "it", "done", extra={"status": 200})
+    logs.request_id.reset(token)
+    library.info("chatter")
+    library.warning("a library complains")
+    try:
+        raise KeyError("x")
+    except KeyError:
+        log.exception("it\nfailed")
+    return file.read_text().splitlines()
+
+
+def test_for_a_person_with_the_request_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lines = said(monkeypatch, tmp_path / "log", "console", "info")
+    assert lines[0].endswith("INFO service.somewhere: it was done [abc-123]")
+    assert lines[1].endswith("WARNING a.library: a library complains")
+    assert "KeyError: 'x'" in "".join(lines)
+
+
+def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in said(monkeypatch, tmp_path / "log", "json", "info")]
+    assert len(lines) == 3
+    assert lines[0] | {"time": "", "process": 0} == {
+        "time": "",
+        "level": "INFO",
+        "logger": "service.somewhere",
+        "process": 0,
+        "request": "abc-123",
+        "message": "it was done",
+        "status": 200,
+    }
+    assert lines[2]["message"] == "it\nfailed"
+    assert "KeyError" in lines[2]["exc_info"]
+
+
+def test_by_default_only_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lines = said(monkeypatch, tmp_path / "log", "console", "warning")
+    assert "it was done" not in "".join(lines)
+    assert "a library complains" in lines[0]
+
+
+def test_a_file_that_was_moved_away_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    said(monkeypatch, tmp_path / "log", "console", "warning")
+    (tmp_path / "log").rename(tmp_path / "log.1")
+    logging.getLogger("service").warning("after")
+    assert "after" in (tmp_path / "log").read_text()

@@ -1,0 +1,142 @@
+"""Labels stay few whatever callers send, and the page of a machine speaks of the processes that live."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from prometheus_client import REGISTRY
+
+from service import metrics
+from service.http.measured import Measured
+from service.http.nodes import listening
+from tests.cluster.running import ROOT, quiet_port, wait_until
+
+SETS = """
+import sys
+from service import metrics
+model, version, state, port = sys.argv[1:]
+metrics.replica_at(model, int(version), 7)
+metrics.LEDGER_UP.labels("replica").set(int(state))
+metrics.begin(model, int(port) or None)
+metrics.QUEUE.labels(model, "replica").set(3)
+print("set", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def authors() -> Iterator[set[str]]:
+    before = set(metrics._authors)
+    yield metrics._authors
+    metrics._authors.clear()
+    metrics._authors.update(before)
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
+
+
+def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(authors: set[str]) -> None:
+    authors.clear()
+    before = shown("errata_commits_total", author="others") or 0
+    for number in range(metrics.MOST_AUTHORS + 10):
+        metrics.committed(f"author {number}")
+    metrics.committed("author 0")
+    assert shown("errata_commits_total", author="author 0") == 2
+    assert shown("errata_commits_total", author=f"author {metrics.MOST_AUTHORS}") is None
+    assert shown("errata_commits_total", author="others") == before + 10
+
+
+async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None:
+    app = FastAPI()
+    app.add_middleware(Measured)
+    before = shown("errata_http_requests_total", route="none", method="other", status="404") or 0
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as http:
+        for number in range(3):
+            await http.request(f"INVENTED{number}", "/")
+    after = shown("errata_http_requests_total", route="none", method="other", status="404")
+    assert after == before + 3
+    assert shown("errata_http_in_flight") == 0
+
+
+def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    alive = process("nkb", "7", "1", folder=tmp_path)
+    dead = process("nkb", "5", "0", folder=tmp_path)
+    try:
+        page = metrics.page().decode()
+        assert 'errata_replica_version_min{model="nkb"} 5.0' in page
+        assert 'errata_replica_version_max{model="nkb"} 7.0' in page
+        assert 'errata_ledger_up{role="replica"} 0.0' in page
+        assert 'errata_queue_questions{model="nkb",place="replica"} 6.0' in page
+        dead.kill()
+        dead.wait()
+        page = metrics.page().decode()
+        assert 'errata_replica_version_min{model="nkb"} 7.0' in page
+        assert 'errata_ledger_up{role="replica"} 1.0' in page
+        assert 'errata_queue_questions{model="nkb",place="replica"} 3.0' in page
+        assert page.count("errata_build_info{") == 1
+    finally:
+        for one in (alive, dead):
+            one.kill()
+            one.communicate()
+
+
+def test_a_machine_has_one_page_on_a_port_of_its_own_whoever_of_its_processes_dies(tmp_path: Path) -> None:
+    port = quiet_port()
+    first = process("nkb", "7", "1", folder=tmp_path, port=port)
+    wait_until(lambda: "errata_ledger_up" in read(port), 10, "the first process to show the page")
+    second = process("kbert", "7", "1", folder=tmp_path, port=port)
+    try:
+        assert 'errata_replica_version_min{model="kbert"} 7.0' in read(port)
+        first.kill()
+        first.wait()
+        wait_until(lambda: 'model="kbert"' in read(port), 10, "the second one to take the port")
+        assert 'model="nkb"' not in read(port)
+        assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code == 404
+    finally:
+        for one in (first, second):
+            one.kill()
+            one.communicate()
+
+
+def read(port: int) -> str:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+    except httpx.HTTPError:
+        return ""
+
+
+async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() -> None:
+    port = quiet_port()
+    with socket.create_server(("127.0.0.1", port)):
+        assert await listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
+
+
+def process(*words: str, folder: Path, port: int | None = None) -> subprocess.Popen[str]:
+    """One that has set its figures, and waits."""
+    environment = {
+        **os.environ,
+        metrics.DIRECTORY: str(folder),
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}",
+    }
+    started = subprocess.Popen(
+        [sys.executable, "-c", SETS, *words, f"{port or 0}"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "set\n"
+    return started
