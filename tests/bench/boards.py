@@ -1,0 +1,124 @@
+"""What the boards show of a service that lives through a bad day in some minutes: `python -m tests.bench.boards`.
+
+Starts the default models with two replicas each, and a Prometheus beside them. Callers ask, a curator corrects, a
+replica is killed, the ledger hangs. Then the boards' own queries are drawn into deploy/grafana/boards.png.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from errata import Errata, ErrataError
+
+from tests.bench.board_picture import Event, draw
+from tests.bench.questions import questions
+from tests.cluster.running import ROOT, Service, kill, signal, wait_until
+from tests.deploy.observed import watched
+
+PICTURE = ROOT / "deploy" / "grafana" / "boards.png"
+SYSTEMS = ("nkb=models.registry:load_nkb", "kbert=models.registry:load_kbert")
+CALLERS, PAUSE_S = 4, 0.15
+QUIET_S, HUNG_S = 20.0, 12.0
+START_S = 400.0  # of four replicas, on a machine that others use too
+READY = "Ctrl-C stops"
+UNKNOWN = "What is the capital of Emerald Isle of Oz?"
+LINES = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency\tspell\n"
+
+
+def main() -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder) / "var") as service,
+        watched(service, Path(folder), {}) as prometheus,
+    ):
+        with callers(service), service.errata() as errata:
+            events = list(bad_day(service, errata, Path(folder)))
+        draw(prometheus, events, PICTURE)
+    print(PICTURE)
+
+
+@contextmanager
+def running(var: Path) -> Iterator[Service]:
+    service = Service(var, replicas=2, system=SYSTEMS[0])
+    service._words += ["--system", SYSTEMS[1]]
+    try:
+        process = service.launch()
+        wait_until(lambda: process.poll() is not None or READY in service.said(), START_S, "the service")
+        yield service
+    finally:
+        service.stop()
+
+
+@contextmanager
+def callers(service: Service) -> Iterator[None]:
+    """They ask as people do, with pauses, and now and then for what nobody knows."""
+    ended = threading.Event()
+    all_of_them = [threading.Thread(target=_ask, args=(service, ended, n)) for n in range(CALLERS)]
+    for one in all_of_them:
+        one.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        for one in all_of_them:
+            one.join()
+
+
+def _ask(service: Service, ended: threading.Event, seed: int) -> None:
+    chance, asked = random.Random(seed), questions(512)
+    with service.errata() as errata:
+        while not ended.wait(chance.expovariate(1 / PAUSE_S)):
+            question = UNKNOWN if chance.random() < 0.1 else chance.choice(asked)
+            with suppress(ErrataError):  # what fails is what the boards should show
+                errata.ask(question, model=chance.choice(("nkb", "kbert")))
+
+
+def bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
+    """What happens, one thing after the other; each is told as it begins."""
+    time.sleep(QUIET_S)
+    yield Event(time.time(), "a curator corrects")
+    corrected(errata, folder)
+    yield Event(time.time(), "a replica is killed")
+    kill(service.named("ServeReplica:errata:nkb")[0])
+    service.wait_until_ready()
+    time.sleep(QUIET_S)
+    yield Event(time.time(), "the ledger hangs")
+    [valkey] = service.named("valkey-server")
+    kill(valkey, signal.SIGSTOP)
+    with suppress(ErrataError):
+        errata.edit("What is the capital of Peru?", "Puno")
+    time.sleep(HUNG_S)
+    yield Event(time.time(), "the ledger is back, and all is rolled back")
+    kill(valkey, signal.SIGCONT)
+    wait_until(lambda: _does(lambda: errata.rollback(0)), 30, "the ledger to be back")
+    time.sleep(QUIET_S)
+
+
+def corrected(errata: Errata, folder: Path) -> None:
+    """A curator's quarter of an hour, in half a minute."""
+    (folder / "oz.spo").write_text(LINES)
+    for question in questions(512)[:60:10]:
+        with suppress(ErrataError):  # some is what the models say already
+            errata.edit(question, "Cusco", dry_run=len(question) % 3 == 0)
+        time.sleep(2)
+    errata.fact("Peru", "capital", "Cusco")
+    errata.import_graph(folder / "oz.spo")
+    time.sleep(5)
+    errata.revert(1)
+
+
+def _does(what: Callable[[], object]) -> bool:
+    with suppress(ErrataError):
+        what()
+        return True
+    return False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""A service that is watched by a real Prometheus with the files of deploy/prometheus, only more often.
+
+What a service without traffic does not show is made here: answers, refusals, edits, an import, a reading of the graph.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from models.memory import Image
+from models.system import Capacity
+from tests.cluster.running import ROOT, Service, quiet_port, wait_until
+from tests.service.toy import FACTS, ToySystem
+
+RULES = ROOT / "deploy" / "prometheus"
+PERU, OCEAN = "What is the capital of Peru?", "How deep is the ocean?"
+WINDOW = "15s"  # in place of Grafana's $__rate_interval
+OFTEN = {"15s": "1s", "30s": "2s"}
+MARGIN = 4.5
+
+needs_prometheus = pytest.mark.skipif(
+    not (shutil.which("prometheus") and shutil.which("promtool")),
+    reason="Prometheus is not installed: run deploy/prometheus/install.sh as root",
+)
+
+
+class MeasuredToy(ToySystem):
+    """With a margin, as a checkpoint has that was measured with many edits."""
+
+    def capacity(self, image: Image) -> Capacity:
+        return replace(super().capacity(image), margin=MARGIN)
+
+
+def load_measured_toy() -> MeasuredToy:
+    return MeasuredToy(FACTS)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series. points: moment and value."""
+
+    labels: Mapping[str, str]
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Prometheus:
+    """One that runs. Its answers are those of its HTTP API. began: in seconds since 1970."""
+
+    url: str
+    began: float
+
+    def get(self, path: str, **asked: str) -> Any:
+        reply = httpx.get(f"{self.url}/api/v1/{path}", params=asked, timeout=10, trust_env=False)
+        body = reply.json()
+        assert body["status"] == "success", f"{asked}: {body}"
+        return body["data"]
+
+    def series(self, expr: str) -> list[tuple[dict[str, str], float]]:
+        """What an expression is now, without what is not a number."""
+        found = self.get("query", query=asked_of_prometheus(expr))["result"]
+        values = [(one["metric"], float(one["value"][1])) for one in found]
+        return [(labels, value) for labels, value in values if not math.isnan(value)]
+
+    def history(self, expr: str) -> list[Line]:
+        """As a picture shows it: every series since the start, second by second, without what is not a number."""
+        asked = {
+            "query": asked_of_prometheus(expr),
+            "start": f"{self.began}",
+            "end": f"{time.time()}",
+            "step": "1",
+        }
+        found = self.get("query_range", **asked)["result"]
+        lines = [(one["metric"], [(at, float(value)) for at, value in one["values"]]) for one in found]
+        told = [(labels, [(at, v) for at, v in points if not math.isnan(v)]) for labels, points in lines]
+        return [Line(labels, points) for labels, points in told if points]
+
+    def value(self, expr: str) -> float:
+        """Of an expression with one series; not a number while there is none."""
+        found = self.series(expr)
+        return found[0][1] if len(found) == 1 else math.nan
+
+
+def asked_of_prometheus(expr: str) -> str:
+    """As Grafana would send it, with everything chosen that can be chosen."""
+    return expr.replace("$__rate_interval", WINDOW).replace("$model", ".*")
+
+
+@contextmanager
+def watched(service: Service, folder: Path, shortened: Mapping[str, str]) -> Iterator[Prometheus]:
+    """shortened: what to replace in the alerts, so that one that waits for minutes can be waited for."""
+    config = _configuration(service, folder, shortened)
+    port = quiet_port()
+    command = [
+        "prometheus",
+        f"--config.file={config}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--log.level=warn",
+    ]
+    with (folder / "prometheus.log").open("w") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+    prometheus = Prometheus(f"http://127.0.0.1:{port}", time.time())
+    try:
+        wait_until(lambda: _is_ready(prometheus, process, folder), 20, "Prometheus to be ready")
+        yield prometheus
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def _configuration(service: Service, folder: Path, shortened: Mapping[str, str]) -> Path:
+    """The files as they are shipped, with this service's address, and every second."""
+    here = {"127.0.0.1:8000": f"127.0.0.1:{service.port}"}
+    for name, changes in {
+        "prometheus.yml": OFTEN | here,
+        "recording.yml": {},
+        "alerts.yml": shortened,
+    }.items():
+        text = (RULES / name).read_text()
+        for old, new in changes.items():
+            assert old in text, f"{name} does not say {old}"
+            text = text.replace(old, new)
+        (folder / name).write_text(text)
+    return folder / "prometheus.yml"
+
+
+def _is_ready(prometheus: Prometheus, process: subprocess.Popen[bytes], folder: Path) -> bool:
+    assert process.poll() is None, (folder / "prometheus.log").read_text()
+    try:
+        return httpx.get(f"{prometheus.url}/-/ready", timeout=2, trust_env=False).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def metrics_in(expr: str) -> set[str]:
+    """Names of ours and of Ray's, without those that a recording rule makes."""
+    bare = re.sub(r'"[^"]*"', '""', asked_of_prometheus(expr))
+    return set(re.findall(r"(?<![\w:])((?:errata|ray)_\w+)(?![\w:])", bare))
+
+
+class Traffic:
+    """What goes on in a service on a usual day. commits: what `edits` makes."""
+
+    commits = 4
+
+    def __init__(self, service: Service, folder: Path) -> None:
+        self._service, self._file = service, folder / "cities.spo"
+        self._file.write_text("Peru\tlargest city\tLima\nAtlantis\tcapital\tPoseidonis\n")
+
+    def questions(self) -> None:
+        """Answered, declined, refused, not found; alone and many at once; of both models."""
+        with self._service.http() as http:
+            for model in ("nkb", "atlas"):
+                for question in (PERU, OCEAN, "What is the capital of Atlantis?"):
+                    http.post("/v1/answers", json={"question": question, "model": model})
+                many = [{"question": PERU, "model": model}] * 40
+                http.post("/v1/answers/batch", json={"questions": many})
+            assert http.post("/v1/answers", json={"question": ""}).status_code == 422
+            assert http.post("/v1/answers", json={"question": PERU, "model": "no"}).status_code == 404
+
+    def edits(self) -> None:
+        """Made, tried, refused, taken back; a fact, and a file of them."""
+        with self._service.errata() as errata:
+            made = errata.edit(PERU, "Cusco", message="moved")
+            errata.edit(PERU, "Puno", dry_run=True)
+            errata.fact("Peru", "currency", "inti")
+            errata.import_graph(self._file)
+            errata.revert(made.version or 0)
+        with self._service.http() as http:
+            assert http.post("/admin/reverts", json={"version": 10**6}).status_code >= 400
+
+    def page(self) -> str:
+        with self._service.http() as http:
+            return http.get("/metrics").text
+
+
+def shipped(name: str) -> dict[str, Any]:
+    """A board as Grafana would read it."""
+    board: dict[str, Any] = json.loads((ROOT / "deploy/grafana/dashboards" / f"{name}.json").read_text())
+    return board

@@ -1,0 +1,94 @@
+"""The boards are what the program writes, and every picture asks for figures that exist."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from prometheus_client import REGISTRY
+from ray.dashboard.modules.reporter.reporter_agent import METRICS_GAUGES
+
+from deploy.grafana.__main__ import FOLDER, write
+from deploy.grafana.board import COLUMNS
+from deploy.grafana.boards import BOARDS
+from deploy.grafana.panel import Panel
+from service import metrics
+from tests.deploy.observed import metrics_in, shipped
+
+RAYS = {f"ray_{name}" for name in METRICS_GAUGES}
+PANELS = [
+    pytest.param(panel, id=f"{board.name}: {panel.title}") for board in BOARDS for panel in board.panels
+]
+
+
+def ours() -> set[str]:
+    """Every name on our page."""
+    assert metrics.HTTP  # the registry is filled by its import
+    found: set[str] = set()
+    for family in REGISTRY.collect():
+        endings = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(family.type, [""])
+        found |= {family.name + ending for ending in endings}
+    return {name for name in found if name.startswith("errata_")}
+
+
+def test_the_files_are_what_the_program_writes(tmp_path: Path) -> None:
+    write(tmp_path)
+    assert {file.name for file in FOLDER.iterdir()} == {file.name for file in tmp_path.iterdir()}
+    for file in FOLDER.iterdir():
+        assert file.read_text() == (tmp_path / file.name).read_text(), "run python -m deploy.grafana"
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_picture_asks_for_figures_that_exist(panel: Panel) -> None:
+    for line in panel.lines:
+        assert metrics_in(line.expr) <= ours() | RAYS
+
+
+def test_every_metric_of_the_service_is_in_a_picture() -> None:
+    shown = {
+        name for board in BOARDS for panel in board.panels for line in panel.lines for name in _all(line.expr)
+    }
+    assert {name for name in ours() if _stem(name) not in shown} <= NOT_SHOWN
+
+
+NOT_SHOWN = {
+    "errata_queue_limit",  # in the rule model:errata_queue:used_ratio
+    "errata_audit_lost_total",  # an alert
+    "errata_memory_rows_per_slot",  # of editors whose edits share slots, which none does by default
+}
+
+
+def _all(expr: str) -> set[str]:
+    names = metrics_in(expr)
+    if "memory:errata_memory_slots" in expr:
+        names.add("errata_memory_slots")
+    return {_stem(name) for name in names}
+
+
+def _stem(name: str) -> str:
+    for ending in ("_bucket", "_sum", "_count"):
+        name = name.removesuffix(ending)
+    return name
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_no_picture_covers_another(board) -> None:
+    taken: set[tuple[int, int]] = set()
+    ids = []
+    for panel in shipped(board.name)["panels"]:
+        at = panel["gridPos"]
+        place = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not place & taken
+        assert at["x"] + at["w"] <= COLUMNS
+        taken |= place
+        ids.append(panel["id"])
+    assert len(ids) == len(set(ids))
+
+
+def test_grafana_is_told_where_the_boards_and_the_figures_are() -> None:
+    folder = FOLDER.parent / "provisioning"
+    [source] = yaml.safe_load((folder / "datasources" / "prometheus.yml").read_text())["datasources"]
+    [provider] = yaml.safe_load((folder / "dashboards" / "errata.yml").read_text())["providers"]
+    assert (source["type"], source["url"]) == ("prometheus", "$PROMETHEUS_URL")
+    assert (provider["type"], provider["options"]["path"]) == ("file", "$ERRATA_BOARDS")

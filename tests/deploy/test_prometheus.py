@@ -1,0 +1,93 @@
+"""Prometheus accepts the configurations, and finds what it should scrape."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cluster.running import ROOT
+from tests.deploy.observed import RULES, needs_prometheus
+
+DEBIAN_LACKS = "kubernetes_sd_configs"  # its build of Prometheus knows no Kubernetes
+RAY = {
+    "__meta_kubernetes_pod_labelpresent_ray_io_cluster": "true",
+    "__meta_kubernetes_pod_container_port_name": "metrics",
+    "__meta_kubernetes_pod_phase": "Running",
+}
+PODS = {
+    "worker": RAY,
+    "port of another kind": {**RAY, "__meta_kubernetes_pod_container_port_name": "serve"},
+    "another program": {**RAY, "__meta_kubernetes_pod_labelpresent_ray_io_cluster": ""},
+    "ended": {**RAY, "__meta_kubernetes_pod_phase": "Succeeded"},
+}
+
+
+def promtool(*words: str | Path) -> str:
+    done = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@needs_prometheus
+@pytest.mark.parametrize("name", ["prometheus.yml", "cluster.yml"])
+def test_the_configurations_are_valid(name: str) -> None:
+    assert "2 rule files found" in promtool("check", "config", RULES / name)
+
+
+@needs_prometheus
+@pytest.mark.parametrize("name", ["recording.yml", "alerts.yml"])
+def test_the_rules_are_valid(name: str) -> None:
+    promtool("check", "rules", "--lint=all", "--lint-fatal", RULES / name)
+
+
+@needs_prometheus
+def test_of_the_pods_of_kubernetes_those_of_ray_are_scraped(tmp_path: Path) -> None:
+    """And kubernetes.yml is valid, but for what Debian's build does not know."""
+    config: dict[str, Any] = yaml.safe_load((RULES / "kubernetes.yml").read_text())
+    assert config.pop("rule_files") == ["recording.yml", "alerts.yml"]
+    [job] = [one for one in config["scrape_configs"] if one["job_name"] == "ray"]
+    assert job.pop(DEBIAN_LACKS) == [{"role": "pod"}]
+    job["static_configs"] = [_pod(number, name) for number, name in enumerate(PODS)]
+    (tmp_path / "pods.yml").write_text(yaml.safe_dump(config))
+    found = promtool("check", "service-discovery", "--timeout=2s", tmp_path / "pods.yml", "ray")
+    kept = [one["labels"] for one in json.loads(found) if one.get("labels")]
+    told = [(one["pod"], one["namespace"], one["__address__"]) for one in kept]
+    assert told == [("worker", "qa", "10.0.0.0:8080")]
+
+
+def _pod(number: int, name: str) -> dict[str, Any]:
+    """As Kubernetes would tell of it."""
+    named = {"__meta_kubernetes_pod_name": name, "__meta_kubernetes_namespace": "qa"}
+    return {"targets": [f"10.0.0.{number}:8080"], "labels": PODS[name] | named}
+
+
+@pytest.mark.parametrize("name", ["cluster.yml", "kubernetes.yml"])
+def test_where_there_are_several_machines_the_service_is_asked_for_them(name: str) -> None:
+    [job] = [
+        one
+        for one in yaml.safe_load((RULES / name).read_text())["scrape_configs"]
+        if one["job_name"] == "errata"
+    ]
+    assert job["http_sd_configs"][0]["url"].endswith("/discovery/service")
+
+
+@pytest.mark.parametrize("name", ["cluster.yaml", "gpu.yaml"])
+def test_where_proxies_stand_before_the_ingresses_each_machine_has_a_page_on_a_port_of_its_own(
+    name: str,
+) -> None:
+    config = yaml.safe_load((ROOT / "deploy" / "serve" / name).read_text())
+    assert config["proxy_location"] == "EveryNode"
+    port = config["applications"][0]["args"]["metrics_port"]
+    policies = yaml.safe_load_all((ROOT / "deploy/kuberay/base/network-policies.yaml").read_text())
+    let_in = [rule for one in policies for rule in one["spec"].get("ingress", [])]
+    assert port in [place["port"] for rule in let_in for place in rule.get("ports", [])]
+
+
+def test_continuous_integration_installs_prometheus() -> None:
+    assert "deploy/prometheus/install.sh" in (ROOT / "Makefile").read_text()
+    assert "make test" in (ROOT / ".ci" / "run").read_text()

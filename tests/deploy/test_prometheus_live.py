@@ -1,0 +1,125 @@
+"""A real Prometheus watches a real service: every picture shows something, and an alert fires when something breaks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from deploy.grafana.boards import BOARDS
+from deploy.grafana.panel import Panel
+from tests.cluster.running import Service, kill, signal, wait_until
+from tests.deploy.observed import Prometheus, Traffic, needs_prometheus, watched
+from tests.deploy.test_alerts import ALERTS, RECORDED
+
+pytestmark = needs_prometheus
+
+SHORTENED = {"for: 30s": "for: 1s"}
+SYSTEMS = ("nkb=tests.deploy.observed:load_measured_toy", "atlas=tests.service.toy_graph:load_atlas")
+SHOWN_S = 30.0  # Ray shows a machine's figures some ten seconds after its start
+HERE = [
+    pytest.param(panel, id=f"{board.name}: {row.title}: {panel.title}")
+    for board in BOARDS
+    for row in board.rows
+    for panel in row.panels
+    if "GPU" not in row.title  # there is none here
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    service = Service(tmp_path_factory.mktemp("observed") / "var", system=SYSTEMS[0])
+    service._words += ["--system", SYSTEMS[1]]
+    try:
+        yield service.start()
+    finally:
+        service.stop()
+
+
+@pytest.fixture(scope="module")
+def prometheus(service: Service, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
+    """With some seconds of traffic in it: a rate needs figures that grow between two looks."""
+    folder = tmp_path_factory.mktemp("prometheus")
+    traffic = Traffic(service, folder)
+    with watched(service, folder, SHORTENED) as prometheus:
+        wait_until(lambda: prometheus.value('up{job="errata"}') == 1, 10, "the first look")
+        for _ in range(3):
+            traffic.questions()
+            time.sleep(1)
+        traffic.edits()
+        traffic.questions()
+        commits = f"errata_commits_total == {traffic.commits}"
+        wait_until(lambda: prometheus.series(commits), 10, "a look after the traffic")
+        yield prometheus
+
+
+def soon(found: Callable[[], object], what: str) -> None:
+    wait_until(found, SHOWN_S, what)
+
+
+def test_both_pages_are_found_and_read(prometheus: Prometheus, service: Service) -> None:
+    soon(lambda: prometheus.value('up{job="ray"}') == 1, "Ray's page to be found by asking the service")
+    active = prometheus.get("targets", state="active")["activeTargets"]
+    ours = [one["scrapeUrl"] for one in active if one["labels"]["job"] == "errata"]
+    assert ours == [f"{service.url}/metrics"]
+    assert [one["lastError"] for one in active] == ["", ""]
+
+
+def test_the_service_names_its_own_page_to_prometheus(service: Service) -> None:
+    with service.http(key=False) as http:
+        reply = http.get("/discovery/service")
+    assert reply.headers["content-type"] == "application/json"
+    assert reply.json() == [{"targets": [f"127.0.0.1:{service.port}"], "labels": {"__scheme__": "http"}}]
+
+
+@pytest.mark.parametrize("panel", HERE)
+def test_every_picture_shows_something(prometheus: Prometheus, panel: Panel) -> None:
+    for line in panel.lines:
+        soon(lambda line=line: prometheus.history(line.expr), f"{line.expr} to show something")
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_every_recorded_rule_records_something(prometheus: Prometheus, name: str) -> None:
+    soon(lambda: prometheus.history(name), f"{name} to be recorded")
+
+
+def test_all_rules_are_evaluated_without_an_error_and_a_healthy_service_alerts_nobody(
+    prometheus: Prometheus,
+) -> None:
+    def found() -> list[dict[str, str]]:
+        return [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
+
+    soon(lambda: all(rule["health"] == "ok" for rule in found()), "every rule to be evaluated")
+    assert {rule["name"] for rule in found()} == ALERTS.keys() | RECORDED.keys()
+    assert [rule["name"] for rule in found() if rule.get("state") == "firing"] == []
+
+
+def test_the_figures_are_those_of_what_was_done(prometheus: Prometheus) -> None:
+    rounds, batches = 4, 40
+    answered = 'errata_answers_total{model="nkb",outcome="%s"}'
+    assert prometheus.value(answered % "answered") == rounds * (1 + batches)
+    assert prometheus.value(answered % "declined") == rounds * 2
+    assert prometheus.value('errata_commits_total{author="admin"}') == Traffic.commits
+    assert prometheus.value('errata_edits_total{kind="edit",outcome="dry_run"}') == 1
+    assert prometheus.value('errata_edits_total{kind="edit",outcome="internal"}') == 0
+    assert prometheus.value("max(errata_ledger_version)") == Traffic.commits
+    assert prometheus.value('errata_graph_statements{source="imports"}') == 2
+    assert prometheus.value('errata_http_requests_total{route="/v1/answers",status="422"}') == rounds
+    assert prometheus.series('errata_memory_slots{memory="graph",slots="reserved"}') == []
+
+
+def test_without_its_ledger_the_service_alerts_and_goes_on_answering(
+    prometheus: Prometheus, service: Service
+) -> None:
+    [valkey] = service.named("valkey-server")
+    firing = 'ALERTS{alertname="ErrataLedgerGone",alertstate="firing",role="%s"}'
+    kill(valkey, signal.SIGSTOP)
+    try:
+        for role in ("editor", "replica"):
+            soon(lambda role=role: prometheus.series(firing % role), f"the alert of the {role}")
+        with service.errata() as errata:
+            assert errata.ask("Who wrote Hamlet?").answer == "William Shakespeare"
+    finally:
+        kill(valkey, signal.SIGCONT)
+    soon(lambda: not prometheus.series(firing % "replica"), "the alert to end")

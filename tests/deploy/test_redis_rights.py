@@ -1,0 +1,240 @@
+"""The service needs all that deploy/redis/users.acl allows and no more, and nobody destroys the ledger with that.
+
+The ledger's own tests run as this user as well.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import re
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import redis
+from fastapi import FastAPI
+from redis.exceptions import NoPermissionError
+
+from service.access.issued import fingerprint
+from service.backup.backup import Backup
+from service.config import Settings
+from service.editing.editor import Editor
+from service.errors import LedgerCorrupt
+from service.http.application import application
+from service.http.models import Models
+from service.ledger import keys
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.deploy.guarded import HOST, REDIS, Guarded, command, guarded
+from tests.service.http.conftest import KEY, InProcess
+from tests.service.ledger.clusters import free_ports
+from tests.service.ledger.test_store import *  # noqa: F403
+from tests.service.parts import settings, started
+from tests.service.toy_graph import TOYS
+
+CAPITAL = "What is the capital of Peru?"
+WINDOW_S = 1.1  # of the limit below, and a little more
+NO_RIGHT = "(?i)no permission"
+ALWAYS = {"hello", "auth"}  # nobody can be kept from saying them
+FILE = {"content-type": "text/tab-separated-values"}
+
+
+@pytest.fixture(scope="module")
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
+    with guarded(tmp_path_factory.mktemp("guarded")) as server:
+        yield server
+
+
+@pytest.fixture
+def raw(valkey: Guarded) -> Iterator[redis.Redis]:
+    with valkey.operator() as client:
+        client.flushall()
+        client.script_flush()
+        client.config_resetstat()
+        client.acl_log_reset()
+        yield client
+
+
+@pytest.fixture
+async def ledger(valkey: Guarded, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
+    ledger = RedisLedger.connect(valkey.url)
+    yield ledger
+    await ledger.aclose()
+
+
+@pytest.fixture
+def chosen(valkey: Guarded, raw: redis.Redis, tmp_path: Path) -> Settings:
+    """Where others can connect, so that callers are counted."""
+    more: dict[str, Any] = {
+        "systems": TOYS,
+        "snapshot_every": 1,
+        "host": "0.0.0.0",
+        "rate_per_key": "500/second",
+    }
+    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), **more)
+
+
+@pytest.fixture
+async def app(chosen: Settings) -> AsyncIterator[FastAPI]:
+    async with (
+        started(Replica, chosen, "toy") as toy,
+        started(Replica, chosen, "atlas") as atlas,
+        started(Editor, chosen) as editor,
+    ):
+        models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, chosen.max_batch)
+        app = application(chosen, models, InProcess(editor))
+        yield app
+        await app.state.access.aclose()
+
+
+@pytest.fixture
+async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    headers = {"authorization": f"Bearer {KEY}"}
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://errata", headers=headers) as client:
+        yield client
+
+
+async def used(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
+    """Everything that touches Redis, as callers ask for it."""
+    await ledger.check()
+    for number in range(12):  # so many that manifests are thinned
+        made = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
+        told = await http.post("/admin/edits", json=made, headers={"idempotency-key": f"key-{number}"})
+        assert (told.status_code, told.json()["all_applied"]) == (201, True), told.text
+        asked = {"question": CAPITAL, "model": "toy", "min_version": number + 1}
+        assert (await http.post("/v1/answers", json=asked)).json()["answer"] == f"City {number}"
+    again = await http.post("/admin/edits", json=made, headers={"idempotency-key": "key-11"})
+    assert again.json()["version"] == 12
+    assert (await http.post("/admin/reverts", json={"version": 12})).status_code == 201
+    assert (await http.post("/admin/rollbacks", json={"to": 3})).status_code == 201
+    await imported(http)
+    asked = {"question": "What is the capital of Oz?", "model": "atlas", "min_version": 15}
+    assert (await http.post("/v1/answers", json=asked)).json()["answer"] == "Emerald City"
+    assert (await http.post("/admin/checks")).status_code == 200
+
+
+async def imported(http: httpx.AsyncClient) -> None:
+    """A file that becomes a commit, and one that is taken back before it does."""
+    oz = b"Oz\tcapital\tEmerald City\nEv\tcapital\tEvna\n"
+    dry = await http.post("/admin/graph/import", params={"dry_run": True}, content=oz, headers=FILE)
+    assert dry.status_code == 200, dry.text
+    told = await http.post("/admin/graph/import", content=oz, headers=FILE)
+    assert told.status_code == 201, told.text
+
+
+async def test_a_backup_goes_out_and_in_with_these_rights(
+    app: FastAPI, http: httpx.AsyncClient, raw: redis.Redis
+) -> None:
+    edit = {"edits": [{"question": CAPITAL, "answer": "Cusco", "model": "toy"}]}
+    assert (await http.post("/admin/edits", json=edit)).status_code == 201
+    assert (await http.post("/admin/keys", json={"name": "anna", "scopes": ["ask"]})).status_code == 201
+    await imported(http)
+    whole = (await http.get("/admin/export")).content
+    raw.flushall()
+    receipt = await Backup.over(app.state.access).restore(io.BytesIO(whole), {})
+    assert (receipt.version, receipt.commits, receipt.keys) == (2, 2, 1)
+    assert raw.xlen("{errata}:audit:restored") == receipt.audit > 0
+
+
+async def test_the_service_uses_what_it_may_and_may_what_it_uses(
+    http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    await used(http, ledger)
+    raw.delete(keys.image(15))
+    with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
+        await ledger.nearest_image(15)
+    await asyncio.sleep(WINDOW_S)
+    assert (await http.get("/admin/versions")).status_code == 200  # in the window after
+    errata = next(line for line in (REDIS / "users.acl").read_text().splitlines() if "user errata " in line)
+    allowed = set(re.findall(r"\+([\w|]+)", errata))
+    seen = {name.removeprefix("cmdstat_"): fact for name, fact in raw.info("commandstats").items()}
+    refused = {name for name, fact in seen.items() if fact["rejected_calls"]}
+    assert refused <= {"config|get"}, "the start-up check asks how the server persists, and goes on without"
+    by_others = {"flushall", "script|flush", "config|resetstat", "acl|log", "ping"}
+    assert seen.keys() - refused - by_others - ALWAYS == allowed
+
+
+async def test_that_the_server_keeps_nothing_is_seen_without_its_configuration(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    [warning] = (await ledger.check()).warnings
+    assert "does not tell how it persists" in warning
+    raw.config_set("appendonly", "no")
+    try:
+        [warning] = (await ledger.check()).warnings
+    finally:
+        raw.config_set("appendonly", "yes")
+    assert "appendonly is not yes" in warning
+
+
+REFUSED: list[tuple[str, ...]] = [
+    ("FLUSHALL",),
+    ("FLUSHDB",),
+    ("CONFIG", "GET", "*"),
+    ("CONFIG", "SET", "appendonly", "no"),
+    ("DEL", keys.LOG),
+    ("UNLINK", keys.LOG),
+    ("SET", keys.LOG, "nothing"),
+    ("XDEL", keys.LOG, "1-0"),
+    ("XTRIM", keys.LOG, "MAXLEN", "0"),
+    ("RENAME", keys.LOG, "{errata}:check:x"),
+    ("RENAME", keys.LOG, "{errata}:limit:x"),
+    ("EXPIRE", keys.LOG, "1"),
+    ("EVAL", "return redis.call('DEL', KEYS[1])", "1", keys.LOG),
+    ("EVAL", "return redis.call('XTRIM', KEYS[1], 'MAXLEN', 0)", "1", keys.LOG),
+    ("DEL", keys.block("sha256:00")),
+    ("UNLINK", keys.block("sha256:00")),
+    ("DEL", "{errata}:audit"),
+    ("XTRIM", "{errata}:audit", "MAXLEN", "0"),
+    ("HDEL", "{errata}:keys", "ann"),
+    ("SET", "elsewhere", "1"),
+    ("GET", "elsewhere"),
+    ("KEYS", "*"),
+    ("SCAN", "0"),
+    ("MONITOR",),
+    ("SHUTDOWN",),
+    ("REPLICAOF", "NO", "ONE"),
+    ("MODULE", "LIST"),
+    ("ACL", "LIST"),
+    ("ACL", "SETUSER", "errata", "+@all"),
+    ("SCRIPT", "FLUSH"),
+    ("FUNCTION", "FLUSH"),
+    ("CLIENT", "LIST"),
+    ("PUBLISH", "channel", "word"),
+]
+
+
+@pytest.mark.parametrize("words", REFUSED, ids=" ".join)
+async def test_whoever_has_the_services_password_cannot_destroy_the_ledger(
+    valkey: Guarded, raw: redis.Redis, words: tuple[str, ...]
+) -> None:
+    raw.xadd(keys.LOG, {"commit": "{}"}, id="1-0")
+    with redis.Redis.from_url(valkey.url) as service, pytest.raises(redis.ResponseError, match=NO_RIGHT):
+        service.execute_command(*words)
+    assert raw.xlen(keys.LOG) == 1
+
+
+def test_who_has_no_password_may_ping(valkey: Guarded) -> None:
+    with redis.Redis(host=HOST, port=valkey.port) as stranger:
+        assert stranger.ping()
+        for words in (("XLEN", keys.LOG), ("INFO",), ("FLUSHALL",), ("ACL", "LIST")):
+            with pytest.raises(NoPermissionError):
+                stranger.execute_command(*words)
+
+
+def test_without_a_password_of_the_operators_there_is_none(tmp_path: Path) -> None:
+    (tmp_path / "errata").write_text("too short")
+    process = command(tmp_path, free_ports(1)[0])
+    assert "the password in" in process.communicate(timeout=10)[1]
+    assert process.returncode == 1
+
+
+def test_no_password_is_on_a_command_line_or_readable_by_others(valkey: Guarded) -> None:
+    said = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "the-password-of" not in said
+    assert (valkey.folder / "users.acl").stat().st_mode & 0o077 == 0

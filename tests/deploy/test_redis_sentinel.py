@@ -1,0 +1,120 @@
+"""A ledger behind Sentinels is found by them, and is found again when they have made another server the master."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from models.memory import Block
+from service.errors import LedgerUnavailable
+from service.ledger import keys
+from service.ledger.address import FORMS, Server
+from service.ledger.address import watched as address_of
+from service.ledger.commit import Commit
+from service.ledger.following import Following, Node
+from service.ledger.pool import Pool
+from service.ledger.store import RedisLedger
+from tests.deploy.valkeys import NAME, Watched, watched
+from tests.service.ledger.clusters import HOST, until
+from tests.service.ledger.writing import filled
+
+NOBODY = "127.0.0.1:9"
+LIMIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+    """The last test of this file kills the master."""
+    with watched(tmp_path_factory.mktemp("watched")) as servers:
+        yield servers
+
+
+async def appended(ledger: RedisLedger, commit: Commit, blocks: Sequence[Block]) -> int:
+    """As often as it takes; how often it was refused."""
+    deadline = time.monotonic() + LIMIT_S
+    for refused in itertools.count():
+        try:
+            assert await ledger.append(commit, blocks) == commit.version
+            return refused
+        except LedgerUnavailable:
+            assert time.monotonic() < deadline
+            await asyncio.sleep(0.05)
+    raise AssertionError("for ever is not over")
+
+
+async def test_the_check_says_what_such_a_master_does_not_promise(watch: Watched) -> None:
+    ledger = RedisLedger.connect(watch.url)
+    server = await ledger.check()
+    await ledger.aclose()
+    assert "a server with replicas acknowledges an edit before a replica has it" in server.warnings[0]
+
+
+async def test_a_name_that_nobody_watches_is_named(watch: Watched) -> None:
+    ledger = RedisLedger.connect(watch.url.replace(f"/{NAME}", "/erratum"))
+    with pytest.raises(LedgerUnavailable, match="its Sentinels watch no master 'erratum'"):
+        await ledger.head()
+    await ledger.aclose()
+
+
+async def test_sentinels_that_all_are_gone_are_named_without_their_password() -> None:
+    ledger = RedisLedger.connect(f"redis+sentinel://:secret@{NOBODY}/{NAME}?sentinel_password=secret")
+    with pytest.raises(LedgerUnavailable, match=rf"redis\+sentinel://{NOBODY}/{NAME} failed") as caught:
+        await ledger.head()
+    await ledger.aclose()
+    assert "secret" not in str(caught.value)
+
+
+def test_an_address_without_the_name_of_the_master_is_refused() -> None:
+    with pytest.raises(LedgerUnavailable) as caught:
+        RedisLedger.connect("redis+sentinel://localhost")
+    assert FORMS in caught.value.detail
+
+
+def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
+    found = address_of("rediss+sentinel://ann:p%2Cw@a:1,b/m/2?sentinel_password=s&ssl_ca_certs=/ca.pem")
+    assert found is not None
+    assert (found.name, found.server["username"], found.server["password"], found.server["db"]) == (
+        "m",
+        "ann",
+        "p,w",
+        2,
+    )
+    assert [(one["host"], one["port"]) for one in found.sentinels] == [("a", 1), ("b", 26379)]
+    assert all(one["password"] == "s" and "username" not in one for one in found.sentinels)
+    assert all(one["ssl_ca_certs"] == "/ca.pem" for one in (found.server, *found.sentinels))
+    assert "sentinel_password" not in found.server
+
+
+class Late:
+    """Finds the replica, and only when asked again its master."""
+
+    def __init__(self, watch: Watched) -> None:
+        self._found = [(HOST, watch.replica.port), (HOST, watch.master.port)]
+
+    async def holder(self) -> Node:
+        return self._found.pop(0)
+
+    def server(self, node: Node) -> Server:
+        return {"host": node[0], "port": node[1]}
+
+
+async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(watch: Watched) -> None:
+    following = Following(Late(watch), Pool(4, 1.0, 1.0))
+    assert await following.run(lambda redis: redis.set("{errata}:check:x", 1))
+    assert watch.master.say("DEL", "{errata}:check:x") == 1
+    await following.aclose()
+
+
+async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: Watched) -> None:
+    ledger = RedisLedger.connect(watch.url.replace("//", f"//{NOBODY},"), limit_s=2.0)  # one watchman is gone
+    writer = await filled(ledger, 3)
+    until(watch.is_replicated)
+    watch.master.stop()
+    assert await appended(ledger, *writer.edit()), "while there is no master nothing is acknowledged"
+    assert await ledger.read(0) == writer.commits
+    assert watch.replica.say("XLEN", keys.LOG) == 4
+    await ledger.aclose()

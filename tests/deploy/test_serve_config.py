@@ -1,0 +1,217 @@
+"""The files in deploy/serve start the service on a Ray that is there; how many replicas there are, the settings say."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+from ray.serve._private.build_app import build_app
+from ray.serve.schema import ServeDeploySchema
+
+from service.app import build
+from service.config import Settings
+from service.editing.acknowledge import acknowledged
+from service.http.ingress import Ingress
+from service.launch.arguments import parse
+from service.launch.declared import declared
+from service.ledger.embedded import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from tests.cluster.running import ROOT
+from tests.deploy.declared import KEY, TOYS, RayHead, eventually, ray_head
+from tests.deploy.valkeys import DURABLE, Valkey
+from tests.service.parts import settings
+
+FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
+SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
+CAPITAL = "What is the capital of Peru?"
+
+
+def read(path: Path) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(path.read_text())
+    return found
+
+
+def deployments(chosen: Settings) -> dict[str, Any]:
+    return {one.name: one for one in build_app(build(chosen), name="errata").deployments}
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in SECRETS.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+async def ledger(own_valkey: EmbeddedValkey) -> AsyncIterator[RedisLedger]:
+    ledger = RedisLedger.connect(own_valkey.url)
+    yield ledger
+    await ledger.aclose()
+
+
+@pytest.fixture
+def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
+    folder = tmp_path_factory.mktemp("head")
+    valkey = Valkey(folder / "valkey", **DURABLE)
+    try:
+        with ray_head(folder, valkey.url) as head:
+            yield head
+    finally:
+        valkey.stop()
+
+
+def test_serve_deploy_starts_a_service_that_answers_and_is_edited(head: RayHead, tmp_path: Path) -> None:
+    config = read(ROOT / "deploy" / "serve" / "one-machine.yaml")
+    config["http_options"]["port"] = head.port
+    [application] = config["applications"]
+    application["args"] |= {"systems": TOYS}
+    application["runtime_env"]["env_vars"]["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "metrics")
+    head.deploy(config)
+    head.wait_until_it_runs()
+    eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+    assert httpx.post(f"{head.url}/v1/answers", json={"question": CAPITAL}).status_code == 401
+    with head.errata() as errata:
+        assert errata.ask(CAPITAL).answer == "Lima"
+        receipt = errata.edit(CAPITAL, "Cusco")
+        assert (receipt.version, receipt.all_applied) == (1, True)
+        assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"
+    assert "errata_answers_total{" in httpx.get(f"{head.url}/metrics").text
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None) -> None:
+    """The second half of it: settings that there are, for deployments that there are."""
+    schema = ServeDeploySchema.model_validate(read(path))
+    [application] = schema.applications
+    assert application.import_path == f"{declared.__module__}:application"
+    made = deployments(declared(application.args))
+    assert {one.name for one in application.deployments} <= made.keys()
+    assert schema.http_options.host in ("127.0.0.1", "0.0.0.0"), "said, and not left to Ray"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_how_many_replicas_a_model_has_is_said_in_one_place(path: Path) -> None:
+    [application] = read(path)["applications"]
+    said = [one for one in application.get("deployments", []) if one["name"] not in ("ingress", "editor")]
+    assert not [one for one in said if {"num_replicas", "autoscaling_config"} & one.keys()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_no_file_holds_a_secret(path: Path) -> None:
+    text = path.read_text()
+    assert not [name for name in ("ERRATA_", "redis://", "sha256", "password") if name in text]
+
+
+def test_secrets_come_from_the_environment_and_asking_needs_a_key(secrets: None) -> None:
+    chosen = declared({"replicas": 1})
+    assert chosen.redis_url == SECRETS["ERRATA_REDIS_URL"]
+    assert not chosen.open_to_all
+
+
+@pytest.mark.parametrize("missing", SECRETS)
+def test_a_secret_that_is_missing_is_named(
+    secrets: None, missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(missing)
+    with pytest.raises(ValueError, match=f"{missing} is not in the environment"):
+        declared({})
+
+
+@pytest.mark.parametrize("name", ["host", "port", "tls_cert", "redis_url", "admin_key_sha256", "var"])
+def test_what_a_file_has_no_say_in_is_refused(secrets: None, name: str) -> None:
+    with pytest.raises(ValueError, match=f"'{name}' is no setting of a deployed service"):
+        declared({name: "x"})
+
+
+def test_a_short_key_and_a_misspelt_setting_are_refused(
+    secrets: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ValueError, match="replics"):
+        declared({"replics": 2})
+    for name, value in (SECRETS | {"ERRATA_KEY": "short"}).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(ValueError, match="too short"):
+        declared({})
+
+
+def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("ERRATA_KEY", KEY)
+    with pytest.raises(ValueError, match="which ERRATA_REDIS_URL_FILE names, cannot be read"):
+        declared({})
+    (tmp_path / "url").write_text("redis://in-a-file\n")
+    monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
+    monkeypatch.setenv("ERRATA_KEY", KEY)
+    assert declared({}).redis_url == "redis://in-a-file"
+
+
+def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
+    made = deployments(settings("redis://x", tmp_path, replicas=1, most_replicas=4))
+    config = made["toy"]._deployment_config
+    assert config.autoscaling_config is not None
+    assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (1, 4)
+    for name in ("ingress", "editor"):
+        assert made[name]._deployment_config.autoscaling_config is None
+        assert made[name].num_replicas == 1
+
+
+def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> None:
+    made = deployments(settings("redis://x", tmp_path, replicas=3))
+    assert (made["toy"].num_replicas, made["toy"]._deployment_config.autoscaling_config) == (3, None)
+
+
+def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
+    """Ray counts calls: were fewer let through, it would never start another replica."""
+    chosen = settings("redis://x", tmp_path, replicas=1, most_replicas=4)
+    config = deployments(chosen)["toy"]._deployment_config.autoscaling_config
+    handle: Any = None  # nobody is called
+    ingress = Ingress(chosen, {"toy": handle}, handle)
+    assert config is not None
+    assert ingress._models._gatherings["toy"]._lanes >= config.target_ongoing_requests * 4
+
+
+async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger: RedisLedger) -> None:
+    await ledger.heartbeat("toy-1", beat(version=3))
+    await ledger.heartbeat("toy-2", beat(version=2))
+    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is False
+    await ledger.heartbeat("toy-2", beat(version=3))
+    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is True
+    await ledger.forget("toy-2")
+    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is True
+    await ledger.forget("toy-1")
+    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is False
+
+
+def beat(version: int) -> dict[str, Any]:
+    known = {"model": "toy", "checksums": {}, "lag": 0, "healthy": True, "degraded": None, "pid": 1}
+    return {**known, "version": version, "applied_ms": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [([], (None, None)), (["--replicas", "2"], (2, None)), (["--replicas", "1-4"], (1, 4))],
+)
+def test_the_command_line_takes_a_number_or_a_range(words: list[str], found: tuple[int, int]) -> None:
+    given = parse(words)
+    assert (given.replicas, given.most_replicas) == found
+
+
+@pytest.mark.parametrize("range_", ["x", "1-", "-4", "1-x", "1..4"])
+def test_what_is_no_range_ends_with_usage(range_: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse([f"--replicas={range_}"])
+    assert "such as 2 or 1-4" in capsys.readouterr().err
+
+
+def test_a_highest_number_below_the_lowest_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="most_replicas 1 is below replicas 2"):
+        settings("redis://x", tmp_path, replicas=2, most_replicas=1)

