@@ -1,0 +1,21 @@
+"""`python -m tests.fuzz TARGET -runs=N CORPUS`: libFuzzer, through atheris, on one target. It ends this process."""
+
+from __future__ import annotations
+
+import sys
+
+import atheris
+
+INSTRUMENTED = ["models.memory", "models.stored", "service.graph", "service.ledger"]
+
+with atheris.instrument_imports(include=INSTRUMENTED):
+    from tests.fuzz.targets import TARGETS
+
+
+def main() -> None:
+    name = sys.argv.pop(1)
+    atheris.Setup(sys.argv, TARGETS[name].run)
+    atheris.Fuzz()
+
+
+main()

@@ -1,0 +1,123 @@
+"""What reads bytes that others wrote: each target takes any bytes, and raises only where that reader is wrong.
+
+A reader may refuse with its own error; whatever else it raises is a bug.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import save
+
+from models.memory import Block, BlockError, Image
+from models.stored.files import CheckpointError, read_json, read_tensors
+from models.stored.sums import digest
+from service.errors import LedgerCorrupt
+from service.graph.formats import GraphFileError, Reading, Rejected
+from service.ledger import manifests
+from service.ledger.commit import Commit
+
+FORMATS = (None, "tsv", "csv", "nt", "wikidata")
+LONGEST_REASON = 400
+BLOCK = Block("edit/a", 7, "gated", {"row": torch.tensor([1.5, -1.5]), "count": torch.tensor(3)})
+
+
+@dataclass(frozen=True)
+class Target:
+    """seeds: what to begin with. runs: how many inputs `make test` tries."""
+
+    run: Callable[[bytes], None]
+    seeds: Sequence[bytes]
+    runs: int
+
+
+def graph_file(data: bytes) -> None:
+    """The first byte chooses the format, the second where the file is cut."""
+    format, cut = FORMATS[data[0] % len(FORMATS)] if data else None, data[1] if len(data) > 1 else 0
+    file = data[2:]
+    reading = Reading(format)
+    try:
+        found = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
+    except GraphFileError:
+        return
+    for one in found:
+        json.dumps(one)
+        assert not isinstance(one, Rejected) or len(one.reason) < LONGEST_REASON, one.reason
+
+
+def block(data: bytes) -> None:
+    """The digest fits whatever the bytes are: what a store might give back that was never a block."""
+    named = "sha256:" + hashlib.sha256(data).hexdigest()
+    try:
+        found = Block.decode(data, key="edit/a", order=7, digest=named)
+    except BlockError:
+        return
+    assert found.digest == named
+    assert isinstance(found.kind, str)
+
+
+def checkpoint(data: bytes) -> None:
+    """All files of a folder at once, each of which is these bytes."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for file in ("model.safetensors", "config.json", "SHA256SUMS"):
+            (folder / file).write_bytes(data)
+        for read in (read_tensors, read_json, lambda there: digest(there, ["config.json"])):
+            try:
+                read(folder)
+            except CheckpointError:
+                continue
+
+
+def pickled(data: bytes) -> None:
+    """Read without unpickling, so that no bytes can run anything."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "pytorch_model.bin").write_bytes(data)
+        try:
+            read_tensors(folder)
+        except CheckpointError:
+            return
+
+
+def ledger_entry(data: bytes) -> None:
+    for read in (Commit.decode, lambda data: manifests.decode(data, 3)):
+        try:
+            read(data)
+        except LedgerCorrupt:
+            continue
+
+
+def _packed() -> bytes:
+    with tempfile.NamedTemporaryFile(suffix=".bin") as file:
+        torch.save({"row": torch.tensor([1.5])}, file.name)
+        return Path(file.name).read_bytes()
+
+
+TSV = "Peru\tcapital\tLima\n東京\tin\t日本\nbad\n".encode()
+CSV = b'subject,relation,object\na,r,"x\r\ny"\nb,r,"open\n'
+TRIPLES = '_:a <http://a/p> "é"@en .\n<http://a/b> <http://a/p> _:c .'.encode()
+DUMP = b'[\n{"id":"Q1","labels":{"en":{"value":"a"}},"claims":{"P1":[{"mainsnak":{}}]}},\n]'
+COMMIT = Commit(1, "edit", "ana", 1.5, "why", previous="").encoded
+
+TARGETS = {
+    "graph_file": Target(
+        graph_file,
+        [bytes([kind, 9]) + file for kind, file in enumerate((TSV, TSV, CSV, TRIPLES, DUMP))]
+        + [b"\x00\x05" + gzip.compress(TSV, mtime=0)],
+        4_000,
+    ),
+    "block": Target(block, [BLOCK.encoded, save({"row": torch.tensor([1.0])})], 4_000),
+    "checkpoint": Target(checkpoint, [BLOCK.encoded, b'{"a": 1}', b"0" * 64 + b"  config.json\n"], 300),
+    "pickled": Target(pickled, [_packed()], 300),
+    "ledger_entry": Target(
+        ledger_entry, [COMMIT, manifests.encode({"m": Image("sha256:0", {"a": BLOCK})})], 4_000
+    ),
+}

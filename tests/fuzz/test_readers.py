@@ -1,0 +1,45 @@
+"""What reads bytes that others wrote is fed with what libFuzzer makes of good ones, led by the branches it reaches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.fuzz.targets import TARGETS
+
+ROOT = Path(__file__).parents[2]
+SEED, LIMIT_S, ONE_S, LONGEST = 20_261_121, 7_200, 20, 4_096
+FOUND = Path(__file__).parent / "found"
+
+
+@pytest.mark.timeout(LIMIT_S)
+@pytest.mark.parametrize("name", TARGETS)
+def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path, times: int) -> None:
+    corpus = tmp_path / "corpus"
+    corpus.mkdir()
+    for number, seed in enumerate(TARGETS[name].seeds):
+        (corpus / str(number)).write_bytes(seed)
+    runs = TARGETS[name].runs * times
+    bounds = f"-runs={runs}", f"-seed={SEED}", f"-timeout={ONE_S}", f"-max_len={LONGEST}"
+    said = subprocess.run(
+        [sys.executable, "-m", "tests.fuzz", name, *bounds, f"-artifact_prefix={tmp_path}/", str(corpus)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}"},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert f"Done {runs} runs" in said.stdout + said.stderr
+
+
+@pytest.mark.parametrize(
+    "file", sorted(FOUND.glob("*/*")), ids=lambda file: f"{file.parent.name}/{file.name}"
+)
+def test_what_was_found_once_is_no_longer_so(file: Path) -> None:
+    TARGETS[file.parent.name].run(file.read_bytes())

@@ -1,0 +1,129 @@
+"""Bytes on the socket that are no orderly request, and headers that promise something else than what follows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import socket
+from contextlib import suppress
+
+import httpx
+import pytest
+
+from tests.fuzz.serving import Served
+
+ASKED = json.dumps({"question": "What is the capital of Peru?"}).encode()
+ASK, CHAT, EDITS, LOAD = "/v1/answers", "/v1/chat/completions", "/admin/edits", "/admin/graph/import"
+QUIET_S = 5.0
+REQUEST = b"POST %b HTTP/1.1\r\nhost: x\r\nauthorization: Bearer %b\r\n%b\r\n\r\n%b"
+
+CUT = {
+    "chunked, without an end": (b"transfer-encoding: chunked", b'5\r\n{"que\r\n'),
+    "chunked, cut in a chunk": (b"transfer-encoding: chunked", b"ff\r\n{"),
+    "chunked, of no length": (b"transfer-encoding: chunked", b"xyz\r\n{}\r\n0\r\n\r\n"),
+    "chunked, of endless length": (b"transfer-encoding: chunked", b"f" * 40 + b"\r\n{}"),
+    "chunked, of negative length": (b"transfer-encoding: chunked", b"-1\r\n{}\r\n0\r\n\r\n"),
+    "shorter than it says": (b"content-length: 1000", b"{"),
+    "of negative length": (b"content-length: -1", b"{}"),
+    "of two lengths": (b"content-length: 2\r\ncontent-length: 3", b"{}x"),
+    "chunked and of a length": (b"transfer-encoding: chunked\r\ncontent-length: 3", b"3\r\n{}x\r\n0\r\n\r\n"),
+    "packed in an unknown way": (b"transfer-encoding: gzip, chunked", b"2\r\n{}\r\n0\r\n\r\n"),
+}
+
+
+@pytest.mark.parametrize("path", [ASK, CHAT, EDITS, LOAD])
+@pytest.mark.parametrize("how", CUT)
+def test_a_body_that_is(how: str, path: str, service: Served) -> None:
+    """No answer, or a refusal; then the next one is served, and nothing has changed."""
+    before = head(service)
+    framing, body = CUT[how]
+    key = service.key.encode()
+    said = sent(service, REQUEST % (path.encode(), key, framing, body))
+    status = int(said.split(b" ")[1]) if said.startswith(b"HTTP/1.1 ") else None
+    assert status is None or 400 <= status < 500, said
+    assert head(service) == before
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "status"),
+    [
+        ({"content-encoding": "gzip"}, gzip.compress(ASKED), 400),
+        ({"content-encoding": "gzip"}, ASKED, 200),  # nothing is unpacked, whatever is said of it
+        ({"content-encoding": "no-such"}, ASKED, 200),
+        ({"content-type": "text/plain"}, ASKED, 200),
+        ({"content-type": "application/json; charset=utf-16"}, ASKED, 200),  # JSON is UTF-8, RFC 8259
+        ({"content-type": "application/json; charset=latin-1"}, ASKED.replace(b"Peru", b"Per\xfa"), 400),
+        ({"content-type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n--x--", 400),
+        ({"expect": "100-continue"}, ASKED, 200),
+        ({"accept": "application/xml"}, ASKED, 200),
+        ({"range": "bytes=0-1"}, ASKED, 200),
+        ({"x-http-method-override": "DELETE"}, ASKED, 200),
+        ({"host": "elsewhere:1"}, ASKED, 200),
+        ({"cookie": "a=" + "x" * 4_000}, ASKED, 200),
+        ({"x-request-id": "a\tb"}, ASKED, 200),
+        ({"x-request-id": "y" * 8_000}, ASKED, 200),
+    ],
+)
+def test_headers_that_say_something_else(
+    service: Served, headers: dict[str, str], body: bytes, status: int
+) -> None:
+    sent = {**service.authorization, **headers}
+    assert httpx.post(service.url + ASK, content=body, headers=sent).status_code == status
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        *("/v1/models/%00", "/v1/models/..%2f..%2fetc", "/v1/models/%ff", "/v1/models/" + "x" * 5_000),
+        *("/v1/entities?q=%00", "/v1/entities?q=%ff%fe", "/v1/entities?q=x&limit=1e3", "/v1/entities/%00"),
+        *("/v1/entities/%F0%9F%A6%99", "/v1/entities/..%2f", "/v1/entities?q=x&q=y&version=-0"),
+        *(
+            "/v1/answers?question=%00",
+            "/v1/answers?question=%ed%a0%80",
+            "/v1/answers?question=a&version=%D9%A3",
+        ),
+        *(
+            "/admin/versions/%D9%A3",
+            "/admin/versions/1_0",
+            "/admin/versions?limit=%D9%A3",
+            "/admin/versions/1.0",
+        ),
+        *("/admin/audit?before=0-0", "/admin/audit?before=%D9%A3-%D9%A3", "/admin/audit?since=nan"),
+        *(
+            "/admin/audit?until=inf",
+            "/admin/audit?since=-0",
+            "/admin/audit?name=%00",
+            "/admin/audit?path=%ff",
+        ),
+        *("/admin/audit?version=99999999999999999999999", "/admin/diff?from=0&to=%00", "//v1//models"),
+    ],
+)
+def test_an_odd_address_is_answered_or_refused(service: Served, target: str) -> None:
+    reply = httpx.get(service.url + target, headers=service.authorization)
+    assert reply.status_code in (200, 404, 422), reply.text
+    if reply.status_code >= 400:
+        assert reply.headers["content-type"] == "application/problem+json"
+
+
+def test_the_verbs_of_a_path_are_all_named(service: Served) -> None:
+    """Where a path has several routes, too."""
+    said = {path: httpx.put(service.url + path).headers["allow"] for path in (ASK, "/healthz", CHAT)}
+    assert said == {ASK: "GET, POST", "/healthz": "GET, HEAD", CHAT: "POST"}
+
+
+def head(served: Served) -> int:
+    reply = httpx.get(f"{served.url}/admin/versions", headers=served.authorization)
+    assert reply.status_code == 200
+    return int(reply.json()["head"])
+
+
+def sent(served: Served, request: bytes) -> bytes:
+    """All that comes back until the service hangs up or is quiet, after we have said that nothing follows."""
+    url, said = httpx.URL(served.url), b""
+    with socket.create_connection((url.host, url.port), timeout=QUIET_S) as stranger:
+        stranger.sendall(request)
+        stranger.shutdown(socket.SHUT_WR)
+        with suppress(TimeoutError, ConnectionResetError):
+            while some := stranger.recv(65_536):
+                said += some
+    return said
