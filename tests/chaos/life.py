@@ -1,0 +1,103 @@
+"""The service whose life is made hard: started as a person starts it, on a disk and a Valkey that can be harmed."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import redis
+
+from tests.cluster.running import Service, wait_until
+
+DISK_BYTES = 256_000_000
+REPLICAS = 2
+START_LIMIT_S = 300.0
+
+
+class Harmed(Service):
+    """environment: for the next start."""
+
+    environment: Mapping[str, str] = {}
+
+    def launch(self, **environment: str) -> subprocess.Popen[str]:
+        return super().launch(**{**self.environment, **environment})
+
+    def start(self) -> Service:
+        """With more patience than a test has: a machine that is shared may be slow for minutes."""
+        process = self.launch()
+        wait_until(
+            lambda: "Ctrl-C stops" in self.said() or process.poll() is not None, START_LIMIT_S, "the start"
+        )
+        assert process.poll() is None, f"it ended: {self.said()}"
+        return self
+
+
+class Life:
+    """small_disk: whether the ledger's folder is a disk of its own that can be filled, which takes a mount."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.service = Harmed(folder / "var", replicas=REPLICAS)
+        self.small_disk = _mounted(self.ledger)
+
+    @property
+    def ledger(self) -> Path:
+        return self.service.var / "valkey"
+
+    @property
+    def socket(self) -> Path:
+        return self.ledger / "valkey.sock"
+
+    def redis(self, socket: Path | None = None) -> redis.Redis:
+        """The server as a vandal sees it."""
+        return redis.Redis(unix_socket_path=str(socket or self.socket), socket_timeout=2)
+
+    def answers(self) -> bool:
+        with suppress(redis.RedisError), self.redis() as client:
+            return bool(client.ping())
+        return False
+
+    def redis_connections(self) -> int:
+        """Ours is not among them."""
+        with self.redis() as client:
+            return int(client.info("clients")["connected_clients"]) - 1
+
+    def replicas(self) -> list[int]:
+        return self.service.named("ServeReplica:errata:nkb")
+
+    def part(self, title: str) -> int:
+        """The one process of this title. It may be about to be started again."""
+        wait_until(lambda: len(self.service.named(title)) == 1, START_LIMIT_S, f"one process of {title}")
+        return self.service.named(title)[0]
+
+    def log_says(self, words: str) -> bool:
+        """Whether any log of the service has the words."""
+        logs = self.service.var / "log"
+        return any(words in path.read_text(errors="replace") for path in logs.rglob("*") if path.is_file())
+
+    def end(self) -> None:
+        self.service.kill_everything()
+        if self.small_disk:
+            _unmount(self.ledger)
+
+
+def _mounted(folder: Path) -> bool:
+    """A small disk at `folder`: only who may mount has one."""
+    folder.mkdir(parents=True, exist_ok=True)
+    size = f"size={DISK_BYTES},mode=700"
+    words = ["mount", "-t", "tmpfs", "-o", size, "errata-chaos", str(folder)]
+    try:
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def _unmount(folder: Path) -> None:
+    for _ in range(20):
+        if subprocess.run(["umount", str(folder)], capture_output=True, check=False).returncode == 0:
+            return
+        time.sleep(0.5)
+    raise OSError(f"{folder} is still mounted: unmount it with `umount {folder}`")

@@ -1,0 +1,38 @@
+"""What the clients ask and the editors correct: few enough that every question has many answers in one run."""
+
+from __future__ import annotations
+
+from random import Random
+
+from tests.service.toy import FACTS
+
+BOXES = 40
+BASE = dict(FACTS)
+"""What is answered before any edit."""
+
+BY_ROW = tuple(f"What is on shelf {shelf}?" for shelf in range(BOXES // 4))
+"""Corrected by the table's row itself. A gate would answer before it, so these are no gate's."""
+
+BY_GATE = (*BASE, *(f"What is in box {box}?" for box in range(BOXES)))
+HISTORY = 300
+"""Commits that are made before the load, so that replicas start from a manifest and versions have a past."""
+
+
+def of_history(commit: int) -> str:
+    return f"What was said first, number {commit}?"
+
+
+CORRECTED = (*BY_GATE, *BY_ROW)
+
+
+def reworded(question: str) -> str:
+    """Another wording, which an edit may give as its paraphrase. Never one of CORRECTED."""
+    return f"Tell me: {question}"
+
+
+def some(chance: Random) -> str:
+    """A question as a client asks it, now and then in its other wording."""
+    if chance.random() < 0.1:
+        return of_history(chance.randrange(HISTORY))
+    question = chance.choice(CORRECTED)
+    return reworded(question) if chance.random() < 0.2 else question

@@ -1,0 +1,230 @@
+"""One run: the service, its load, the faults in turn, and at the end the ledger read back and all of it judged."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+
+import httpx
+from errata import AsyncErrata
+from errata.wire import VersionDetail
+
+from tests.chaos import questions
+from tests.chaos.asking import Asker, Pins
+from tests.chaos.editing import Editor
+from tests.chaos.faults.fault import Fault
+from tests.chaos.heard import Ears
+from tests.chaos.journal import Correction, Journal
+from tests.chaos.life import Life
+from tests.chaos.scene import Scene
+from tests.chaos.struck import Struck, strike
+from tests.chaos.watching import EVERY_S, Watch
+
+SETTLE_S = 15.0  # of load before the first fault
+KEEP_ALIVE_S = 2.0  # less than the service keeps an idle connection, so that none ends as it is used again
+READERS = 8
+FINAL_PINS = 200
+LAST_S = 3.0  # for what is under way when the load ends
+
+
+@dataclass(frozen=True)
+class Options:
+    minutes: float
+    seed: int
+    clients: int
+    editors: int
+    out: Path
+
+
+@dataclass(frozen=True)
+class Run:
+    """What there is to judge and to report. wrong_sums: replicas whose rows are not those of the ledger."""
+
+    options: Options
+    journal: Journal
+    ears: Ears
+    watch: Watch
+    struck: Sequence[Struck]
+    left_out: Sequence[Fault]
+    unmet: Sequence[str]
+    commits: Sequence[VersionDetail]
+    wrong_sums: Sequence[str]
+    took_s: float
+
+
+def run(options: Options, faults: Sequence[Fault], last: Sequence[Fault], hold_s: float) -> Run:
+    """faults: in turn while there is time, then the load alone. last: when it is over. hold_s: of what can last."""
+    options.out.mkdir(parents=True)
+    life = Life(options.out)
+    try:
+        life.service.start()
+        return asyncio.run(_Course(options, life, hold_s).run(faults, last))
+    finally:
+        life.end()
+
+
+class _Course:
+    def __init__(self, options: Options, life: Life, hold_s: float) -> None:
+        self._options, self._life = options, life
+        self._journal = Journal(options.out / "journal.jsonl")
+        self._ears = Ears(self._journal)
+        self._watch = Watch(life, self._ears.begun)
+        self._scene = Scene(life, self._journal, self._ears, Random(options.seed), hold_s)
+        self._struck: list[Struck] = []
+
+    async def run(self, faults: Sequence[Fault], last: Sequence[Fault]) -> Run:
+        await asyncio.to_thread(self._make_history)
+        async with self._watched(), self._loaded():
+            await asyncio.sleep(SETTLE_S)
+            left_out = await asyncio.to_thread(self._strike_all, faults, last)
+        took_s = self._ears.now
+        commits, wrong_sums = await self._read_back()
+        self._write()
+        return Run(
+            self._options,
+            self._journal,
+            self._ears,
+            self._watch,
+            self._struck,
+            left_out,
+            self._scene.unmet,
+            commits,
+            wrong_sums,
+            took_s,
+        )
+
+    def _make_history(self) -> None:
+        with self._life.service.http() as http:
+            for number in range(questions.HISTORY):
+                told = Correction(questions.of_history(number), f"right {number}")
+                self._scene.commit(http, told, wait="none")
+        self._ears.begun = self._watch.begun = time.monotonic()
+
+    def _strike_all(self, faults: Sequence[Fault], last: Sequence[Fault]) -> list[Fault]:
+        """Those for which there was no time."""
+        left = [fault for fault in faults if self._late() or not self._strike(fault)]
+        time.sleep(max(0.0, 60 * self._options.minutes - self._ears.now))
+        for fault in last:
+            self._strike(fault)
+        return left
+
+    def _late(self) -> bool:
+        return self._ears.now > 60 * self._options.minutes
+
+    def _strike(self, fault: Fault) -> bool:
+        struck = strike(fault, self._scene)
+        self._struck.append(struck)
+        print(_told(struck), flush=True)
+        return True
+
+    @asynccontextmanager
+    async def _loaded(self) -> AsyncIterator[None]:
+        """Clients and editors, each with a chance of its own, so that a run can be made again."""
+        many = self._options.clients + self._options.editors
+        limits = httpx.Limits(max_connections=many, keepalive_expiry=KEEP_ALIVE_S)
+        service, seed = self._life.service, self._options.seed
+        key = {"authorization": f"Bearer {service.key}"}
+        async with httpx.AsyncClient(base_url=service.url, limits=limits, trust_env=False) as http:
+            pins = Pins(Random(f"{seed} pins"))
+            askers = [
+                Asker(http, self._ears, pins, Random(f"{seed} asks {n}"))
+                for n in range(self._options.clients)
+            ]
+            async with httpx.AsyncClient(
+                base_url=service.url, headers=key, limits=limits, trust_env=False
+            ) as own:
+                editors = [
+                    Editor(f"editor {n}", own, self._journal, self._ears, Random(f"{seed} edits {n}"))
+                    for n in range(self._options.editors)
+                ]
+                async with _going(askers + editors):
+                    yield
+
+    @asynccontextmanager
+    async def _watched(self) -> AsyncIterator[None]:
+        ended = threading.Event()
+
+        def watch() -> None:
+            while not ended.wait(EVERY_S):
+                self._watch.look()
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            await asyncio.to_thread(watching.join)
+
+    async def _read_back(self) -> tuple[list[VersionDetail], list[str]]:
+        """The answers as they are now and were; whether every replica has the right rows; then every commit.
+
+        In this order: a request that an editor sent last may be made when nobody waits for it any more.
+        """
+        await asyncio.sleep(LAST_S)
+        service = self._life.service
+        async with AsyncErrata(service.url, key=service.key) as errata:
+            await self._ask_again((await errata.log(limit=1)).head)
+            right = (await errata.memory()).checksums
+            wrong = [one.replica for one in (await errata.replicas()).replicas if one.checksums != right]
+            return await _all(errata, (await errata.log(limit=1)).head), wrong
+
+    async def _ask_again(self, head: int) -> None:
+        chance = Random(f"{self._options.seed} again")
+        pinned = [
+            {"question": questions.some(chance), "version": chance.randint(0, head)}
+            for _ in range(FINAL_PINS)
+        ]
+        now = [{"question": one, "min_version": head} for one in questions.CORRECTED]
+        async with httpx.AsyncClient(base_url=self._life.service.url, trust_env=False) as http:
+            asker = Asker(http, self._ears, Pins(chance), chance)
+            for batch in (now, pinned):
+                await asker.many(batch)
+
+    def _write(self) -> None:
+        out = self._options.out
+        self._ears.write(out / "answers.jsonl")
+        self._watch.write(out / "processes.jsonl")
+        lines = [json.dumps(asdict(one)) + "\n" for one in self._struck]
+        (out / "faults.jsonl").write_text("".join(lines), encoding="utf-8")
+        self._journal.close()
+
+
+@asynccontextmanager
+async def _going(people: Sequence[Asker | Editor]) -> AsyncIterator[None]:
+    """One that ends by an error ends the run: nobody is there to be missed."""
+    tasks = [asyncio.create_task(one.run()) for one in people]
+    try:
+        yield
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _all(errata: AsyncErrata, head: int) -> list[VersionDetail]:
+    turns = asyncio.Semaphore(READERS)
+
+    async def one(version: int) -> VersionDetail:
+        async with turns:
+            return await errata.show(version)
+
+    return list(await asyncio.gather(*(one(version) for version in range(1, head + 1))))
+
+
+def _told(struck: Struck) -> str:
+    if struck.missing:
+        return f"{struck.name}: left out, {struck.missing}"
+    whole = "NOT WHOLE AGAIN" if struck.recovery_s is None else f"whole after {struck.recovery_s:.1f} s"
+    refused = ", ".join(f"{count} x {what}" for what, count in struck.refusals.items())
+    return f"{struck.begun:5.0f} s  {struck.name}: {whole}, no answer for {struck.silence_s:.1f} s; {refused}"

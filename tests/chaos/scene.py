@@ -1,0 +1,101 @@
+"""What a fault may touch, and how it is known that the service is whole again after it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+import httpx
+
+from tests.chaos.heard import Ears
+from tests.chaos.journal import Correction, Intent, Journal
+from tests.chaos.life import REPLICAS, Life
+from tests.chaos.writing import PAUSE_S, Writing
+
+WELL_LIMIT_S = 120.0
+LOOK_S = 0.1
+PARTS = {
+    "valkey-server": 1,
+    "ServeController": 1,
+    "ServeReplica:errata:ingress": 1,
+    "ServeReplica:errata:editor": 1,
+    "ServeReplica:errata:nkb": REPLICAS,
+}
+MARK = "Which probe was the last?"
+
+
+@dataclass
+class Scene:
+    """hold_s: how long what can last does last. unmet: what was expected during a fault and was not so."""
+
+    life: Life
+    journal: Journal
+    ears: Ears
+    chance: Random
+    hold_s: float
+    notes: list[str] = field(default_factory=list)
+    unmet: list[str] = field(default_factory=list)
+
+    def expect(self, so: bool, what: str) -> None:
+        if not so:
+            self.unmet.append(f"{self.ears.fault}: {what}")
+
+    def note(self, text: str) -> None:
+        self.notes.append(text)
+
+    def hold(self, until: Callable[[], bool] = lambda: False, limit_s: float | None = None) -> bool:
+        """Let the load go on for a while, or until something is so: whether it was."""
+        deadline = time.monotonic() + (self.hold_s if limit_s is None else limit_s)
+        while time.monotonic() < deadline:
+            if until():
+                return True
+            time.sleep(LOOK_S)
+        return False
+
+    def http(self) -> httpx.Client:
+        return self.life.service.http()
+
+    def probe(self, http: httpx.Client) -> bool:
+        """One commit more, sent until it is settled: whether every replica confirmed it."""
+        return self.commit(http, Correction(MARK, f"probe {len(self.journal.intents)}"))
+
+    def commit(self, http: httpx.Client, correction: Correction, wait: str = "all") -> bool:
+        """As `probe`, of this correction."""
+        intent = Intent("edit", (correction,))
+        self.journal.begin(intent)
+        deadline = time.monotonic() + WELL_LIMIT_S
+        while time.monotonic() < deadline:
+            try:
+                reply = http.send(Writing(intent, wait).request(http))
+                if Writing(intent).settled(reply, self.journal, self.ears):
+                    return self._everywhere(intent)
+            except httpx.HTTPError as error:
+                self.ears.broke(error)
+            time.sleep(PAUSE_S)
+        return False
+
+    def _everywhere(self, intent: Intent) -> bool:
+        return any(one.intent is intent and one.everywhere for one in self.journal.acknowledged[-20:])
+
+    def wait_until_well(self) -> bool:
+        """All parts run, it says that it is ready, and a commit is confirmed by every replica. False: not in time."""
+        deadline = time.monotonic() + WELL_LIMIT_S
+        with self.http() as http:
+            while time.monotonic() < deadline:
+                if self._whole() and _ready(http) and self.probe(http):
+                    return True
+                time.sleep(LOOK_S)
+        return False
+
+    def _whole(self) -> bool:
+        return all(len(self.life.service.named(title)) == count for title, count in PARTS.items())
+
+
+def _ready(http: httpx.Client) -> bool:
+    try:
+        reply = http.get("/readyz")
+    except httpx.HTTPError:
+        return False
+    return reply.status_code == httpx.codes.OK and reply.json()["degraded"] is None

@@ -1,0 +1,138 @@
+"""Memory, open files and Redis connections of the service's processes, every two seconds of the run.
+
+What grew is judged on processes that lived long enough: each is compared with itself, the first third of the time since
+it was warm with the last. One that was killed before says nothing of growth, nor does one that has only begun.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median_low
+
+import psutil
+import redis
+
+from tests.chaos.life import Life
+
+EVERY_S = 2.0
+ROLES = {
+    "valkey-server": "valkey",
+    "ServeReplica:errata:ingress": "ingress",
+    "ServeReplica:errata:editor": "editor",
+    "ServeReplica:errata:": "replica",
+    "ServeController": "controller",
+    "ProxyActor": "Ray's proxy",
+    "gcs_server": "gcs",
+    "raylet/raylet": "raylet",
+    "-m service": "launcher",
+}
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Of one process. at: seconds since the load began. age_s: of the process."""
+
+    at: float
+    pid: int
+    role: str
+    age_s: float
+    rss: int
+    files: int
+
+
+@dataclass(frozen=True)
+class Growth:
+    """Of the processes that could be compared: all of them together."""
+
+    role: str
+    processes: int
+    before: int
+    after: int
+
+    @property
+    def share(self) -> float:
+        return self.after / self.before - 1 if self.before else 0.0
+
+
+class Watch:
+    """look() again and again, from a thread of its own."""
+
+    def __init__(self, life: Life, begun: float) -> None:
+        self._life, self.begun = life, begun
+        self.samples: list[Sample] = []
+        self.connections: list[tuple[float, int]] = []
+
+    def look(self) -> None:
+        at = time.monotonic() - self.begun
+        for pid in self._life.service.family():
+            with suppress(psutil.Error):
+                self._sample(at, psutil.Process(pid))
+        with suppress(redis.RedisError, OSError):
+            self.connections.append((at, self._life.redis_connections()))
+
+    def _sample(self, at: float, process: psutil.Process) -> None:
+        role = _role(" ".join(process.cmdline()))
+        if role is not None:
+            age_s = time.time() - process.create_time()
+            memory, files = process.memory_info().rss, process.num_fds()
+            self.samples.append(Sample(at, process.pid, role, age_s, memory, files))
+
+    def write(self, path: Path) -> None:
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(json.dumps(asdict(one)) + "\n" for one in self.samples)
+
+
+def _role(command: str) -> str | None:
+    return next((role for title, role in ROLES.items() if title in command), None)
+
+
+@dataclass(frozen=True)
+class Window:
+    """From when to when samples count; a process is warm when it is `warm_s` old, and compared over `least_s`."""
+
+    begin: float
+    end: float
+    warm_s: float
+    least_s: float
+
+
+def growth(samples: Iterable[Sample], window: Window, what: str) -> list[Growth]:
+    """By role. what: the field that may not grow."""
+    pairs: dict[str, list[tuple[int, int]]] = {}
+    for one in _compared(samples, window):
+        seen = [getattr(sample, what) for sample in one]
+        pairs.setdefault(one[0].role, []).append(early_and_late(seen))
+    return [
+        Growth(role, len(found), sum(before for before, _ in found), sum(after for _, after in found))
+        for role, found in sorted(pairs.items())
+    ]
+
+
+def early_and_late(seen: Sequence[int]) -> tuple[int, int]:
+    """What was usual in the first third and in the last: single moments are up to chance."""
+    third = max(1, len(seen) // 3)
+    return median_low(seen[:third]), median_low(seen[-third:])
+
+
+def _compared(samples: Iterable[Sample], window: Window) -> list[list[Sample]]:
+    warm: dict[int, list[Sample]] = {}
+    for one in samples:
+        if window.begin <= one.at <= window.end and one.age_s >= window.warm_s:
+            warm.setdefault(one.pid, []).append(one)
+    return [found for found in warm.values() if found[-1].at - found[0].at >= window.least_s]
+
+
+def together(found: Iterable[Growth]) -> Growth:
+    parts = list(found)
+    return Growth(
+        "all",
+        sum(part.processes for part in parts),
+        sum(part.before for part in parts),
+        sum(part.after for part in parts),
+    )
