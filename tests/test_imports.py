@@ -15,7 +15,7 @@ MAY = {
     "clients/python/errata": {"errata"},
     "models/training": {"models"},
     "models": {"models"},
-    "service/ledger": {"service.ledger", "service.errors", "models"},
+    "service/ledger": {"service.ledger", "service.ending", "service.errors", "models"},
     "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
     "service/access": {"service.access", "service.errors", "service.ledger"},
     "service/backup": {
@@ -28,12 +28,12 @@ MAY = {
     },
     "service/editing": {
         *("service.editing", "service.measuring", "service.ledger", "service.errors", "service.config"),
-        "service.metrics",
+        *("service.ending", "service.metrics"),
         *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
-        *("service.graph", "service.loading", "models"),
+        *("service.ending", "service.graph", "service.loading", "models"),
     },
     "service/http": {
         *(

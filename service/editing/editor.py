@@ -39,6 +39,7 @@ from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import watch
 from service.editing.writer import Order, Writer, Written
+from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -92,10 +93,7 @@ class Editor:
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        tasks = (self._looking, self._watching)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended((self._looking, self._watching))
         self._systems.close()
         await self._ledger.aclose()
 

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as SlowReply
 
+from service.ending import ended
+
 T = TypeVar("T")
 
 
@@ -35,7 +37,7 @@ async def polled(
     except TimeoutError:
         pass
     finally:
-        await _ended(tasks)
+        await ended(tasks)
     if not answers:
         raise error
     return answers
@@ -43,9 +45,3 @@ async def polled(
 
 def _most(answers: Sequence[T], said: Callable[[T], Hashable]) -> int:
     return max(Counter(map(said, answers)).values(), default=0)
-
-
-async def _ended(tasks: Sequence[asyncio.Task[T]]) -> None:
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)

@@ -20,6 +20,7 @@ from ray import serve
 from models.system import Ask, Reply, View
 from service import metrics
 from service.config import Settings
+from service.ending import ended
 from service.errors import (
     ErrataError,
     Internal,
@@ -145,11 +146,7 @@ class Replica:
 
     async def aclose(self) -> None:
         """Stop following, and leave the list of replicas. Safe at any time, also before the start was done."""
-        for task in self._tasks:
-            # More than once: in Python 3.11 a time limit that ends at the same moment swallows a cancellation.
-            while not task.done():
-                task.cancel()
-                await asyncio.wait([task], timeout=0.2)
+        await ended(self._tasks)
         with suppress(LedgerUnavailable):
             await self._ledger.forget(self.id)
         await self._ledger.aclose()

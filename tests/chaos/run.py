@@ -16,6 +16,7 @@ import httpx
 from errata import AsyncErrata
 from errata.wire import VersionDetail
 
+from service.ending import ended
 from tests.chaos import questions
 from tests.chaos.asking import Asker, Pins
 from tests.chaos.editing import Editor
@@ -207,9 +208,7 @@ async def _going(people: Sequence[Asker | Editor]) -> AsyncIterator[None]:
             if task.done():
                 task.result()
     finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await ended(tasks)
 
 
 async def _all(errata: AsyncErrata, head: int) -> list[VersionDetail]:

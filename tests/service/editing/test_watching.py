@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 
 import pytest
 from errata.wire import ReplicaState
@@ -12,6 +11,7 @@ from prometheus_client import REGISTRY
 
 from service.editing import watching
 from service.editing.watching import disagreeing, watch
+from service.ending import ended
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 
@@ -70,7 +70,5 @@ async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
         own_valkey.start()
         await until(lambda: shown("errata_ledger_up", role="editor") == 1)
     finally:
-        watching_them.cancel()
-        with suppress(asyncio.CancelledError):
-            await watching_them
+        await ended([watching_them])
         await ledger.aclose()

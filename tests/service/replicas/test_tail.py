@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import redis
 
+from service.ending import ended
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
@@ -34,9 +35,7 @@ async def following(ledger: RedisLedger) -> AsyncIterator[Tail]:
     try:
         yield tail
     finally:
-        while not task.done():
-            task.cancel()
-            await asyncio.wait([task], timeout=0.2)
+        await ended([task])
 
 
 async def until_degraded(tail: Tail) -> str:
