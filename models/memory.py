@@ -11,9 +11,10 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from safetensors.torch import load, save
-from torch import Tensor
+if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does not look into them
+    from torch import Tensor
 
 
 class BlockError(ValueError):
@@ -39,6 +40,8 @@ class Block:
     @cached_property
     def encoded(self) -> bytes:
         """The block as safetensors bytes; equal content gives equal bytes."""
+        from safetensors.torch import save
+
         ordered = {name: self.tensors[name].contiguous() for name in sorted(self.tensors)}
         return save(ordered, metadata={"kind": self.kind})
 
@@ -54,6 +57,8 @@ class Block:
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
         """The block that `encoded` wrote. BlockError when the bytes do not match the digest, or are no block."""
+        from safetensors.torch import load
+
         actual = "sha256:" + hashlib.sha256(data).hexdigest()
         if actual != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found {actual}")

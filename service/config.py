@@ -98,7 +98,8 @@ class Settings(BaseSettings):
     rate_per_key, rate_per_address: calls of one key, and of an address without one; None for the usual ones, which are
     no limit where nobody else can connect. at_once: calls of one caller that may be under way. proxies: whose
     X-Forwarded-For is believed. tls_cert, tls_key: PEM files. metrics_port: /metrics of each machine on a port of its
-    own, where Ray's proxies stand before the ingress.
+    own, where Ray's proxies stand before the ingress. traces: the OpenTelemetry collector that is sent
+    traces, by OTLP/HTTP. traces_share: of the requests whose sender does not say whether they are traced.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
@@ -132,6 +133,8 @@ class Settings(BaseSettings):
     oidc: Oidc | None = None
     log_format: Format = "console"
     log_level: Level = "warning"
+    traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
+    traces_share: Annotated[float, Field(ge=0, le=1)] = 1.0
 
     @property
     def url(self) -> str:

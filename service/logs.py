@@ -15,6 +15,8 @@ from typing import Literal, TypeAlias
 
 from pythonjsonlogger.json import JsonFormatter
 
+from service.tracing import trace_id
+
 Format: TypeAlias = Literal["console", "json"]
 Level: TypeAlias = Literal["debug", "info", "warning", "error"]
 
@@ -28,7 +30,7 @@ request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 class _Request(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
-        record.__dict__["request"] = request_id.get()
+        record.__dict__["request"], record.__dict__["trace"] = request_id.get(), trace_id()
         return True
 
 
@@ -56,6 +58,6 @@ def configure() -> None:
 
 def _formatter(format: str) -> logging.Formatter:
     if format == "json":
-        fields = "%(asctime)s %(levelname)s %(name)s %(process)d %(request)s %(message)s"
+        fields = "%(asctime)s %(levelname)s %(name)s %(process)d %(request)s %(trace)s %(message)s"
         return JsonFormatter(fields, rename_fields=NAMES, datefmt="%Y-%m-%dT%H:%M:%S%z")
     return _Console("%(asctime)s %(levelname)s %(name)s: %(message)s")

@@ -15,7 +15,7 @@ MAY = {
     "clients/python/errata": {"errata"},
     "models/training": {"models"},
     "models": {"models"},
-    "service/ledger": {"service.ledger", "service.ending", "service.errors", "models"},
+    "service/ledger": {"service.ledger", "service.ending", "service.errors", "service.tracing", "models"},
     "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
     "service/access": {"service.access", "service.errors", "service.ledger"},
     "service/backup": {
@@ -24,6 +24,7 @@ MAY = {
     },
     "service/measuring": {
         *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
+        "service.tracing",
         "errata.wire",
     },
     "service/editing": {
@@ -33,7 +34,7 @@ MAY = {
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
-        *("service.ending", "service.graph", "service.loading", "models"),
+        *("service.ending", "service.graph", "service.loading", "service.tracing", "models"),
     },
     "service/http": {
         *(
@@ -44,12 +45,12 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.collection", "service.logs"),
+        *("service.collection", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        *("service.app", "service.logs"),
+        *("service.app", "service.logs", "service.tracing"),
     },
     "service": {"service", "models"},
 }
@@ -62,6 +63,7 @@ FOREIGN = {
     "fastapi": ("service/http",),
     "starlette": ("service/http",),
     "prometheus_client": ("service/metrics.py", "service/http/health.py"),
+    "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),
     "transformers": ("models",),
 }

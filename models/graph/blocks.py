@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-import torch
-
 from models.graph.statement import Statement
 from models.memory import Block
 
@@ -53,6 +51,8 @@ def manifest_in(block: Block) -> Manifest:
 
 
 def _block(key: str, order: int, kind: str, content: Mapping[str, Any] | Sequence[Any]) -> Block:
+    import torch  # here alone: who reads what others wrote needs none of its seconds
+
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
     return Block(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})
 

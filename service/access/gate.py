@@ -1,4 +1,4 @@
-"""Whether a request may go on: who sends it, how often that caller has called, and what the caller may do."""
+"""Whether a request may go on: who sends it, and how often that caller has called."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ class Gate:
         self._of_key, self._of_address, self._open_to_all = of_key, of_address, open_to_all
 
     async def caller(self, authorization: str | None, address: str, scope: Scope) -> Caller:
-        """Unauthorized, Forbidden or TooMany. A call that is refused counts for the address it came from."""
+        """Unauthorized or TooMany; what the caller may do is for the route to check.
+
+        A call that is refused counts for the address it came from.
+        """
         if scope == "ask" and self._open_to_all:
             await self._of_address.count(address)
             return NOBODY

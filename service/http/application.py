@@ -38,13 +38,20 @@ from service.http.measured import Measured
 from service.http.models import Models
 from service.http.secured import Secured
 
+TRACES_ALONE = {
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+}  # of the request, and none of its parts
 ABOUT = "Question-answering models whose knowledge can be corrected while they run."
 
 
 def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     access = connected(settings)
     asks, reads, edits, admins = (may(access.gate, scope) for scope in EVERYTHING)
-    app = FastAPIOffline(title="Errata", version="0.1.0", description=ABOUT, redoc_url=None)
+    app = FastAPIOffline(
+        title="Errata", version="0.1.0", description=ABOUT, redoc_url=None, telemetry=TRACES_ALONE
+    )
     problems.install(app)
     openapi.install(app)
     app.include_router(answers.routes(models), dependencies=[Depends(asks)])

@@ -12,6 +12,7 @@ from service.errors import ErrataError, UnknownModel
 from service.http.callee import Callee
 from service.http.gathering import Gathering
 from service.replicas.outcome import Outcome
+from service.tracing import carried
 
 LIMIT_S = 30.0
 
@@ -81,4 +82,6 @@ class Models:
 
 
 def _plain(asked: AnswerRequest) -> dict[str, object]:
-    return asked.model_dump(exclude_defaults=True, exclude={"stream"})
+    """With the trace that it is part of, for questions of several requests cross the handle in one call."""
+    trace = carried()
+    return asked.model_dump(exclude_defaults=True, exclude={"stream"}) | ({"trace": trace} if trace else {})

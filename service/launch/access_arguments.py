@@ -1,4 +1,4 @@
-"""What can be said on the command line about who may call, how often, over which line, and what is written of it."""
+"""What can be said on the command line about who may call, how often and over which line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from typing import Any
 from service.config import PER_ADDRESS, PER_KEY
 
 PLAIN = (
-    "log_format",
-    "log_level",
     "asking",
     "rate_per_key",
     "rate_per_address",
@@ -22,7 +20,6 @@ OIDC = ("issuer", "audience", "scopes", "prefix", "name")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    _add_logs(parser)
     group = parser.add_argument_group("access")
     group.add_argument(
         "--asking",
@@ -55,16 +52,6 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--tls-key", type=_absolute, metavar="FILE", help="PEM file of the certificate's key")
     _add_oidc(parser)
-
-
-def _add_logs(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("logs, in VAR/log/errata.log")
-    group.add_argument("--log-format", choices=("console", "json"), help="a line each (default: console)")
-    group.add_argument(
-        "--log-level",
-        choices=("debug", "info", "warning", "error"),
-        help="info has a line for every request (default: warning)",
-    )
 
 
 def _add_oidc(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.config import BANK_SLOTS, SYSTEMS
-from service.launch import access_arguments
+from service.launch import access_arguments, telling_arguments
 
 ENVIRONMENT = """\
 environment:
@@ -21,7 +21,7 @@ environment:
 
 @dataclass(frozen=True)
 class Arguments:
-    """access: what was said of it, by the names of the settings."""
+    """settings: further ones that were said, by their names."""
 
     port: int
     var: Path
@@ -30,7 +30,7 @@ class Arguments:
     systems: dict[str, str]
     bank_slots: int = BANK_SLOTS
     bank_grows: bool = False
-    access: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
     most_replicas: int | None = None
 
 
@@ -70,6 +70,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         "--bank-grows", action="store_true", help="set as many slots more aside when four fifths are taken"
     )
     access_arguments.add(parser)
+    telling_arguments.add(parser)
     given = parser.parse_args(words)
     least, most = given.replicas
     systems = dict(given.system) if given.system else SYSTEMS
@@ -81,7 +82,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         systems,
         given.bank_slots,
         given.bank_grows,
-        access_arguments.chosen(given),
+        access_arguments.chosen(given) | telling_arguments.chosen(given),
         most,
     )
 

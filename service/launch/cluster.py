@@ -13,16 +13,18 @@ import secrets
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import Any
 
-from service import logs
+from service import logs, tracing
 from service.config import Settings
 from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port
 from service.launch.trouble import CannotStart
 
 STOP_LIMIT_S = 10.0
+AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
 OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
 EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
@@ -36,6 +38,7 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
     os.environ.update(_environment(settings, places))
     import ray  # reads the environment when it is imported
 
+    threading.Thread(target=_import_ahead, daemon=True).start()
     try:
         ray.init(
             address="local",
@@ -56,6 +59,13 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
         stop_orphans(places.ray)
 
 
+def _import_ahead() -> None:
+    """While Ray starts. What fails here fails again, and is told, where it is needed."""
+    for name in AHEAD:
+        with suppress(Exception):
+            import_module(name)
+
+
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": str(settings.threads_per_replica),
@@ -74,6 +84,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         "RAY_SERVE_LOG_TO_STDERR": "0",
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
+        **(tracing.environment(settings.traces, settings.traces_share) if settings.traces else {}),
     }
 
 

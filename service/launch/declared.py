@@ -25,6 +25,8 @@ NOT_OURS = {
     "tls_key": "a load balancer in front of Ray",
     "redis_url": "ERRATA_REDIS_URL in the environment of Ray's nodes",
     "admin_key_sha256": "ERRATA_KEY in the environment of Ray's nodes",
+    "traces": "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=service.tracing:processors in the environment of Ray's nodes",
+    "traces_share": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
     "var": "nothing: the ledger is in Redis",
 }
 ANYWHERE = "0.0.0.0"  # whoever listens for us may listen to other machines, so that asking needs a key

@@ -89,7 +89,7 @@ def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Se
             systems=arguments.systems,
             replicas=arguments.replicas,
             most_replicas=arguments.most_replicas,
-            **arguments.access,
+            **arguments.settings,
         )
     except ValidationError as error:
         raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error

@@ -20,6 +20,7 @@ from service.ledger.cluster import in_words
 from service.ledger.following import Following
 from service.ledger.pool import Pool
 from service.ledger.sentinels import Sentinels
+from service.tracing import CALL, span
 
 MAX_CONNECTIONS = 16
 MAX_TAILS = 8
@@ -44,8 +45,9 @@ class Connection:
     async def bounded(self, doing: str, extra_s: float = 0.0) -> AsyncIterator[None]:
         """Foreign exceptions become LedgerUnavailable here and nowhere else."""
         try:
-            async with asyncio.timeout(self.limit_s + extra_s):
-                yield
+            with span(doing, CALL, **{"db.system.name": "redis", "server.address": self.address}):
+                async with asyncio.timeout(self.limit_s + extra_s):
+                    yield
         except TimeoutError as error:
             took = f"no reply within {self.limit_s + extra_s:g} s"
             raise LedgerUnavailable(self._failed(doing, took)) from error

@@ -11,6 +11,7 @@ from typing import Literal
 from errata.wire import EditTimings
 
 from service import metrics
+from service.tracing import span
 
 Part = Literal["editor", "report", "commit", "replicas"]
 
@@ -25,7 +26,8 @@ class Stopwatch:
     def part(self, name: Part) -> Iterator[None]:
         started = perf_counter()
         try:
-            yield
+            with span(name):
+                yield
         finally:
             self._seconds[name] += perf_counter() - started
 

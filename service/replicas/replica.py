@@ -18,7 +18,7 @@ from uuid import uuid4
 from ray import serve
 
 from models.system import Ask, Reply, View
-from service import metrics
+from service import metrics, tracing
 from service.config import Settings
 from service.ending import ended
 from service.errors import (
@@ -116,7 +116,10 @@ class Replica:
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """One question, checked by the wire types already."""
-        started = perf_counter()
+        with tracing.continued(request.get("trace", {}), f"answer {self._model}"):
+            return await self._answer(request, perf_counter())
+
+    async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
         try:
             waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
             answered = await self._queue.ask(waiting)
@@ -232,6 +235,7 @@ class Replica:
         parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
         for part, seconds in parts.items():
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
+        tracing.told({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
 
 
 ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAINED_LOOK_S)

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,9 +25,17 @@ ROOT = Path(__file__).parents[2]
 
 
 class Service:
-    """start() returns when it is ready. `var` outlives it, so another can go on from there."""
+    """start() returns when it is ready. `var` outlives it, so another can go on from there. words: further options."""
 
-    def __init__(self, var: Path, *, replicas: int = 1, system: str = TOY, port: int | None = None) -> None:
+    def __init__(
+        self,
+        var: Path,
+        *,
+        replicas: int = 1,
+        system: str = TOY,
+        port: int | None = None,
+        words: Sequence[str] = (),
+    ) -> None:
         self.var, self.port = var, port or quiet_port()
         self._words = [
             "--port",
@@ -38,6 +46,7 @@ class Service:
             str(replicas),
             "--system",
             system,
+            *words,
         ]
         self._process: subprocess.Popen[str] | None = None
         self.output = var.with_name(f"{var.name}.out")

@@ -22,8 +22,7 @@ class Closed(Service):
     """Speaks TLS alone, and wants a key of everybody."""
 
     def __init__(self, var: Path, cert: Path, key: Path) -> None:
-        super().__init__(var)
-        self._words += ["--tls-cert", str(cert), "--tls-key", str(key), "--asking", "keys"]
+        super().__init__(var, words=["--tls-cert", str(cert), "--tls-key", str(key), "--asking", "keys"])
 
     @property
     def url(self) -> str:

@@ -29,8 +29,8 @@ HERE = [
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("observed") / "var", system=SYSTEMS[0])
-    service._words += ["--system", SYSTEMS[1]]
+    var = tmp_path_factory.mktemp("observed") / "var"
+    service = Service(var, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
     try:
         yield service.start()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ from tests.fuzz.targets import TARGETS
 
 ROOT = Path(__file__).parents[2]
 SEED, LIMIT_S, ONE_S, LONGEST = 20_261_121, 7_200, 20, 4_096
+NO_LIMIT = "-rss_limit_mb=0"  # what Linux calls a process' largest size it has from the one that started it
+HEAP = 2 << 30  # bytes, in the place of that limit
 FOUND = Path(__file__).parent / "found"
 
 
@@ -24,7 +27,7 @@ def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path, times: int) ->
     for number, seed in enumerate(TARGETS[name].seeds):
         (corpus / str(number)).write_bytes(seed)
     runs = TARGETS[name].runs * times
-    bounds = f"-runs={runs}", f"-seed={SEED}", f"-timeout={ONE_S}", f"-max_len={LONGEST}"
+    bounds = f"-runs={runs}", f"-seed={SEED}", f"-timeout={ONE_S}", f"-max_len={LONGEST}", NO_LIMIT
     said = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", name, *bounds, f"-artifact_prefix={tmp_path}/", str(corpus)],
         cwd=ROOT,
@@ -33,6 +36,7 @@ def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path, times: int) ->
         text=True,
         timeout=LIMIT_S,
         check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (HEAP, HEAP)),
     )
     assert said.returncode == 0, said.stdout + said.stderr
     assert f"Done {runs} runs" in said.stdout + said.stderr

@@ -58,6 +58,7 @@ def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
         "logger": "service.somewhere",
         "process": 0,
         "request": "abc-123",
+        "trace": "",
         "message": "it was done",
         "status": 200,
     }
