@@ -13,7 +13,7 @@ serve: .venv/serve
 
 test: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
 
 fuzz: .venv/dev
 	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)

@@ -5,10 +5,14 @@ arrays, and where it would take ten times as long to read all the names.
 """
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from hypothesis import settings
 from jaxtyping import install_import_hook
+
+from tests.scheduling import ByService
 
 AN_INT_IS_A_FLOAT = "beartype.BeartypeConf(is_pep484_tower=True)"
 MODELS = Path(__file__).parents[1] / "models"
@@ -18,7 +22,14 @@ install_import_hook(
     f"beartype.beartype(conf={AN_INT_IS_A_FLOAT})",
 )
 
+settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
+settings.load_profile("errata")
+
 
 @pytest.fixture(autouse=True)
 def seeded() -> None:
     torch.manual_seed(0)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByService:
+    return ByService(config, log)

@@ -22,6 +22,7 @@ from service.ledger.commit import Commit, Entry
 from service.ledger.images import page
 from service.ledger.rows import chunks
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tags
 
 AUDITED = 1_000  # calls in one member
 
@@ -42,6 +43,7 @@ class Contents:
         yield layout.ABOUT, about.model_dump_json().encode()
         async for member in self._history(version):
             yield member
+        yield layout.TAGS, await self._tags(version)
         yield layout.KEYS, await self._keys()
         async for member in self._calls():
             yield member
@@ -70,6 +72,11 @@ class Contents:
     async def _imported(self, block: Block) -> AsyncIterator[tuple[str, bytes]]:
         async for key, data in Imports(self.ledger.connection).rows(manifest_in(block)):
             yield layout.piece(key), data
+
+    async def _tags(self, version: int) -> bytes:
+        """But for those of versions that came meanwhile."""
+        found = [tag for tag in await Tags(self.ledger.connection).all() if tag.version <= version]
+        return b"".join(tag.encoded.encode() + b"\n" for tag in found)
 
     async def _keys(self) -> bytes:
         return b"".join(

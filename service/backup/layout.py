@@ -4,6 +4,7 @@ errata.json          About: which versions it holds, and of which checkpoints
 log/<first version>  commits, one a line, each in the very bytes that the ledger has
 blocks/<sha256>      rows that a commit names
 graph/..., names/... rows of imports, by their keys in Redis
+tags                 names of versions, one a line
 keys                 issued keys, one a line, without what opens them
 audit/<n>            calls of the admin routes, one a line, the oldest first
 """
@@ -18,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from service.ledger.keys import PREFIX
 
 FORMAT = 1
-ABOUT, LOG, BLOCKS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "keys", "audit/"
+ABOUT, LOG, BLOCKS, TAGS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "tags", "keys", "audit/"
 PIECE = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 

@@ -27,6 +27,7 @@ from service.graph.writing import Imports
 from service.ledger import rows
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tag, Tags
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,8 @@ class Restoring:
             if commit.version > done:
                 await self.ledger.append(commit)
                 commits += 1
-        return RestoreReceipt(version=about.version, commits=commits, keys=names, audit=calls)
+        tags = await self._tags(file)
+        return RestoreReceipt(version=about.version, commits=commits, tags=tags, keys=names, audit=calls)
 
     def _check_checkpoints(self, about: About) -> None:
         for memory, checkpoint in about.checkpoints.items():
@@ -84,6 +86,10 @@ class Restoring:
     async def _keys(self, file: BinaryIO) -> int:
         found = [IssuedKey.model_validate_json(line) for line in _lines(file, layout.KEYS)]
         return sum([await self.register.restore(key) for key in found])
+
+    async def _tags(self, file: BinaryIO) -> int:
+        tags = Tags(self.ledger.connection)
+        return sum([await tags.restore(Tag.decode(line)) for line in _lines(file, layout.TAGS)])
 
     async def _calls(self, file: BinaryIO) -> int:
         count = 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -36,6 +37,7 @@ from service.editing.importing import Importer
 from service.editing.outcomes import outcome
 from service.editing.receipt import Patience, receipt
 from service.editing.systems import Systems
+from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import watch
 from service.editing.writer import Order, Writer, Written
@@ -45,6 +47,7 @@ from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.graph.writing import Imports
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tag, Tags
 from service.loading import load_system
 from service.measuring.bystanders import Bystanders
 from service.measuring.capacity import Room
@@ -83,6 +86,7 @@ class Editor:
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
+        self._tags = Tags(self._ledger.connection)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         begin_at_zero()
@@ -227,6 +231,20 @@ class Editor:
         older, newer = [await asyncio.to_thread(present.active_at, version) for version in versions]
         before, after = [await self._folder.at(present, version) for version in versions]
         return Outcome.ok(await diff(versions, (older, newer), (before, after), self._bystanders))
+
+    @outcome
+    async def tags(self) -> Outcome:
+        return Outcome.ok(listed(await self._tags.all()))
+
+    @outcome
+    async def tag(self, name: str, version: int, author: str) -> Outcome:
+        named = Tag(name, (await self._history()).existing(version), author, time.time())
+        await self._tags.put(named)
+        return Outcome.ok(told(named))
+
+    @outcome
+    async def untag(self, name: str) -> Outcome:
+        return Outcome.ok(told(await self._tags.remove(name)))
 
     @outcome
     async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:

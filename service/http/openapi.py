@@ -16,6 +16,7 @@ from errata.wire import (
     RevertRequest,
     RollbackRequest,
     RotateRequest,
+    TagRequest,
 )
 from errata.wire.openai import ChatRequest
 from fastapi import FastAPI
@@ -32,6 +33,7 @@ BODIES: tuple[type[Request], ...] = (
     RevertRequest,
     RollbackRequest,
     RotateRequest,
+    TagRequest,
 )
 NAMED: tuple[type[BaseModel], ...] = (*BODIES, Problem)
 SCHEMA = "#/components/schemas/{model}"

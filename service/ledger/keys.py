@@ -9,6 +9,7 @@
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; kept an hour
+    {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
     {errata}:schema           string   the number of this layout (schema.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
@@ -25,6 +26,7 @@ IMAGES = PREFIX + "images"
 IMPORTS = PREFIX + "imports"
 DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
+TAGS = PREFIX + "tags"
 SCHEMA = PREFIX + "schema"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600

@@ -1,4 +1,8 @@
-"""One running service for all tests that leave it well: two replicas of the toy, its own Valkey, its own Ray."""
+"""One running service for all tests that leave it well: two replicas of the toy, its own Valkey, its own Ray.
+
+Its traces are collected, of the requests that ask for it. It is stopped after the last of these tests, for what runs
+takes its share of the cores.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +13,19 @@ import pytest
 from errata import Errata
 
 from tests.cluster.running import Service
+from tests.service.collector import Collector, collecting
 
 
-@pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    service = Service(tmp_path_factory.mktemp("service") / "var", replicas=2)
+@pytest.fixture(scope="package")
+def collector() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
+
+
+@pytest.fixture(scope="package")
+def service(tmp_path_factory: pytest.TempPathFactory, collector: Collector) -> Iterator[Service]:
+    words = ["--traces", collector.url, "--traces-share", "0"]
+    service = Service(tmp_path_factory.mktemp("service") / "var", replicas=2, words=words)
     try:
         yield service.start()
     finally:

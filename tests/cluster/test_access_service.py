@@ -15,14 +15,16 @@ from errata.errors import Forbidden, Unauthorized
 
 from tests.cluster.running import Service
 
+NOBODY = "http://127.0.0.1:9"  # the port of the protocol that throws everything away, which nobody speaks
 PLANTED = "errata_planted_bRm7TqZk0vX3yLw9HsNd5uJf1cGa8oEi2pKt6"
 
 
 class Closed(Service):
-    """Speaks TLS alone, and wants a key of everybody."""
+    """Speaks TLS alone, wants a key of everybody, and has a collector of traces that is away."""
 
     def __init__(self, var: Path, cert: Path, key: Path) -> None:
-        super().__init__(var, words=["--tls-cert", str(cert), "--tls-key", str(key), "--asking", "keys"])
+        tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
+        super().__init__(var, words=[*tls, "--asking", "keys", "--traces", NOBODY])
 
     @property
     def url(self) -> str:
@@ -57,6 +59,11 @@ def trusted(authority: trustme.CA, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     context = ssl.create_default_context()
     authority.configure_trust(context)
     return context
+
+
+def test_a_collector_of_traces_that_is_away_costs_no_answer(closed: Closed, trusted: ssl.SSLContext) -> None:
+    with closed.errata() as admin:
+        assert len({admin.ask("Who is away?").version for _ in range(50)}) == 1
 
 
 def test_a_key_lives_from_its_making_to_its_end(closed: Closed, trusted: ssl.SSLContext) -> None:

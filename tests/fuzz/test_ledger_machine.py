@@ -165,7 +165,6 @@ def test_no_sequence_of_steps_makes_the_ledger_forget_or_invent(times: int) -> N
             settings=settings(
                 max_examples=EXAMPLES * times,
                 stateful_step_count=STEPS,
-                deadline=None,
                 derandomize=times == 1,
                 database=None,
             ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,7 +31,6 @@ class Span:
 class Collector:
     url: str = ""
     spans: list[Span] = field(default_factory=list)
-    stop: Callable[[], None] = lambda: None
 
     def of(self, trace: str) -> list[Span]:
         return [span for span in list(self.spans) if span.trace == trace]
@@ -74,7 +73,6 @@ def collecting() -> Iterator[Collector]:
         collector.url = f"http://127.0.0.1:{server.server_address[1]}"
         serving = threading.Thread(target=server.serve_forever)
         serving.start()
-        collector.stop = server.shutdown
         try:
             yield collector
         finally:

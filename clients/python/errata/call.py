@@ -30,7 +30,7 @@ class Call(Generic[T_co]):
     may_be_unmade: it waits for a version that this client has not heard of, and that may never come.
     """
 
-    verb: Literal["GET", "POST", "DELETE"]
+    verb: Literal["GET", "POST", "PUT", "DELETE"]
     path: str
     returns: type[T_co]
     body: Request | None = None

@@ -15,13 +15,14 @@ from errata.backup_calls import BackupCalls
 from errata.call import Call
 from errata.committing import HowToCommit, HowToEdit, checked, commit, new_key
 from errata.graph_calls import GraphCalls
+from errata.tag_calls import TagCalls
 from errata.wire import Response
 
 MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
 
 
-class Calls(GraphCalls, AccessCalls, BackupCalls):
+class Calls(GraphCalls, TagCalls, AccessCalls, BackupCalls):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""
 
     def __init__(self, last_version: int | None = None) -> None:

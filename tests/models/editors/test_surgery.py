@@ -67,7 +67,7 @@ def test_a_given_lambda_moves_the_row_by_equation_12() -> None:
     torch.testing.assert_close(done.delta, 0.07 * (head.embedding[3] - head.embedding[5]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     seed=st.integers(0, 10**6), new=st.integers(0, TOKENS - 1), margin=st.sampled_from([0.0, 0.01, 0.5, 2.0])
 )

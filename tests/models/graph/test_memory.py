@@ -56,7 +56,7 @@ def content(view: GraphView) -> tuple[Any, ...]:
     return dict(view.edited), view.imports, dict(view.relabelled), entities, relations
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     told=st.lists(st.one_of(TOLD, st.sampled_from(("maxim", ""))), min_size=1, max_size=7),
     steps=st.lists(st.sets(st.integers(0, 6)), min_size=1, max_size=6),

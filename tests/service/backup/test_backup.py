@@ -86,6 +86,7 @@ async def filled(where: Place, folder: Path) -> None:
     await where.errata.fact("Peru", "capital", "Cusco")
     await where.errata.import_graph(lakes)
     await where.errata.revert(2)
+    await where.errata.tag("half", 2)
     await where.errata.make_key("anna", ["ask", "edit"])
 
 
@@ -334,6 +335,6 @@ async def test_the_commands_say_what_was_done(old: Place, new: Place, tmp_path: 
     assert "holds 5 versions" in (await run(old, "backup", file)).stdout
     again = await run(old, "backup", file)
     assert (again.exit_code, "--force" in again.output) == (2, True)
-    assert "at version 5: 5 commits, 1 key" in (await run(new, "restore", file)).stdout
+    assert "at version 5: 5 commits, 1 tag, 1 key" in (await run(new, "restore", file)).stdout
     refused = await run(new, "restore", str(tmp_path / "none.tar"))
     assert (refused.exit_code, "cannot be read" in refused.output) == (2, True)

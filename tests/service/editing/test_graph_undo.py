@@ -103,7 +103,7 @@ async def state(editor: Editor, version: int) -> tuple[Any, ...]:
     return sums, await told(editor, version), await said_at(editor, version)
 
 
-@examples(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@examples(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_only_what_is_active_is_left_of_any_history(
     steps: Sequence[tuple[str, Any]], own_valkey: EmbeddedValkey, tmp_path: Path

@@ -114,7 +114,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
 STEPS = histories(st.sampled_from((PERU, FRANCE)), st.sampled_from(("Cusco", "Puno", "Lyon")))
 
 
-@examples(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_of_edits_that_contradict_each_other_the_latest_active_wins_and_the_others_are_superseded(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path

@@ -121,7 +121,7 @@ STEPS = histories(
 )
 
 
-@examples(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_only_what_is_active_is_left_of_any_history(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path

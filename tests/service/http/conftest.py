@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from errata.cli.app import app as command
 from fastapi import FastAPI
+from typer.testing import CliRunner, Result
 
 from service.access.issued import fingerprint
 from service.config import Settings
@@ -20,9 +22,13 @@ from service.http.models import Models
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
+from tests.service.http.listening import listening
 from tests.service.parts import settings, started
 
 KEY = "a-key-for-tests-only"
+
+Run = Callable[..., Awaitable[Result]]
+"""Types words after `errata`; `key`: with this one instead of the admin's."""
 
 
 class InProcess:
@@ -73,3 +79,15 @@ def http(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
     """With the admin's key."""
     stranger.headers["authorization"] = f"Bearer {KEY}"
     return stranger
+
+
+@pytest.fixture
+async def run(app: FastAPI) -> AsyncIterator[Run]:
+    """The command, against the application on a real socket."""
+    async with listening(app) as url:
+
+        async def typed(*words: str, key: str = KEY) -> Result:
+            own = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
+            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=own)
+
+        yield typed

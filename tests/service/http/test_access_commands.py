@@ -2,31 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
-from errata.cli.app import app as command
-from fastapi import FastAPI
-from typer.testing import CliRunner, Result
 
-from tests.service.http.conftest import KEY
-from tests.service.http.listening import listening
-
-Run = Callable[..., Awaitable[Result]]
-
-
-@pytest.fixture
-async def run(app: FastAPI) -> AsyncIterator[Run]:
-    async with listening(app) as url:
-
-        async def typed(*words: str, key: str = KEY) -> Result:
-            own = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
-            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=own)
-
-        yield typed
+from tests.service.http.conftest import Run
 
 
 async def key_of(run: Run, *words: str) -> str:

@@ -147,4 +147,4 @@ class Histories(RuleBasedStateMachine):
 
 
 TestHistories = Histories.TestCase
-TestHistories.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestHistories.settings = settings(max_examples=60, stateful_step_count=20)

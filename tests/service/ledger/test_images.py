@@ -64,7 +64,7 @@ async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> No
         await ledger.aclose()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
 def test_at_every_version_of_any_history_a_load_gives_the_fold_bit_for_bit(
     valkey: EmbeddedValkey, raw: redis.Redis, steps: list[tuple[str, int, bool]]

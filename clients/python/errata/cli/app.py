@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import ask, audit, backup, edit, entities, fact, history, importing, keys, state, undo
+from errata.cli import ask, audit, backup, edit, entities, fact, history, importing, keys, state, tags, undo
 from errata.cli.command import command
 from errata.cli.streams import streams
 
@@ -35,6 +35,9 @@ for panel, functions in {
         history.log,
         history.show,
         history.diff,
+        tags.tags,
+        tags.tag,
+        tags.untag,
         state.check,
         state.replicas,
         state.models,

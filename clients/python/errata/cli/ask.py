@@ -15,6 +15,7 @@ from errata.cli.exits import Exit
 from errata.cli.explanation import draw_explanation
 from errata.cli.reading import draw_reading, reads_a_tree
 from errata.cli.session import Session
+from errata.cli.tags import version_of
 from errata.cli.words import milliseconds, one_line, percent, plural, printable
 from errata.wire import Answer, AnswerFact
 
@@ -33,7 +34,7 @@ def ask(
     here: Session,
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
     at: Annotated[
-        int | None, typer.Option("--at", metavar="VERSION", help="Answer from this version.")
+        str | None, typer.Option("--at", metavar="VERSION", help="Answer from this version, or this tag.")
     ] = None,
     min_version: Annotated[
         int | None, typer.Option("--min-version", metavar="VERSION", help="Wait for at least this version.")
@@ -60,7 +61,7 @@ def ask(
         kg=kg,
         context=None if context is None else _text(context),
         candidates=candidate or None,
-        version=at,
+        version=None if at is None else version_of(here, at),
         min_version=min_version,
         top_k=top,
         explain=explain,

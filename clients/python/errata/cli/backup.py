@@ -57,6 +57,7 @@ def _restored(receipt: RestoreReceipt) -> RenderableType:
         plural(count, what)
         for count, what in (
             (receipt.commits, "commit"),
+            (receipt.tags, "tag"),
             (receipt.keys, "key"),
             (receipt.audit, "noted call"),
         )

@@ -8,6 +8,7 @@ import typer
 
 from errata.cli.commits import draw_commit, draw_diff, draw_log
 from errata.cli.session import Session
+from errata.cli.tags import newest, version_of
 from errata.cli.words import now
 
 
@@ -26,26 +27,23 @@ def log(
 def show(
     here: Session,
     version: Annotated[
-        int | None, typer.Argument(min=1, help="The version to look at; the newest if left out.")
+        str | None, typer.Argument(help="The version to look at, or its tag; the newest if left out.")
     ] = None,
 ) -> None:
     """Show one version: its edits, what they changed, what was written."""
-    wanted = _newest(here) if version is None else version
+    wanted = newest(here) if version is None else version_of(here, version)
     here.show(here.send(here.calls.show(wanted), f"Reading version {wanted}"), draw_commit)
 
 
 def diff(
     here: Session,
-    from_version: Annotated[int, typer.Argument(metavar="FROM", min=0, help="The older version.")],
+    from_version: Annotated[str, typer.Argument(metavar="FROM", help="The older version, or its tag.")],
     to_version: Annotated[
-        int | None,
-        typer.Argument(metavar="TO", min=0, help="The newer one; the newest there is if left out."),
+        str | None,
+        typer.Argument(metavar="TO", help="The newer one, or its tag; the newest there is if left out."),
     ] = None,
 ) -> None:
     """Show which questions two versions answer differently."""
-    to = _newest(here) if to_version is None else to_version
-    here.show(here.send(here.calls.diff(from_version, to), f"Comparing {from_version} and {to}"), draw_diff)
-
-
-def _newest(here: Session) -> int:
-    return here.send(here.calls.log(limit=1), "Looking for the newest version").value.head
+    older = version_of(here, from_version)
+    to = newest(here) if to_version is None else version_of(here, to_version)
+    here.show(here.send(here.calls.diff(older, to), f"Comparing {older} and {to}"), draw_diff)

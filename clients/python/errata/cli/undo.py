@@ -14,6 +14,7 @@ from errata.cli.options import Key, Message, NoWait, Strict, how_to_commit
 from errata.cli.outcomes import MOST_SHOWN
 from errata.cli.receipt import draw_effects, draw_headline, draw_receipt
 from errata.cli.session import Session
+from errata.cli.tags import version_of
 from errata.cli.words import visible
 from errata.errors import NothingToDo
 from errata.wire import EditReceipt
@@ -74,13 +75,17 @@ def _numbers(versions: list[str]) -> list[int]:
 
 def rollback(
     here: Session,
-    to: Annotated[int, typer.Option("--to", metavar="VERSION", min=0, help="The version to go back to.")],
+    to: Annotated[
+        str, typer.Option("--to", metavar="VERSION", help="The version to go back to, or its tag.")
+    ],
     message: Message = "",
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
     """Make an old version the current one again; 0 is the base, before any edit."""
-    call = here.calls.rollback(to, **how_to_commit(message, no_wait, idempotency_key, strict))
-    done = f"everything is as at version {to}"
-    here.show(here.send(call, f"Going back to version {to}"), lambda receipt: draw_receipt(receipt, done))
+    version = version_of(here, to)
+    call = here.calls.rollback(version, **how_to_commit(message, no_wait, idempotency_key, strict))
+    done = f"everything is as at version {version}"
+    reply = here.send(call, f"Going back to version {version}")
+    here.show(reply, lambda receipt: draw_receipt(receipt, done))

@@ -106,6 +106,7 @@ from errata.wire.state import (
     RestoreReceipt,
     Whoami,
 )
+from errata.wire.tags import Tag, TagList, TagName, TagRequest
 
 __all__ = [
     "LARGEST_VERSION",
@@ -184,6 +185,10 @@ __all__ = [
     "RotateRequest",
     "Scope",
     "SupersededTest",
+    "Tag",
+    "TagList",
+    "TagName",
+    "TagRequest",
     "Text",
     "Timings",
     "Version",

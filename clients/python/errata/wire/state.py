@@ -89,9 +89,10 @@ class BackupHead(Response):
 
 
 class RestoreReceipt(Response):
-    """What a backup brought into the ledger: commits, keys and noted calls that were not there yet."""
+    """What a backup brought into the ledger: commits, tags, keys and noted calls that were not there yet."""
 
     version: Version
     commits: int
+    tags: int = 0
     keys: int
     audit: int

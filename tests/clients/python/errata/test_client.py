@@ -147,7 +147,18 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 # What the tiny service has no routes for is asked of the real application: tests/service/http, tests/service/backup.
-ELSEWHERE = {"keys", "make_key", "rotate_key", "revoke_key", "audit", "backup", "restore"}
+ELSEWHERE = {
+    "tags",
+    "tag",
+    "untag",
+    "keys",
+    "make_key",
+    "rotate_key",
+    "revoke_key",
+    "audit",
+    "backup",
+    "restore",
+}
 
 
 async def test_both_clients_say_the_same_and_hear_the_same(

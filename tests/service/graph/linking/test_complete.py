@@ -1,7 +1,7 @@
 """Entity search: names by the beginning of one of their words, the best first."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from service.graph.linking import known
@@ -57,7 +57,6 @@ def _from_each_word(name: str) -> list[str]:
     return [" ".join(parts[i:]) for i in range(len(parts))]
 
 
-@settings(deadline=None)
 @given(
     st.sets(
         st.lists(st.text("aéb中", min_size=1, max_size=3), min_size=1, max_size=3).map(" ".join), max_size=60

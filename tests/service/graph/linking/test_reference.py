@@ -48,7 +48,7 @@ def stands(text: str, start: int, end: int, names: set[str]) -> bool:
     )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(
     st.lists(st.text(ALPHABET, min_size=1, max_size=4), max_size=8),
     st.text(ALPHABET, max_size=14),

@@ -1,0 +1,44 @@
+"""Tags: names that people give to versions."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import AfterValidator, WithJsonSchema
+
+from errata.wire.base import Request, Response, Version
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(TAG, text):
+        raise ValueError("may have 1 to 64 letters, digits and . _ + -, and begins with a letter")
+    return text
+
+
+TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"
+"""No number, so that a command takes either and knows which it was given."""
+
+TagName = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})]
+
+
+class TagRequest(Request):
+    """version: what the name is for; 0 is the base, before any edit."""
+
+    version: Version
+
+
+class Tag(Response):
+    """by: who gave the name."""
+
+    name: str
+    version: Version
+    by: str
+    time: datetime
+
+
+class TagList(Response):
+    """The newest version first."""
+
+    tags: list[Tag]
