@@ -1,7 +1,9 @@
 """The whole Ray wiring: which deployments there are, how many of each, and who calls whom.
 
-    HTTP --> ingress (1) --+--> <model> (n replicas each)    questions: one hop
+    HTTP --> ingress (*) --+--> <model> (n replicas each)    questions: one hop
                            +--> editor (1)                   edits, history
+
+(*) One here; behind Ray's proxies as many as the deployment's file says.
 
 Replicas and the editor meet in the ledger and nowhere else. No deployment reserves cores, so that everything
 fits on a small machine; each replica limits its own threads.

@@ -1,4 +1,4 @@
-"""The admin routes that read: the log, one commit, the difference of two versions, fact tests, replicas, keys."""
+"""The admin routes that read: the log, one commit, the difference of two versions, fact tests, replicas."""
 
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from errata import Errata
 
+from tests.cluster.collector import Collector, collecting
 from tests.cluster.running import Service
-from tests.service.collector import Collector, collecting
 
 
 @pytest.fixture(scope="package")

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from tests.cluster.collector import Collector, Span, path
 from tests.cluster.running import Service, wait_until
-from tests.service.collector import Collector, Span, path
 
 QUESTION = "What is the capital of Peru?"
 SENT_WITHIN_S = 20.0  # every process sends what it has every five seconds

@@ -24,7 +24,7 @@ def backup(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
-    """Write all that cannot be made again into one file: commits, rows, graph, audit, keys without their secrets."""
+    """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, keys without secrets."""
     if file != PIPE and Path(file).exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
     showing = pace(here.err)

@@ -24,7 +24,6 @@ class Span:
     begun: float
     ended: float
     attributes: dict[str, Any]
-    failed: bool
 
 
 @dataclass
@@ -84,4 +83,4 @@ def _span(raw: Any) -> Span:
     attributes = {one.key: one.value.string_value or one.value.int_value for one in raw.attributes}
     ids = raw.trace_id.hex(), raw.span_id.hex(), raw.parent_span_id.hex()
     times = raw.start_time_unix_nano / 1e9, raw.end_time_unix_nano / 1e9
-    return Span(raw.name, *ids, *times, attributes, raw.status.code == 2)
+    return Span(raw.name, *ids, *times, attributes)
