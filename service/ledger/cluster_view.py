@@ -71,11 +71,8 @@ class Nodes:
         return await polled([self._view(node) for node in nodes], self._ask_s, lambda view: view.holder)
 
     async def _view(self, node: Node) -> View:
-        redis = self._pool.client(self.server(node), retries=0)
-        try:
+        async with self._pool.asking(self.server(node)) as redis:
             return View.of(await redis.execute_command("CLUSTER SLOTS"), node)
-        finally:
-            await redis.aclose()
 
 
 def _node(entry: Sequence[Any], asked: Node) -> Node:

@@ -5,6 +5,8 @@ Replies have redis-py's new shapes and are bytes, because rows are bytes.
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +14,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from service.ending import to_its_end
 from service.ledger.address import Server
 
 
@@ -36,3 +39,12 @@ class Pool:
             "decode_responses": False,
         }
         return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
+
+    @asynccontextmanager
+    async def asking(self, server: Server) -> AsyncIterator[Any]:
+        """A Redis for one question, closed whatever becomes of who asks."""
+        redis = self.client(server, retries=0)
+        try:
+            yield redis
+        finally:
+            await to_its_end(redis.aclose())

@@ -44,8 +44,5 @@ class Sentinels:
         return None if reply is None else (reply[0].decode(), int(reply[1]))
 
     async def _said(self, server: Server, *words: str) -> Any:
-        redis = self._pool.client(server, retries=0)
-        try:
+        async with self._pool.asking(server) as redis:
             return await redis.execute_command(*words)
-        finally:
-            await redis.aclose()

@@ -1,4 +1,4 @@
-"""A task that swallows a cancellation is ended all the same."""
+"""A task that swallows a cancellation is ended all the same; what is being closed is closed all the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from service.ending import ended
+from service.ending import ended, to_its_end
 
 
 async def deaf(times: int) -> None:
@@ -36,3 +36,25 @@ async def test_what_ended_by_itself_is_no_error() -> None:
     await asyncio.wait(tasks)
     await ended(tasks)
     await ended([])
+
+
+async def test_what_is_being_closed_is_closed_though_the_closer_is_cancelled() -> None:
+    closed = []
+
+    async def close() -> None:
+        await asyncio.sleep(0.05)
+        closed.append(True)
+
+    closer = asyncio.create_task(to_its_end(close()))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        closer.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await closer
+    assert closed == [True]
+
+
+async def test_what_goes_wrong_in_closing_is_told() -> None:
+    with pytest.raises(ValueError, match="nobody reads this"):
+        await to_its_end(failing())
