@@ -17,9 +17,11 @@ from service.access.audit import Audit
 from service.access.register import Register
 from service.backup import layout
 from service.backup.layout import About
+from service.errors import LedgerCorrupt, NotReady
 from service.graph.writing import Imports
 from service.ledger.commit import Commit, Entry
 from service.ledger.images import page
+from service.ledger.kept import Kept, Needed
 from service.ledger.rows import chunks
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
@@ -38,27 +40,51 @@ class Contents:
 
     async def members(self) -> AsyncIterator[tuple[str, bytes]]:
         """Name and bytes. LedgerCorrupt when something that a commit names is missing: then it is no backup."""
+        kept = await self.ledger.kept()  # first: it never names a version that is still to come
         version, digest = await self.ledger.end()
-        about = About(version=version, digest=digest, made=time.time(), checkpoints=self.checkpoints)
+        about = About(
+            version=version,
+            digest=digest,
+            made=time.time(),
+            checkpoints=self.checkpoints,
+            oldest=kept.oldest,
+            older=kept.also,
+        )
         yield layout.ABOUT, about.model_dump_json().encode()
-        async for member in self._history(version):
-            yield member
+        try:
+            async for member in self._history(version, kept):
+                yield member
+        except LedgerCorrupt as error:
+            if await self.ledger.kept() == kept:
+                raise
+            raise NotReady("old versions were dropped meanwhile: make the backup again") from error
         yield layout.TAGS, await self._tags(version)
         yield layout.KEYS, await self._keys()
         async for member in self._calls():
             yield member
 
-    async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
-        written: set[str] = set()
-        done = 0
-        while done < version:
-            commits = [one for one in await page(self.ledger, done) if one.version <= version]
-            fresh = {one[2]: one for one in _named(commits) if one[2] not in written}
-            written |= fresh.keys()
+    async def _history(self, version: int, kept: Kept) -> AsyncIterator[tuple[str, bytes]]:
+        left = await self._needed(version, kept)
+        async for commits in self._pages(version):
+            fresh = {one[2]: one for one in _named(commits) if one[2] in left}
+            left -= fresh.keys()
             async for member in self._rows(list(fresh.values())):
                 yield member
             lines = b"".join(commit.encoded + b"\n" for commit in commits)
             yield f"{layout.LOG}{commits[0].version:010}", lines
+
+    async def _needed(self, version: int, kept: Kept) -> set[str]:
+        needed = Needed(kept)
+        async for commits in self._pages(version):
+            for commit in commits:
+                needed.add(commit)
+        return needed.digests
+
+    async def _pages(self, version: int) -> AsyncIterator[list[Commit]]:
+        done = 0
+        while done < version:
+            commits = [one for one in await page(self.ledger, done) if one.version <= version]
+            yield commits
             done = commits[-1].version
 
     async def _rows(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[str, bytes]]:

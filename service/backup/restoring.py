@@ -26,6 +26,7 @@ from service.errors import InvalidInput, LedgerCorrupt, LedgerNotEmpty
 from service.graph.writing import Imports
 from service.ledger import rows
 from service.ledger.commit import Commit
+from service.ledger.kept import Needed, Retention
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
 
@@ -45,6 +46,7 @@ class Restoring:
         self._check_checkpoints(about)
         done = await self._common(about, file)
         await self._rows(file, there)
+        await Retention(self.ledger.connection).narrow(about.kept)
         calls = await self._calls(file)
         names = await self._keys(file)
         commits = 0
@@ -131,8 +133,8 @@ def _about(file: BinaryIO) -> About:
 
 
 def _chained(about: About, file: BinaryIO) -> set[str]:
-    """The digests of all rows that the commits name."""
-    named: set[str] = set()
+    """The digests of all rows that it has to have."""
+    needed = Needed(about.kept)
     version, digest = 0, ""
     for commit in _commits(file):
         if commit.version != version + 1 or commit.previous != digest:
@@ -140,11 +142,10 @@ def _chained(about: About, file: BinaryIO) -> set[str]:
                 f"version {commit.version} of this backup does not follow on version {version}"
             )
         version, digest = commit.version, commit.digest
-        named |= {edit.material for edit in commit.edits}
-        named |= {put[2] for write in commit.writes.values() for put in write.puts}
+        needed.add(commit)
     if (version, digest) != (about.version, about.digest):
         raise InvalidInput(f"this backup ends with version {version}, not {about.version}: make it again")
-    return named
+    return needed.digests
 
 
 def _commits(file: BinaryIO) -> Iterator[Commit]:

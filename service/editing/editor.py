@@ -16,6 +16,7 @@ from typing import Any
 
 from errata.wire import (
     CheckReport,
+    CompactionRequest,
     EditRequest,
     ImportOrder,
     ReplicaList,
@@ -28,6 +29,7 @@ from ray import serve
 from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
+from service.editing.compacting import Compactor
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
 from service.editing.folding import Folder
@@ -87,17 +89,23 @@ class Editor:
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
         self._tags = Tags(self._ledger.connection)
+        self._compactor = Compactor(self._ledger.connection, self._writer, self._folder)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         begin_at_zero()
         await self.ready()
-        self._looking = asyncio.create_task(self._look_ahead())
-        self._watching = asyncio.create_task(watch(self._ledger, expected))
+        self._tasks = [
+            asyncio.create_task(self._look_ahead()),
+            asyncio.create_task(watch(self._ledger, expected)),
+        ]
+        if settings.drops_versions:
+            keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
+            self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
         metrics.begin("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        await ended((self._looking, self._watching))
+        await ended(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
 
@@ -238,13 +246,24 @@ class Editor:
 
     @outcome
     async def tag(self, name: str, version: int, author: str) -> Outcome:
-        named = Tag(name, (await self._history()).existing(version), author, time.time())
-        await self._tags.put(named)
+        history = await self._history()
+        named = Tag(name, history.existing(version), author, time.time())
+        async with self._writer.still():
+            await self._compactor.bring_back(history.present, version)
+            await self._tags.put(named)
         return Outcome.ok(told(named))
 
     @outcome
     async def untag(self, name: str) -> Outcome:
         return Outcome.ok(told(await self._tags.remove(name)))
+
+    @outcome
+    async def retained(self) -> Outcome:
+        return Outcome.ok(await self._compactor.state())
+
+    @outcome
+    async def compact(self, request: Mapping[str, Any]) -> Outcome:
+        return Outcome.ok(await self._compactor.compact(CompactionRequest.model_validate(request)))
 
     @outcome
     async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:

@@ -13,7 +13,7 @@ from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.images import page
+from service.ledger.images import newer
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft
 from service.measuring.materials import Library
@@ -123,7 +123,7 @@ class Folder:
         present = known or Present.empty(await self.bases())
         if await self._ledger.head() == present.version:
             return present
-        commits = await self._newer(present)
+        commits = await newer(self._ledger, present.version, present.digest)
         if known is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         memories = self._systems.bases.keys()
@@ -135,15 +135,6 @@ class Folder:
         for reading in readings.values():
             _check(reading, commits)
         return present.followed_by(commits, readings)
-
-    async def _newer(self, present: Present) -> list[Commit]:
-        """LedgerCorrupt when the ledger is behind, or another one than before."""
-        commits: list[Commit] = []
-        last = present.digest
-        while some := await page(self._ledger, present.version + len(commits), previous=last):
-            commits += some
-            last = some[-1].digest
-        return commits
 
 
 def _check(reading: Reading, commits: Sequence[Commit]) -> None:

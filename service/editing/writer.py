@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +89,12 @@ class Writer:
             if self.present is None:
                 raise
             return self.present
+
+    @asynccontextmanager
+    async def still(self) -> AsyncIterator[None]:
+        """As long as this lasts, nobody writes here."""
+        async with self._writing:
+            yield
 
     def _learn(self, fresh: Present) -> Present:
         if self.present is None or fresh.version > self.present.version:

@@ -8,6 +8,7 @@ from typing import Any
 from errata.wire import (
     AnswerRequest,
     BatchRequest,
+    CompactionRequest,
     EditRequest,
     KeyRequest,
     Problem,
@@ -28,6 +29,7 @@ BODIES: tuple[type[Request], ...] = (
     AnswerRequest,
     BatchRequest,
     ChatRequest,
+    CompactionRequest,
     EditRequest,
     KeyRequest,
     RevertRequest,

@@ -33,10 +33,10 @@ def routes(editor: Callee, may_read: Guard, may_edit: Guard) -> APIRouter:
     @router.put(
         "/admin/tags/{name}",
         dependencies=edits,
-        **describes(TagRequest, Tag, 400, 401, 403, 404, 408, 413, 422, 429, 503),
+        **describes(TagRequest, Tag, 400, 401, 403, 404, 408, 410, 413, 422, 429, 503),
     )
     async def tag(name: Name, request: Request) -> Response:
-        """Give a version this name, or move the name there. 404 where there is no such version."""
+        """Give a version this name, or move the name there; one whose rows were dropped comes back."""
         asked = await parsed(TagRequest, request, ADMIN_LIMIT)
         describe(request, f"version {asked.version}")
         who = caller(request).name

@@ -1,11 +1,12 @@
--- Append one commit, only if the ledger has not moved.
--- KEYS[1] the log                        ARGV[1] the version the commit makes
--- KEYS[2] the unfinished imports         ARGV[2] digest of the commit it follows, "" for the first
--- KEYS[3] the idempotency key, if any    ARGV[3] digest of the commit
---                                        ARGV[4] the commit, encoded
---                                        ARGV[5] seconds the idempotency key is kept
---                                        ARGV[6] ... the imports that the commit names
--- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale.
+-- Append one commit, only if the ledger has not moved and the commit's rows are there.
+-- KEYS[1] the log                          ARGV[1] the version the commit makes
+-- KEYS[2] the unfinished imports           ARGV[2] digest of the commit it follows, "" for the first
+-- KEYS[3] the idempotency key, or anything ARGV[3] digest of the commit
+-- KEYS[4] ... rows that have to be there   ARGV[4] the commit, encoded
+--                                          ARGV[5] seconds the idempotency key is kept; 0 when there is none
+--                                          ARGV[6] ... the imports that the commit names
+-- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale, or 0
+-- when a row is gone: it was stored when nothing needed it, and a compaction dropped it.
 -- A commit that is sent again because its reply was lost is recognised by its digest and not made twice.
 -- An import whose note is gone has lost its rows to somebody who took it for dead: no commit may name it. With the
 -- commit the note goes, so that nobody drops the rows any more.
@@ -18,7 +19,7 @@ local function digest_of(entry)
   return ''
 end
 
-if KEYS[3] then
+if ARGV[5] ~= '0' then
   local known = redis.call('GET', KEYS[3])
   if known then return tonumber(known) end
 end
@@ -35,11 +36,14 @@ end
 if current ~= version - 1 then return -1 - current end
 if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end
 
+for i = 4, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 0 then return 0 end
+end
 for i = 6, #ARGV do
   if redis.call('HEXISTS', KEYS[2], ARGV[i]) == 0 then return redis.error_reply('SWEPT ' .. ARGV[i]) end
 end
 
 redis.call('XADD', KEYS[1], id, 'commit', ARGV[4], 'digest', ARGV[3])
 for i = 6, #ARGV do redis.call('HDEL', KEYS[2], ARGV[i]) end
-if KEYS[3] then redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[5]) end
+if ARGV[5] ~= '0' then redis.call('SET', KEYS[3], ARGV[1], 'EX', ARGV[5]) end
 return version

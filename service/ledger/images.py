@@ -1,18 +1,20 @@
 """From the ledger to what a replica reads: the nearest manifest, then the rows of the commits after it.
 
 A replica computes nothing and believes nothing: it loads published rows and checks the checksum of every
-memory against the one that the writer recorded.
+memory against the one that the writer recorded. It loads those of the version it is about and no others, for what
+only other versions read may be dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from models.memory import Delta, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
-from service.ledger.commit import Commit, Entry
+from service.ledger.commit import Commit, Entry, Write
 from service.ledger.connection import timed_out
+from service.ledger.manifests import Manifest
 from service.ledger.store import Ledger
 
 READ_COMMITS = 250  # at a time
@@ -20,7 +22,7 @@ READ_COMMITS = 250  # at a time
 
 async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
     """What each memory of `bases` holds at `version`. One that the manifest leaves out starts from its base."""
-    since, kept = await ledger.nearest_image(version) or (0, {})
+    since, kept = await ledger.nearest_manifest(version) or (0, {})
     first = since if bases.keys() <= kept.keys() else 1  # a manifest is checked against its own commit
     commits = await commits_between(ledger, max(first - 1, 0), version)
     until, later = _split(commits, since)
@@ -28,10 +30,19 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
     for memory, base in bases.items():
         if memory in kept:
             _check_kept(memory, kept[memory], base, since, until)
-            images[memory] = await _advanced(memory, kept[memory], later, ledger)
+            images[memory] = await _rebuilt(memory, kept[memory], later, ledger)
         else:
             images[memory] = await _advanced(memory, base, commits, ledger)
     return images
+
+
+async def newer(ledger: Ledger, after: int, digest: str) -> list[Commit]:
+    """All that follow on the commit of this digest. LedgerCorrupt when it is behind, or another one."""
+    commits: list[Commit] = []
+    while some := await page(ledger, after + len(commits), previous=digest):
+        commits += some
+        digest = some[-1].digest
+    return commits
 
 
 async def commits_between(ledger: Ledger, after: int, to: int) -> list[Commit]:
@@ -65,22 +76,34 @@ async def advance(images: Mapping[str, Image], commits: Sequence[Commit], ledger
     return {memory: await _advanced(memory, image, commits, ledger) for memory, image in images.items()}
 
 
+async def _rebuilt(memory: str, manifest: Manifest, commits: Sequence[Commit], ledger: Ledger) -> Image:
+    """Of a manifest and the commits after it."""
+    writing = [commit for commit in commits if memory in commit.writes]
+    puts, removes = _net(commit.writes[memory] for commit in writing)
+    entries = {entry[0]: entry for entry in manifest.blocks if entry[0] not in removes} | puts
+    blocks = await ledger.blocks(list(entries.values()))
+    result = Image(manifest.base, {block.key: block for block in blocks})
+    if writing:
+        _check(memory, result, writing[-1])
+    return result
+
+
 async def _advanced(memory: str, image: Image, commits: Sequence[Commit], ledger: Ledger) -> Image:
     writing = [commit for commit in commits if memory in commit.writes]
     if not writing:
         return image
-    puts, removes = _net(memory, writing)
+    puts, removes = _net(commit.writes[memory] for commit in writing)
     blocks = await ledger.blocks(list(puts.values()))
     result = image.apply(Delta(tuple(blocks), tuple(key for key in removes if key in image.blocks)))
     _check(memory, result, writing[-1])
     return result
 
 
-def _net(memory: str, commits: Sequence[Commit]) -> tuple[dict[str, Entry], set[str]]:
-    """What is left to do of many commits: rows that a later one replaces or removes are not even loaded."""
+def _net(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
+    """What is left to do of many: rows that a later one replaces or removes are not even loaded."""
     puts: dict[str, Entry] = {}
     removes: set[str] = set()
-    for write in (commit.writes[memory] for commit in commits):
+    for write in writes:
         for key in write.removes:
             puts.pop(key, None)
             removes.add(key)
@@ -95,7 +118,7 @@ def _split(commits: Sequence[Commit], version: int) -> tuple[list[Commit], list[
     return until, list(commits[len(until) :])
 
 
-def _check_kept(memory: str, kept: Image, base: Image, version: int, until: Sequence[Commit]) -> None:
+def _check_kept(memory: str, kept: Manifest, base: Image, version: int, until: Sequence[Commit]) -> None:
     """until: commits up to the manifest's version; the last of them that wrote the memory recorded its checksum."""
     if kept.base != base.base:
         detail = f"{memory} at version {version} lies on the checkpoint {kept.base}, and this process runs"

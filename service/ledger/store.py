@@ -15,10 +15,14 @@ from service.ledger import keys, log, manifests, rows
 from service.ledger.check import Server, check
 from service.ledger.commit import IMPORT, Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
+from service.ledger.kept import Kept, Retention
+from service.ledger.manifests import Manifest
 from service.ledger.script import lua
 
 FORGET_REPLICA_AFTER_S = 3600
 LIMIT_S = 5.0
+ROWS_GONE = 0  # append.lua: a compaction dropped some between storing them and the commit
+STORED_AGAIN = 5
 
 
 class Ledger(Protocol):
@@ -33,7 +37,7 @@ class Ledger(Protocol):
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
-        """Make the commit, whole or not at all. StaleVersion when another was faster.
+        """Make the commit, whole or not at all, with all of `blocks`. StaleVersion when another was faster.
 
         The version returned is the commit's own, or, for a known idempotency key, that of the first request.
         Appending the same commit again is harmless, so a caller that got no answer may ask once more.
@@ -57,8 +61,11 @@ class Ledger(Protocol):
     async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
         """Keep what every memory holds at this version, for quick starts."""
 
-    async def nearest_image(self, version: int) -> tuple[int, Mapping[str, Image]] | None:
-        """The newest kept images that are not newer than `version`, and the version they are of."""
+    async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
+        """The newest that is not newer than `version`, by memory, and the version it is of."""
+
+    async def kept(self) -> Kept:
+        """Which versions still have their rows."""
 
     async def wait(self, after: int, block_s: float) -> bool:
         """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
@@ -86,6 +93,7 @@ class RedisLedger:
         self._append = self._redis.register_script(lua("append"))
         self._end = self._redis.register_script(lua("end"))
         self._beat = self._redis.register_script(lua("heartbeat"))
+        self._retention = Retention(connection)
 
     @staticmethod
     def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
@@ -115,16 +123,23 @@ class RedisLedger:
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
         Commit.decode(commit.encoded, commit.version)  # what could not be read back must not get in
-        await rows.store(self._connection, blocks)
-        result = await self._run_append(commit, idempotency_key)
+        blocks = list(blocks)
+        for _ in range(STORED_AGAIN):
+            await rows.store(self._connection, blocks)
+            result = await self._run_append(commit, blocks, idempotency_key)
+            if result != ROWS_GONE:
+                break
+        else:
+            raise NotReady("rows were dropped as often as they were stored: send it again")
         if result < 0:
             raise StaleVersion.at(current=-1 - result, expected=commit.version - 1)
         return result
 
-    async def _run_append(self, commit: Commit, idempotency_key: str | None) -> int:
-        touched = [keys.LOG, keys.IMPORTS]
-        touched += [keys.idempotency(idempotency_key)] if idempotency_key is not None else []
-        values = [commit.version, commit.previous, commit.digest, commit.encoded, keys.IDEMPOTENCY_TTL_S]
+    async def _run_append(self, commit: Commit, blocks: Sequence[Block], idempotency_key: str | None) -> int:
+        name = "" if idempotency_key is None else keys.idempotency(idempotency_key)
+        touched = [keys.LOG, keys.IMPORTS, name or keys.LOG, *(keys.block(block.digest) for block in blocks)]
+        values = [commit.version, commit.previous, commit.digest, commit.encoded]
+        values += [keys.IDEMPOTENCY_TTL_S if name else 0]
         values += [edit.id for edit in commit.edits if edit.method == IMPORT]
         async with self._connection.bounded("append a commit"):
             try:
@@ -176,14 +191,10 @@ class RedisLedger:
                 pipeline.unlink(keys.image(old))
             await pipeline.execute()
 
-    async def nearest_image(self, version: int) -> tuple[int, Mapping[str, Image]] | None:
+    async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
         async with self._connection.bounded("look for a manifest"):
             found = await self._nearest(version)
-        if found is None:
-            return None
-        nearest, data = found
-        kept = manifests.decode(data, nearest)
-        return nearest, {memory: await self._image(manifest) for memory, manifest in kept.items()}
+        return None if found is None else (found[0], manifests.decode(found[1], found[0]))
 
     async def _nearest(self, version: int) -> tuple[int, bytes | None] | None:
         """Looks again when it was dropped between two commands."""
@@ -196,9 +207,8 @@ class RedisLedger:
                 return nearest, data
         return None
 
-    async def _image(self, manifest: manifests.Manifest) -> Image:
-        blocks = await self.blocks(manifest.blocks)
-        return Image(manifest.base, {block.key: block for block in blocks})
+    async def kept(self) -> Kept:
+        return await self._retention.kept()
 
     async def wait(self, after: int, block_s: float) -> bool:
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from service import metrics
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.ledger.images import page
+from service.ledger.images import newer
 from service.ledger.log import replaced
 from service.ledger.store import Ledger
 from service.replicas.snapshot import Loader, Snapshot
@@ -73,8 +73,7 @@ class Tail:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
             await self._check_same_ledger()
             return
-        commits = await page(self._ledger, self.newest.version, previous=self.newest.digest)
-        if commits:
+        if commits := await newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
             self.publish(await self._loader.after(self.newest, commits), time.time() - commits[-1].time)
 

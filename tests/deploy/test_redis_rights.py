@@ -37,6 +37,7 @@ from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS
 
 CAPITAL = "What is the capital of Peru?"
+FRANCE = "What is the capital of France?"
 WINDOW_S = 1.1  # of the limit below, and a little more
 NO_RIGHT = "(?i)no permission"
 ALWAYS = {"hello", "auth"}  # nobody can be kept from saying them
@@ -117,6 +118,11 @@ async def used(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     await imported(http)
     asked = {"question": "What is the capital of Oz?", "model": "atlas", "min_version": 15}
     assert (await http.post("/v1/answers", json=asked)).json()["answer"] == "Emerald City"
+    for answer in ("Lyon", "Nice"):
+        moved = {"question": FRANCE, "answer": answer, "model": "toy"}
+        told = await http.post("/admin/edits", json={"edits": [moved], "method": "surgery"})
+        assert told.status_code == 201, told.text
+    assert (await http.post("/admin/compactions", json={"versions": 1})).json()["rows"] == 1
     assert (await http.post("/admin/checks")).status_code == 200
 
 
@@ -149,7 +155,7 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     await used(http, ledger)
     raw.delete(keys.image(15))
     with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
-        await ledger.nearest_image(15)
+        await ledger.nearest_manifest(15)
     for _ in range(6):  # some in one window, and some in the one after
         assert (await http.get("/admin/versions")).status_code == 200
         await asyncio.sleep(WINDOW_S / 3)
@@ -191,7 +197,6 @@ REFUSED: list[tuple[str, ...]] = [
     ("EVAL", "return redis.call('DEL', KEYS[1])", "1", keys.LOG),
     ("EVAL", "return redis.call('XTRIM', KEYS[1], 'MAXLEN', 0)", "1", keys.LOG),
     ("DEL", keys.block("sha256:00")),
-    ("UNLINK", keys.block("sha256:00")),
     ("DEL", "{errata}:audit"),
     ("XTRIM", "{errata}:audit", "MAXLEN", "0"),
     ("HDEL", "{errata}:keys", "ann"),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ async def started(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
         yield part
     finally:
         await part.aclose()
+
+
+async def until(done: Callable[[], bool]) -> None:
+    """Waits for what nothing tells of; TimeoutError after ten seconds."""
+    async with asyncio.timeout(10):
+        while not done():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:

@@ -18,7 +18,15 @@ import pytest
 import redis
 from errata import AsyncErrata, Retry
 from errata.cli.app import app as command
-from errata.errors import ErrataError, Faulty, LedgerNotEmpty, Malformed, NotErrata, UnwritableFile
+from errata.errors import (
+    ErrataError,
+    Faulty,
+    LedgerNotEmpty,
+    Malformed,
+    NotErrata,
+    UnwritableFile,
+    VersionDropped,
+)
 from typer.testing import CliRunner
 
 from service.access.issued import fingerprint
@@ -200,6 +208,73 @@ async def test_a_restore_that_was_cut_off_is_gone_on_with(
     assert new.kept() == old.kept()
 
 
+async def test_what_was_dropped_is_in_no_backup_and_what_is_kept_comes_back(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    for number in range(4):
+        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
+    await old.errata.backup(tmp_path / "before.tar")
+    dropped = await old.errata.compact(versions=2)
+    assert (dropped.oldest, dropped.older) == (8, [2])
+    await old.errata.backup(tmp_path / "all.tar")
+    blocks = [_names(tmp_path / name, "blocks/") for name in ("before.tar", "all.tar")]
+    assert len(blocks[0] - blocks[1]) == dropped.rows > 0
+    assert (await new.errata.restore(tmp_path / "all.tar")).version == 9
+    assert new.kept() == old.kept()
+    await new.errata.ask("which?", model="toy", min_version=9)
+    for version in (0, 2, 8, 9):
+        answers = [await where.errata.ask("which?", model="toy", version=version) for where in (old, new)]
+        assert answers[0].answer == answers[1].answer
+    with pytest.raises(VersionDropped) as refusal:
+        await new.errata.ask("which?", model="toy", version=7)
+    assert refusal.value.oldest == 8
+    assert (await new.errata.diff(1, 7)).changes == (await old.errata.diff(1, 7)).changes
+    await new.errata.tag("back", 7)
+    assert (await new.errata.ask("which?", model="toy", version=7)).answer == "nobody 1"
+
+
+async def test_a_backup_of_before_fills_no_gap_of_a_ledger_that_goes_on(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    """The rows of what is dropped in either are not all there."""
+    for number in range(3):
+        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
+    await old.errata.backup(tmp_path / "seven.tar")
+    await new.errata.restore(tmp_path / "seven.tar")
+    await old.errata.edit("which?", "anybody", model="toy", method="surgery")
+    await old.errata.compact(versions=1)
+    await old.errata.backup(tmp_path / "nine.tar")
+    assert (await new.errata.restore(tmp_path / "nine.tar")).commits == 1
+    assert (await new.errata.retained()).oldest == 9
+
+
+async def test_a_backup_that_a_compaction_overtakes_says_so(
+    old: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from service.backup.contents import Contents
+
+    for number in range(3):
+        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
+    needed = Contents._needed
+
+    async def overtaken(self: Contents, *args: Any) -> set[str]:
+        found = await needed(self, *args)
+        await old.errata.compact(versions=1)
+        return found
+
+    monkeypatch.setattr(Contents, "_needed", overtaken)
+    with pytest.raises(ErrataError):
+        await old.errata.backup(tmp_path / "all.tar")
+    assert not (tmp_path / "all.tar").exists()
+    monkeypatch.setattr(Contents, "_needed", needed)
+    await old.errata.backup(tmp_path / "all.tar")
+
+
+def _names(path: Path, prefix: str) -> set[str]:
+    with tarfile.open(path) as tar:
+        return {info.name for info in tar if info.name.startswith(prefix)}
+
+
 def _member(path: Path, prefix: str) -> bytes:
     with tarfile.open(path) as tar:
         return b"".join(_read(tar, info) for info in tar if info.name.startswith(prefix))
@@ -246,7 +321,7 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
         data, lambda name, c: c[:-1] + bytes([c[-1] ^ 1]) if name.startswith("blocks/") else c
     ),
     "a newer format": lambda data: resealed(
-        data, lambda name, c: c.replace(b'"format":1', b'"format":9') if name == "errata.json" else c
+        data, lambda name, c: c.replace(b'"format":2', b'"format":9') if name == "errata.json" else c
     ),
     "another start": lambda data: resealed(data, lambda name, c: None if name == "errata.json" else c),
     "a way out": lambda data: _with_link(data),

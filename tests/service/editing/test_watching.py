@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 
 import pytest
 from errata.wire import ReplicaState
@@ -14,6 +13,7 @@ from service.editing.watching import disagreeing, watch
 from service.ending import ended
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
+from tests.service.parts import until
 
 FAST_S = 0.02
 
@@ -41,12 +41,6 @@ def test_who_holds_other_rows_at_the_same_version_disagrees(
 
 def shown(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
-
-
-async def until(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not done():  # noqa: ASYNC110 (nothing tells when a figure has changed)
-            await asyncio.sleep(FAST_S)
 
 
 async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(

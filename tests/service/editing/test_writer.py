@@ -163,7 +163,7 @@ async def test_manifests_are_kept_every_so_often(another: Starting, ledger: Redi
         for number in range(7):
             await change(editor, PERU, f"City {number}")
         await _until_kept(ledger, 6)
-        kept = await ledger.nearest_image(7)
+        kept = await ledger.nearest_manifest(7)
         assert kept is not None
         assert kept[0] == 6
         replayed: dict[str, Image] = await images.advance(bases, await ledger.read(0, 6), ledger)
@@ -172,7 +172,7 @@ async def test_manifests_are_kept_every_so_often(another: Starting, ledger: Redi
 
 async def _until_kept(ledger: RedisLedger, version: int) -> None:
     for _ in range(500):
-        found = await ledger.nearest_image(version)
+        found = await ledger.nearest_manifest(version)
         if found is not None and found[0] == version:
             return
         await asyncio.sleep(0.01)
@@ -192,7 +192,7 @@ async def test_a_manifest_that_could_not_be_kept_is_kept_after_the_next_commit(
         await change(editor, PERU, "Cusco")
         await change(editor, PERU, "Puno")
         await asyncio.sleep(0)
-        assert await ledger.nearest_image(2) is None
+        assert await ledger.nearest_manifest(2) is None
         editor._ledger.put_image = keeping  # type: ignore[method-assign]
         await change(editor, PERU, "Tacna")
         await _until_kept(ledger, 3)

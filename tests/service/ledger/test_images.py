@@ -19,6 +19,7 @@ from service.ledger import images, keys, log
 from service.ledger.commit import Commit, Write
 from service.ledger.connection import Connection
 from service.ledger.embedded import EmbeddedValkey
+from service.ledger.manifests import Manifest
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, filled, rows
 
@@ -192,10 +193,10 @@ async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: Redi
     writer = await filled(ledger, 9)
     for version in (2, 4, 8):
         await ledger.put_image(version, writer.history[version])
-    found = [await ledger.nearest_image(version) for version in (1, 2, 3, 7, 8, 99)]
+    found = [await ledger.nearest_manifest(version) for version in (1, 2, 3, 7, 8, 99)]
     assert [item[0] if item else None for item in found] == [None, 2, 2, 4, 8, 8]
     assert found[3] is not None
-    assert bits(dict(found[3][1])) == bits(writer.history[4])
+    assert found[3][1] == {memory: Manifest.of(image) for memory, image in writer.history[4].items()}
 
 
 async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
@@ -218,7 +219,7 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
         return await get(key)
 
     monkeypatch.setattr(ledger._redis, "get", thinned_before_the_first)
-    found = await ledger.nearest_image(24)
+    found = await ledger.nearest_manifest(24)
     assert found is not None
     assert found[0] == 23
 

@@ -18,7 +18,7 @@ from tests.service.ledger.writing import Writer, filled
 async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
     assert await ledger.head() == 0
     assert await ledger.read(0) == []
-    assert await ledger.nearest_image(99) is None
+    assert await ledger.nearest_manifest(99) is None
 
 
 async def test_the_end_of_a_ledger_names_its_last_commit(ledger: RedisLedger) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
-from tests.service.parts import as_ray_runs, ask, edit, said, settings, started
+from tests.service.parts import as_ray_runs, ask, edit, said, settings, started, until
 
 PERU = "What is the capital of Peru?"
 
@@ -153,20 +153,12 @@ async def test_a_replica_that_is_stuck_shows_its_lag(replica: Replica, editor: E
     replica._loader.after = stuck  # type: ignore[method-assign]
     for number in range(3):
         await edit(editor, PERU, f"City {number}", wait="none")
-    await _until(lambda: gauge("lag") == 3)
+    await until(lambda: gauge("lag") == 3)
     assert (gauge("version_min"), (await replica.state())["lag"]) == (0, 3)
 
 
 def gauge(name: str) -> float | None:
     return REGISTRY.get_sample_value(f"errata_replica_{name}", {"model": "toy"})
-
-
-async def _until(done: Callable[[], bool]) -> None:
-    for _ in range(300):
-        if done():
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError("it never came to that")
 
 
 async def test_a_replica_that_ray_stops_leaves_the_list_at_once(

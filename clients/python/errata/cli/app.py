@@ -7,7 +7,21 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import ask, audit, backup, edit, entities, fact, history, importing, keys, state, tags, undo
+from errata.cli import (
+    ask,
+    audit,
+    backup,
+    compact,
+    edit,
+    entities,
+    fact,
+    history,
+    importing,
+    keys,
+    state,
+    tags,
+    undo,
+)
 from errata.cli.command import command
 from errata.cli.streams import streams
 
@@ -26,7 +40,7 @@ app = typer.Typer(
 )
 
 ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
-ACCESS, BACKUP = "Access", "Backup"
+ACCESS, BACKUP = "Access", "Keep"
 for panel, functions in {
     ASKING: (ask.ask,),
     CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
@@ -44,7 +58,7 @@ for panel, functions in {
         state.memory,
     ),
     ACCESS: (state.whoami, audit.audit),
-    BACKUP: (backup.backup, backup.restore),
+    BACKUP: (backup.backup, backup.restore, compact.compact),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))

@@ -95,6 +95,7 @@ from errata.wire.report import (
     Report,
     SupersededTest,
 )
+from errata.wire.retention import Compaction, CompactionRequest, Retained
 from errata.wire.state import (
     BackupHead,
     EditCounts,
@@ -133,6 +134,8 @@ __all__ = [
     "ChangedProbe",
     "CheckReport",
     "CommitVersion",
+    "Compaction",
+    "CompactionRequest",
     "Details",
     "Diff",
     "EditCounts",
@@ -180,6 +183,7 @@ __all__ = [
     "Request",
     "Response",
     "RestoreReceipt",
+    "Retained",
     "RevertRequest",
     "RollbackRequest",
     "RotateRequest",

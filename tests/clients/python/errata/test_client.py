@@ -151,6 +151,8 @@ ELSEWHERE = {
     "tags",
     "tag",
     "untag",
+    "retained",
+    "compact",
     "keys",
     "make_key",
     "rotate_key",

@@ -1,0 +1,24 @@
+"""What can be said on the command line about which versions stay."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    keeping = parser.add_argument_group(
+        "old versions; commits stay, and so does what has a tag (default: all stay)"
+    )
+    keeping.add_argument(
+        "--keep-versions", type=int, metavar="N", help="drop the rows of others than the newest N"
+    )
+    keeping.add_argument(
+        "--keep-days", type=float, metavar="N", help="or of what was not the newest within N days"
+    )
+
+
+def chosen(given: argparse.Namespace) -> dict[str, Any]:
+    """By their names in the settings; what was not said is left out."""
+    said = {"keep_versions": given.keep_versions, "keep_days": given.keep_days}
+    return {name: value for name, value in said.items() if value is not None}
