@@ -6,7 +6,6 @@ from xdist.scheduler import LoadFileScheduling
 
 SHARING = "tests/cluster/"
 ALONE = {
-    "test_access_service.py",
     "test_graph_service.py",
     "test_two_nodes.py",
 }  # with a service of their own
