@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
+from tests import shapes
 from tests.scheduling import ByService
 
-AN_INT_IS_A_FLOAT = "beartype.BeartypeConf(is_pep484_tower=True)"
 MODELS = Path(__file__).parents[1] / "models"
 
-install_import_hook(
-    [f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"],
-    f"beartype.beartype(conf={AN_INT_IS_A_FLOAT})",
-)
+shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
 settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
 settings.load_profile("errata")
