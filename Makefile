@@ -11,6 +11,7 @@ BIN := .venv/bin
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
+test: export PYTHONDONTWRITEBYTECODE =  # a dozen services are started, and would compile the same files
 test: .venv/dev
 	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
