@@ -4,6 +4,7 @@ beartype stands behind the types of `models` before any of it is imported; but n
 arrays, and where it would take ten times as long to read all the names.
 """
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,14 @@ shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name !=
 
 settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
 settings.load_profile("errata")
+
+
+gc.disable()  # until all is collected: nothing of it is garbage, and it would be looked through a dozen times
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)
