@@ -12,11 +12,12 @@ import pytest
 import torch
 from hypothesis import settings
 
-from tests import shapes
+from tests import certificates, shapes
 from tests.scheduling import ByService
 
 MODELS = Path(__file__).parents[1] / "models"
 
+certificates.share()
 shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
 settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
