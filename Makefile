@@ -6,14 +6,20 @@ GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test fuzz chaos lint parity bench bench-editing train pack clean
+.PHONY: serve test live fuzz chaos lint parity bench bench-editing train pack clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
+test: export PYTHONDONTWRITEBYTECODE =  # a dozen services are started, and would compile the same files
 test: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live
+
+live: export PYTHONDONTWRITEBYTECODE =
+live: .venv/dev
+	@deploy/prometheus/install.sh
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder tests/live
 
 fuzz: .venv/dev
 	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)

@@ -4,26 +4,32 @@ beartype stands behind the types of `models` before any of it is imported; but n
 arrays, and where it would take ten times as long to read all the names.
 """
 
+import gc
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
+from tests import certificates, shapes
 from tests.scheduling import ByService
 
-AN_INT_IS_A_FLOAT = "beartype.BeartypeConf(is_pep484_tower=True)"
 MODELS = Path(__file__).parents[1] / "models"
 
-install_import_hook(
-    [f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"],
-    f"beartype.beartype(conf={AN_INT_IS_A_FLOAT})",
-)
+certificates.share()
+shapes.check([f"models.{part.stem}" for part in MODELS.iterdir() if part.name != "packs"])
 
 settings.register_profile("errata", deadline=None)  # a machine that does other things besides is no defect
 settings.load_profile("errata")
+
+
+gc.disable()  # until all is collected: nothing of it is garbage, and it would be looked through a dozen times
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

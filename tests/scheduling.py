@@ -5,11 +5,7 @@ from pathlib import Path
 from xdist.scheduler import LoadFileScheduling
 
 SHARING = "tests/cluster/"
-ALONE = {
-    "test_access_service.py",
-    "test_graph_service.py",
-    "test_two_nodes.py",
-}  # with a service of their own
+ALONE = {"test_graph_service.py"}  # with a service of its own
 
 
 class ByService(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types

@@ -1,4 +1,4 @@
-"""The files in deploy/serve start the service on a Ray that is there; how many replicas there are, the settings say."""
+"""The files in deploy/serve are what Ray and the service take; how many replicas there are, the settings say."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 from ray.serve._private.build_app import build_app
@@ -21,13 +20,11 @@ from service.launch.declared import declared
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
-from tests.deploy.declared import KEY, TOYS, RayHead, eventually, ray_head
-from tests.deploy.valkeys import DURABLE, Valkey
+from tests.deploy.declared import KEY
 from tests.service.parts import settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
 SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
-CAPITAL = "What is the capital of Peru?"
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -56,35 +53,6 @@ async def ledger(own_valkey: EmbeddedValkey) -> AsyncIterator[RedisLedger]:
 def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
     with EmbeddedValkey(tmp_path / "valkey") as server:
         yield server
-
-
-@pytest.fixture(scope="module")
-def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
-    folder = tmp_path_factory.mktemp("head")
-    valkey = Valkey(folder / "valkey", **DURABLE)
-    try:
-        with ray_head(folder, valkey.url) as head:
-            yield head
-    finally:
-        valkey.stop()
-
-
-def test_serve_deploy_starts_a_service_that_answers_and_is_edited(head: RayHead, tmp_path: Path) -> None:
-    config = read(ROOT / "deploy" / "serve" / "one-machine.yaml")
-    config["http_options"]["port"] = head.port
-    [application] = config["applications"]
-    application["args"] |= {"systems": TOYS}
-    application["runtime_env"]["env_vars"]["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "metrics")
-    head.deploy(config)
-    head.wait_until_it_runs()
-    eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
-    assert httpx.post(f"{head.url}/v1/answers", json={"question": CAPITAL}).status_code == 401
-    with head.errata() as errata:
-        assert errata.ask(CAPITAL).answer == "Lima"
-        receipt = errata.edit(CAPITAL, "Cusco")
-        assert (receipt.version, receipt.all_applied) == (1, True)
-        assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"
-    assert "errata_answers_total{" in httpx.get(f"{head.url}/metrics").text
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -11,6 +11,7 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
+from models.nkb.reader import Reader
 from models.nkb.system import NkbSystem
 from tests.one_thread import one_thread as one_thread
 
@@ -33,10 +34,16 @@ class Questions:
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
 
 
+@pytest.fixture(scope="session")
+def reader() -> Reader:
+    """The default checkpoint, which nobody changes."""
+    return Reader.load()
+
+
 @pytest.fixture(scope="module")
-def system() -> NkbSystem:
-    """The default checkpoint."""
-    return NkbSystem.load()
+def system(reader: Reader) -> NkbSystem:
+    """The default checkpoint, and nothing read with it yet."""
+    return NkbSystem(reader)
 
 
 @pytest.fixture(

@@ -6,7 +6,7 @@ from models.nkb.alike import Keyed, Pairs, alike, best
 from models.nkb.familiar import UNKNOWN
 from models.nkb.names import MOST_WORDS, covers
 from models.nkb.reader import Reader
-from models.nkb.scope import KEY, READINGS, Scope
+from models.nkb.scope import KEY, READINGS
 
 
 def drawn(count: int, seed: int) -> Keyed:
@@ -23,12 +23,8 @@ def drawn(count: int, seed: int) -> Keyed:
     return Keyed(torch.cat(parts, -1), numbers, subjects + UNKNOWN, words)
 
 
-def scope() -> Scope:
-    return Reader.load().scope
-
-
-def test_they_are_those_of_every_pair_looked_at_by_itself() -> None:
-    gate, asked, table = scope(), drawn(300, 1), drawn(400, 1)
+def test_they_are_those_of_every_pair_looked_at_by_itself(reader: Reader) -> None:
+    gate, asked, table = reader.scope, drawn(300, 1), drawn(400, 1)
     with torch.inference_mode():
         logits = gate.logit(gate.cosines(asked.keys, table.keys))
         found = alike(gate, asked, table)
@@ -46,15 +42,15 @@ def test_they_are_those_of_every_pair_looked_at_by_itself() -> None:
     assert pairs - doubtful == wanted - doubtful
 
 
-def test_more_alike_is_never_less_the_same_question() -> None:
-    gate = scope()
+def test_more_alike_is_never_less_the_same_question(reader: Reader) -> None:
+    gate = reader.scope
     cosines = torch.rand(2_000, 4, generator=torch.Generator().manual_seed(2)) * 2 - 1
     higher = cosines + (1 - cosines) * torch.rand(2_000, 4, generator=torch.Generator().manual_seed(3))
     assert bool((gate.logit(higher) >= gate.logit(cosines)).all())
 
 
-def test_a_gate_below_the_bound_stays_shut() -> None:
-    gate = scope()
+def test_a_gate_below_the_bound_stays_shut(reader: Reader) -> None:
+    gate = reader.scope
     three = torch.rand(200_000, 3, generator=torch.Generator().manual_seed(4)) * 2 - 1
     below = three[three.sum(-1) < gate.least]
     opens = gate.logit(torch.cat([below, torch.ones(len(below), 1)], -1)) > 0
@@ -86,16 +82,14 @@ NEAR_NAMES = [
 ]
 
 
-def test_things_that_were_taught_are_told_apart_however_alike_their_names() -> None:
-    reader = Reader.load()
+def test_things_that_were_taught_are_told_apart_however_alike_their_names(reader: Reader) -> None:
     for pair in NEAR_NAMES:
         keyed = reader.read(pair).keyed
         found = alike(reader.scope, keyed, keyed)
         assert list(zip(found.asked.tolist(), found.found.tolist(), strict=True)) == [(0, 0), (1, 1)], pair
 
 
-def test_one_thing_stays_one_in_other_words() -> None:
-    reader = Reader.load()
+def test_one_thing_stays_one_in_other_words(reader: Reader) -> None:
     keyed = reader.read(
         ["Who developed Apple A8?", "Which company developed apple a8?", "Apple A8 was developed by whom?"]
     ).keyed

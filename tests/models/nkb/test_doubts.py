@@ -8,11 +8,6 @@ from models.nkb.reader import Reader
 from models.packs.pack import Pack
 
 
-@pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader.load()
-
-
 def heard(reader: Reader, *wordings: str) -> list[str]:
     return list(doubts(reader.scope, reader.kinds, wordings, reader.read(wordings).keyed.keys))
 

@@ -15,11 +15,6 @@ QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "Wh
 EDITED = ["Peru's capital?", "capital of Chile", "Who wrote Hamlet?", "What is the capital of Peru?"]
 
 
-@pytest.fixture(scope="module")
-def reader() -> Reader:
-    return Reader.load()
-
-
 def edit(reader: Reader, order: int, question: str) -> Block:
     keyed = reader.read([question]).keyed
     tensors = {"keys": keyed.keys.clone(), "numbers": keyed.numbers.clone(), "steps": torch.zeros(1, 8)}

@@ -155,16 +155,17 @@ def test_nothing_asked_is_nothing_answered(system: NkbSystem) -> None:
 
 def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) -> None:
     """Slots that were moved fire for many questions whose answers stay what they are."""
-    items = [i for i in Pack.load().items() if i.relation.id == "top_level_domain"][:12]
+    pack = Pack.load()
+    items = [i for i in pack.items() if i.relation.id == "top_level_domain"][:12]
     assert len(items) == 12
     corrections = [
         Correction(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
     ]
     materials = _possible(system, corrections, "surgery")
     base, view = system.view(system.base), system.view(system.fold(materials))
-    strangers = [s for s in Pack.load().strangers if s.split == "test"][:150]
+    strangers = [s for s in pack.strangers if s.split == "test"][:150]
     asked = [c.question for c in corrections]
-    asked += [Pack.load().relations[s.relation_id].question(s.subject) for s in strangers]
+    asked += [pack.relations[s.relation_id].question(s.subject) for s in strangers]
     before, after = (system.answer([Ask(q) for q in asked], [v] * len(asked)) for v in (base, view))
     for one, other in zip(before, after, strict=True):
         assert bool(other.edits) == (one.best != other.best)

@@ -27,6 +27,12 @@ def items() -> list[Item]:
 
 
 @pytest.fixture(scope="module")
+def watched(system: NkbSystem) -> Watched:
+    """As an editor of the default checkpoint has them."""
+    return system._watched
+
+
+@pytest.fixture(scope="module")
 def materials(system: NkbSystem, items: list[Item]) -> list[Material]:
     """Edits of every kind of fact, in a phrasing that nothing was trained on."""
     wordings = [one.relation.held[0].replace("{subject}", one.subject.label) for one in items[::EVERY]]
@@ -64,8 +70,7 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     assert system.touched(whole, half) == found
 
 
-def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSystem) -> None:
-    watched = Watched.load(DEFAULT, digest(DEFAULT))
+def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSystem, watched: Watched) -> None:
     places = range(0, len(watched.questions), 4 * EVERY)
     real = system.reader.read([watched.questions[place] for place in places]).keyed.keys
     kept = watched.keyed.keys[list(places)]
@@ -104,9 +109,10 @@ def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
     assert set(together) == {question for some in alone for question in some or ()}
 
 
-def test_a_gate_opens_for_none_that_is_passed_over(system: NkbSystem, materials: list[Material]) -> None:
+def test_a_gate_opens_for_none_that_is_passed_over(
+    system: NkbSystem, watched: Watched, materials: list[Material]
+) -> None:
     whole = view(system, materials).gates.table
-    watched = Watched.load(DEFAULT, digest(DEFAULT))
     near = set(watched.near(system.reader.scope, whole))
     others = [question for question in watched.questions[:: EVERY // 4] if question not in near]
     assert len(alike(system.reader.scope, system.reader.read(others[:300]).keyed, whole).asked) == 0
@@ -123,8 +129,9 @@ def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_la
     assert asks[0].question in (system.touched(before, after) or ())
 
 
-def test_a_key_that_may_be_further_off_passes_over_less(system: NkbSystem, materials: list[Material]) -> None:
-    watched = Watched.load(DEFAULT, digest(DEFAULT))
+def test_a_key_that_may_be_further_off_passes_over_less(
+    system: NkbSystem, watched: Watched, materials: list[Material]
+) -> None:
     table = view(system, materials[:20]).gates.table
     vague = dataclasses.replace(watched, slack=20 * watched.slack)
     assert set(watched.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))

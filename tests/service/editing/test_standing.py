@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
+from models.nkb.reader import Reader
 from models.nkb.system import NkbSystem
 from models.system import System
 from service.config import Settings
@@ -140,8 +142,11 @@ async def _live(steps: Sequence[Step], chosen: Settings) -> None:
             }
 
 
+reader = cache(Reader.load)
+
+
 def load_nkb() -> NkbSystem:
-    return NkbSystem.load()
+    return NkbSystem(reader())
 
 
 @pytest.fixture

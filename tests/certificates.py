@@ -1,0 +1,31 @@
+"""One TLS context for all HTTP clients of the same settings.
+
+Making one reads the certificates of all authorities that are trusted, which costs more than most tests of a client do.
+"""
+
+from __future__ import annotations
+
+import os
+import ssl
+from functools import cache
+from typing import Any
+
+from httpx._transports import default
+
+NAMED_BY = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+anew = default.create_ssl_context
+
+
+def share() -> None:
+    default.create_ssl_context = shared
+
+
+def shared(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
+    if verify is not True or cert is not None:
+        return anew(verify=verify, cert=cert, trust_env=trust_env)
+    return _of(trust_env, *(os.environ.get(name) for name in NAMED_BY))
+
+
+@cache
+def _of(trust_env: bool, *named: str | None) -> ssl.SSLContext:
+    return anew(trust_env=trust_env)

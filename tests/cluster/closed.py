@@ -1,0 +1,42 @@
+"""A service that speaks TLS alone, wants a key of everybody, and has a collector of traces that is away."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+import httpx
+import trustme
+
+from tests.cluster.running import Service
+
+NOBODY = "http://127.0.0.1:9"  # the port of the protocol that throws everything away, which nobody speaks
+
+
+class Closed(Service):
+    """authority: who vouches for it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.authority = trustme.CA()
+        issued = self.authority.issue_cert("127.0.0.1")
+        cert, key = folder / "cert.pem", folder / "key.pem"
+        issued.cert_chain_pems[0].write_to_path(cert)
+        issued.private_key_pem.write_to_path(key)
+        tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
+        super().__init__(folder / "var", words=[*tls, "--asking", "keys", "--traces", NOBODY])
+
+    @property
+    def url(self) -> str:
+        return f"https://127.0.0.1:{self.port}"
+
+    @property
+    def trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        self.authority.configure_trust(context)
+        return context
+
+    def http(self, key: bool = True) -> httpx.Client:
+        headers = {"authorization": f"Bearer {self.key}"} if key else {}
+        return httpx.Client(
+            base_url=self.url, headers=headers, timeout=30, verify=self.trust, trust_env=False
+        )

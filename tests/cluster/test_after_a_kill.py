@@ -1,0 +1,98 @@
+"""A service that is killed whole at a random moment, started again, and at last stopped as one should.
+
+Beside the shared one, which knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+
+import pytest
+from errata import errors
+
+from tests.cluster.closed import Closed
+from tests.cluster.running import Service, alive, command_line, wait_until
+
+QUESTION = "What is the newest edit?"
+
+pytestmark = pytest.mark.usefixtures("trusted")
+
+
+class Writer:
+    """Edits without pause until the service is gone. acknowledged: version -> answer."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.acknowledged: dict[int, str] = {}
+        self.thread = threading.Thread(target=self._write, daemon=True)
+
+    def _write(self) -> None:
+        with self._service.errata() as client:
+            for turn in range(100_000):
+                try:
+                    version = client.edit(QUESTION, f"edit {turn}", wait=("all", "none")[turn % 2]).version
+                except errors.ErrataError:
+                    return
+                assert version is not None
+                self.acknowledged[version] = f"edit {turn}"
+
+
+def test_kill_9_of_everything_loses_nothing_that_was_acknowledged(closed: Closed) -> None:
+    writer = Writer(closed)
+    writer.thread.start()
+    wait_until(lambda: len(writer.acknowledged) > 5, 30, "the first edits")
+    writer.thread.join(random.uniform(0.1, 1.0))
+    closed.kill_everything()
+    writer.thread.join(40)
+    closed.start()
+    with closed.errata() as errata:
+        assert errata.log().head in (max(writer.acknowledged), max(writer.acknowledged) + 1)
+        for version, answer in list(writer.acknowledged.items())[-6:]:
+            assert errata.ask(QUESTION, version=version).answer == answer
+        assert {v: errata.show(v).edits[0].answer for v in writer.acknowledged} == writer.acknowledged
+        (replica,) = errata.replicas().replicas
+        assert replica.checksums == errata.memory().checksums
+        assert errata.check().broken == []
+
+
+def test_what_a_killed_launcher_leaves_is_gone_after_the_next_start(closed: Closed) -> None:
+    head = _head(closed)
+    family = closed.family()
+    closed.launcher_dies()
+    closed.start()
+    assert [command_line(pid) for pid in family if alive(pid)] == []
+    assert _head(closed) == head
+
+
+def test_the_files_it_keeps_are_its_owners_alone(closed: Closed) -> None:
+    for path in [closed.var / "admin.key", closed.var / "valkey"]:
+        assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_two_services_know_nothing_of_each_other(service: Service, closed: Closed) -> None:
+    assert service.key != closed.key
+    with service.errata() as here, closed.errata() as there:
+        before = here.log().head
+        made = there.edit("What is the capital of Peru?", "Cusco").version
+        assert here.log().head == before
+        assert here.ask("What is the capital of Peru?").answer == "Lima"
+        assert {one.replica for one in here.replicas().replicas}.isdisjoint(
+            one.replica for one in there.replicas().replicas
+        )
+        assert made is not None
+        there.revert(made)
+    with closed.errata(key=service.key) as stranger, pytest.raises(errors.Unauthorized):
+        stranger.log()
+
+
+def test_asking_it_to_stop_stops_everything_it_started(closed: Closed) -> None:
+    assert closed.stop(signal.SIGTERM) == 0
+    assert closed.said().strip().endswith("Stopped.")
+    assert "Traceback" not in closed.said()
+
+
+def _head(service: Service) -> int:
+    with service.errata() as errata:
+        return errata.log(limit=1).head
