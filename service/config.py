@@ -117,7 +117,7 @@ class Settings(BaseSettings):
     max_batch: Count = 32
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
     history: Count = 8
-    keep_versions: Annotated[int, Field(ge=1)] | None = None
+    keep_versions: Annotated[int, Field(ge=1, le=2**53)] | None = None
     keep_days: Annotated[float, Field(ge=0, le=36_500)] | None = None
     snapshot_every: Annotated[int, Field(ge=1)] = 256
     bank_slots: Annotated[int, Field(ge=1, le=2**24)] = BANK_SLOTS

@@ -58,7 +58,7 @@ class Contents:
             if await self.ledger.kept() == kept:
                 raise
             raise NotReady("old versions were dropped meanwhile: make the backup again") from error
-        yield layout.TAGS, await self._tags(version)
+        yield layout.TAGS, await self._tags(version, kept)
         yield layout.KEYS, await self._keys()
         async for member in self._calls():
             yield member
@@ -99,9 +99,10 @@ class Contents:
         async for key, data in Imports(self.ledger.connection).rows(manifest_in(block)):
             yield layout.piece(key), data
 
-    async def _tags(self, version: int) -> bytes:
-        """But for those of versions that came meanwhile."""
-        found = [tag for tag in await Tags(self.ledger.connection).all() if tag.version <= version]
+    async def _tags(self, version: int, kept: Kept) -> bytes:
+        """But for those of versions that came, or came back, meanwhile."""
+        tags = await Tags(self.ledger.connection).all()
+        found = [tag for tag in tags if tag.version <= version and kept.has(tag.version)]
         return b"".join(tag.encoded.encode() + b"\n" for tag in found)
 
     async def _keys(self) -> bytes:

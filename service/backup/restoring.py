@@ -22,7 +22,7 @@ from service.access.register import Register
 from service.backup import archive, layout
 from service.backup.imported import Imported
 from service.backup.layout import About
-from service.errors import InvalidInput, LedgerCorrupt, LedgerNotEmpty
+from service.errors import InvalidInput, LedgerCorrupt, LedgerNotEmpty, NotReady
 from service.graph.writing import Imports
 from service.ledger import rows
 from service.ledger.commit import Commit
@@ -45,16 +45,16 @@ class Restoring:
         about, there = await asyncio.to_thread(_checked, file)
         self._check_checkpoints(about)
         done = await self._common(about, file)
+        await self._begin(about, done)
         await self._rows(file, there)
-        await Retention(self.ledger.connection).narrow(about.kept)
         calls = await self._calls(file)
         names = await self._keys(file)
+        tags = await self._tags(file)
         commits = 0
         for commit in _commits(file):
             if commit.version > done:
                 await self.ledger.append(commit)
                 commits += 1
-        tags = await self._tags(file)
         return RestoreReceipt(version=about.version, commits=commits, tags=tags, keys=names, audit=calls)
 
     def _check_checkpoints(self, about: About) -> None:
@@ -75,6 +75,13 @@ class Restoring:
             advice = "restore into an empty one, that is with an empty --var or Redis"
             raise LedgerNotEmpty(f"{detail}: {advice}", version=version)
         return version
+
+    async def _begin(self, about: About, common: int) -> None:
+        """From here on nothing is dropped until all commits are there."""
+        retention = Retention(self.ledger.connection)
+        before = await retention.kept()
+        if not await retention.change(before, before.with_restored(about.kept, common, about.version)):
+            raise NotReady("old versions are being dropped: give the backup again")
 
     async def _rows(self, file: BinaryIO, there: Mapping[str, Sequence[str]]) -> None:
         imports = Imports(self.ledger.connection)
@@ -127,6 +134,8 @@ def _about(file: BinaryIO) -> About:
         about = About.model_validate_json(data)
     except ValidationError as error:
         raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
+    if about.oldest > max(1, about.version):
+        raise InvalidInput(f"this backup names version {about.oldest} and ends before it: make it again")
     if about.format > layout.FORMAT:
         raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
     return about

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from errata.wire import Compaction, CompactionRequest, Retained
 
@@ -26,9 +27,19 @@ from service.measuring.reading import Reading
 
 log = logging.getLogger(__name__)
 
-ATTEMPTS = 10  # when others commit meanwhile
-EVERY_S = 600.0
+ATTEMPTS = 10  # when others commit or tag meanwhile
+EVERY_S = 3_600.0
 DAY_S = 86_400.0
+
+
+@dataclass(frozen=True)
+class Count:
+    """What a compaction would do at `present`: to which `kept`, and the sizes of the rows that would go."""
+
+    present: Present
+    before: Kept
+    kept: Kept
+    sizes: Mapping[str, int]
 
 
 class Compactor:
@@ -39,76 +50,97 @@ class Compactor:
         self._retention, self._tags = Retention(connection), Tags(connection)
 
     async def state(self) -> Retained:
-        kept = await self._retention.kept()
-        return Retained(oldest=kept.oldest, older=list(kept.also), newest=await self._version())
-
-    async def _version(self) -> int:
-        return (await self._writer.known()).version
+        kept, present = await self._retention.kept(), await self._writer.known()
+        return Retained(oldest=kept.oldest, older=list(kept.also), newest=present.version)
 
     async def compact(self, asked: CompactionRequest) -> Compaction:
+        """Where no row would go, no version does. NotReady while a restore is not at its end."""
+        count = await self._count(asked)
+        if asked.dry_run or not count.sizes:
+            return _told(count.before, count.kept, count.present, count.sizes, asked.dry_run)
         async with self._writer.still():
-            for _ in range(ATTEMPTS):
-                done = await self._attempt(await self._writer.newest(), asked)
-                if done is not None:
-                    return done
-        raise NotReady(f"others committed {ATTEMPTS} times meanwhile: send it again")
+            return await self._dropped(asked, count.before)
 
-    async def _attempt(self, present: Present, asked: CompactionRequest) -> Compaction | None:
-        """None when there is a newer version by now. What was dropped until then was needed by none.
+    async def _dropped(self, asked: CompactionRequest, first: Kept) -> Compaction:
+        gone: dict[str, int] = {}
+        for _ in range(ATTEMPTS):
+            count = await self._count(asked)
+            if await self._drop(count, gone):
+                return _told(first, count.kept, count.present, gone)
+        raise NotReady(f"others committed or tagged {ATTEMPTS} times meanwhile: send it again")
 
-        Where no row would go, no version does.
-        """
-        before = await self._retention.kept()
-        kept = self._narrowed(before, present, asked, await self._tags.all())
-        gone = await asyncio.to_thread(dropped, present.commits, kept)
-        sizes = await self._retention.sizes(gone)
-        if not sizes:
-            kept = before
-        elif not asked.dry_run:
-            await self._retention.keep(kept)
-            if await self._tagged_meanwhile(before, kept):
-                await self._retention.keep(before)
-                return None
-            if not await self._retention.drop(sizes, present.digest):
-                return None
-        return Compaction(
-            oldest=kept.oldest,
-            older=list(kept.also),
-            newest=present.version,
-            dry_run=asked.dry_run,
-            versions=sum(before.has(one) and not kept.has(one) for one in range(1, present.version + 1)),
-            rows=len(sizes),
-            bytes=sum(sizes.values()),
-        )
+    async def _drop(self, count: Count, gone: dict[str, int]) -> bool:
+        """False when something has changed since it was counted; rows that are gone until then are needed by none."""
+        if not count.sizes:
+            return True
+        if not await self._retention.change(count.before, count.kept):
+            return False
+        names: list[str] = []
+        if not await self._tagged_meanwhile(count):
+            names = list(count.sizes)
+            done = await self._retention.drop(names, count.present.digest, count.kept)
+            gone.update((name, count.sizes[name]) for name in names[:done])
+            if done == len(names):
+                return True
+        if not gone:
+            back = count.kept.changed(count.before.oldest, count.before.also)
+            await self._retention.change(count.kept, back)
+        return False
 
-    @staticmethod
-    def _narrowed(before: Kept, present: Present, asked: CompactionRequest, tags: Sequence[Tag]) -> Kept:
+    async def _count(self, asked: CompactionRequest) -> Count:
+        present, before = await self._writer.newest(), await self._retention.kept()
+        if before.until > present.version:
+            detail = f"a restore has made {present.version} of {before.until} versions"
+            raise NotReady(f"{detail}: when it was cut off, give it the same backup again")
         oldest = max(before.oldest, oldest_kept(present.commits, asked, time.time()))
-        return Kept.of(oldest, (tag.version for tag in tags if before.has(tag.version)))
+        tagged = [tag.version for tag in await self._tags.all() if before.has(tag.version)]
+        kept = before.changed(oldest, tagged)
+        sizes = await self._retention.sizes(await asyncio.to_thread(dropped, present.commits, kept))
+        return Count(present, before, kept if sizes else before, sizes)
 
-    async def _tagged_meanwhile(self, before: Kept, kept: Kept) -> bool:
-        """By another editor, which saw `before`."""
-        return any(before.has(tag.version) and not kept.has(tag.version) for tag in await self._tags.all())
+    async def _tagged_meanwhile(self, count: Count) -> bool:
+        """By another editor, to which the version was a kept one."""
+        versions = [tag.version for tag in await self._tags.all()]
+        return any(count.before.has(one) and not count.kept.has(one) for one in versions)
 
-    async def bring_back(self, present: Present, version: int) -> None:
-        """Its rows, folded again. VersionDropped when a memory of it is not served here."""
-        kept = await self._retention.kept()
-        if kept.has(version):
-            return
-        readings = await self._folder.at(present, version)
-        _check(readings, present.commits[:version])
-        for reading in readings.values():
-            await rows.store(self._connection, reading.image.ordered)
-        await self._retention.keep(Kept.of(kept.oldest, (*kept.also, version)))
+    async def tag(self, present: Present, tag: Tag) -> None:
+        """The version of a tag is kept; one whose rows were dropped is brought back.
+
+        VersionDropped when a memory of it is not served here.
+        """
+        async with self._writer.still():
+            await self._bring_back(present, tag.version)
+            await self._tags.put(tag)
+            await self._bring_back(present, tag.version)  # another editor may not have seen the tag
+
+    async def _bring_back(self, present: Present, version: int) -> None:
+        for _ in range(ATTEMPTS):
+            before = await self._retention.kept()
+            if before.has(version):
+                return
+            readings = await self._folder.at(present, version)
+            _check(readings, present.commits[:version])
+            begun = before.changed(
+                before.oldest, before.also
+            )  # what is being dropped now is dropped no further
+            if not await self._retention.change(before, begun):
+                continue
+            for reading in readings.values():
+                await rows.store(self._connection, reading.image.ordered)
+            if await self._retention.change(begun, begun.changed(begun.oldest, (*begun.also, version))):
+                return
+        raise NotReady(f"others dropped or tagged versions {ATTEMPTS} times meanwhile: send it again")
 
     async def run(self, asked: CompactionRequest) -> None:
         """Every so often, for ever."""
         while True:
+            await asyncio.sleep(EVERY_S)
             try:
                 await self.compact(asked)
             except ErrataError as error:
                 log.warning("old versions are not dropped yet: %s", error.detail)
-            await asyncio.sleep(EVERY_S)
+            except Exception:  # a defect; the next one may go well
+                log.exception("old versions are not dropped")
 
 
 def oldest_kept(commits: Sequence[Commit], asked: CompactionRequest, now: float) -> int:
@@ -132,3 +164,17 @@ def _check(readings: Mapping[str, Reading], commits: Sequence[Commit]) -> None:
             detail = f"version {len(commits)} cannot be brought back: {memory}"
             reason = "folds to other rows here" if memory in found else "is not served here: serve its model"
             raise VersionDropped(f"{detail} {reason}", version=len(commits))
+
+
+def _told(
+    before: Kept, kept: Kept, present: Present, gone: Mapping[str, int], dry_run: bool = False
+) -> Compaction:
+    return Compaction(
+        oldest=kept.oldest,
+        older=list(kept.also),
+        newest=present.version,
+        dry_run=dry_run,
+        versions=sum(before.has(one) and not kept.has(one) for one in range(1, kept.oldest)),
+        rows=len(gone),
+        bytes=sum(gone.values()),
+    )

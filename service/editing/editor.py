@@ -94,10 +94,8 @@ class Editor:
         self._checked: CheckReport | None = None
         begin_at_zero()
         await self.ready()
-        self._tasks = [
-            asyncio.create_task(self._look_ahead()),
-            asyncio.create_task(watch(self._ledger, expected)),
-        ]
+        self._looking = asyncio.create_task(self._look_ahead())
+        self._tasks = [self._looking, asyncio.create_task(watch(self._ledger, expected))]
         if settings.drops_versions:
             keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
             self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
@@ -248,9 +246,7 @@ class Editor:
     async def tag(self, name: str, version: int, author: str) -> Outcome:
         history = await self._history()
         named = Tag(name, history.existing(version), author, time.time())
-        async with self._writer.still():
-            await self._compactor.bring_back(history.present, version)
-            await self._tags.put(named)
+        await self._compactor.tag(history.present, named)
         return Outcome.ok(told(named))
 
     @outcome

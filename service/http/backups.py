@@ -30,7 +30,7 @@ def routes(backup: Backup, models: Models, may_admin: Guard) -> APIRouter:
     @router.get("/admin/export", **_exports())
     async def export() -> StreamingResponse:
         """What cannot be made again, as one tar: commits, rows, graph, tags, audit, keys without what opens them."""
-        contents = backup.contents(await _checkpoints(models))
+        contents = await backup.contents(await _checkpoints(models))
         return StreamingResponse(contents, media_type=archive.MIME, headers=UNBUFFERED)
 
     @router.post(

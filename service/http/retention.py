@@ -13,7 +13,7 @@ from service.http.openapi import describes
 from service.http.outcomes import respond
 
 PATH = "/admin/compactions"
-LIMIT_S = 600.0  # every row that was ever written is looked at
+LIMIT_S = 600.0  # a compaction looks at every row that was ever written
 
 
 def routes(editor: Callee, may_read: Guard, may_admin: Guard) -> APIRouter:

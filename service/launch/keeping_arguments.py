@@ -11,10 +11,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         "old versions; commits stay, and so does what has a tag (default: all stay)"
     )
     keeping.add_argument(
-        "--keep-versions", type=int, metavar="N", help="drop the rows of others than the newest N"
+        "--keep-versions", type=int, metavar="N", help="the newest N stay; rows of others are dropped"
     )
     keeping.add_argument(
-        "--keep-days", type=float, metavar="N", help="or of what was not the newest within N days"
+        "--keep-days", type=float, metavar="N", help="what was the newest within N days stays, too"
     )
 
 

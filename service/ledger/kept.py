@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
-from service.errors import VersionDropped
+from service.errors import LedgerCorrupt, VersionDropped
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.connection import Connection
@@ -19,23 +19,39 @@ from service.ledger.rows import chunks
 from service.ledger.script import lua
 
 ROWS_PER_CALL = 1_000
+MOST_TOLD = 10
 
 
 @dataclass(frozen=True)
 class Kept:
-    """All versions from `oldest` on, and those of `also`, which are older. The base, version 0, needs no rows."""
+    """All versions from `oldest` on, and those of `also`, which are older. The base, version 0, needs no rows.
+
+    until: the version that a restore leads to; before it is reached, rows are there that no commit names yet.
+    generation: higher with every change, so that whoever acts on what it read can see that it still is so.
+    """
 
     oldest: int = 1
     also: tuple[int, ...] = ()
+    until: int = 0
+    generation: int = 0
 
     @staticmethod
     def decode(data: bytes) -> Kept:
-        found = json.loads(data)
-        return Kept(found["oldest"], tuple(found["also"]))
+        """LedgerCorrupt when it is not what `encoded` wrote."""
+        try:
+            found = Kept(**json.loads(data))
+            return replace(found, also=tuple(map(int, found.also)))
+        except (ValueError, TypeError) as error:
+            raise LedgerCorrupt(f"{keys.KEPT} is not what was written; restore it from a backup") from error
 
     @property
     def encoded(self) -> str:
-        return json.dumps(asdict(self))
+        """Nothing, as long as nothing was changed."""
+        return json.dumps(asdict(self)) if self.generation else ""
+
+    def changed(self, oldest: int, also: Iterable[int], until: int | None = None) -> Kept:
+        older = tuple(sorted({version for version in also if 0 < version < oldest}))
+        return Kept(oldest, older, self.until if until is None else until, self.generation + 1)
 
     def has(self, version: int) -> bool:
         return version == 0 or version >= self.oldest or version in self.also
@@ -43,22 +59,22 @@ class Kept:
     def check(self, version: int) -> None:
         """VersionDropped when its rows are gone."""
         if not self.has(version):
-            detail = f"the rows of version {version} were dropped; {self.told}. A tag brings it back"
+            detail = f"the rows of version {version} were dropped; {self._told}. A tag brings it back"
             raise VersionDropped(f"{detail}: errata tag NAME {version}", version=version, oldest=self.oldest)
 
     @property
-    def told(self) -> str:
-        older = "".join(f", {version}" for version in self.also)
-        return f"there are 0{older} and all from {self.oldest} on"
+    def _told(self) -> str:
+        shown = [str(version) for version in (0, *self.also)]
+        older = ", ".join(shown if len(shown) <= MOST_TOLD else [*shown[:MOST_TOLD], "some more"])
+        return f"there are {older} and all from {self.oldest} on"
 
-    def within(self, other: Kept) -> Kept:
-        """What both keep."""
-        also = (version for version in {*self.also, *other.also} if self.has(version) and other.has(version))
-        return Kept.of(max(self.oldest, other.oldest), also)
-
-    @staticmethod
-    def of(oldest: int, also: Iterable[int]) -> Kept:
-        return Kept(oldest, tuple(sorted({version for version in also if 0 < version < oldest})))
+    def with_restored(self, backup: Kept, common: int, version: int) -> Kept:
+        """After a backup of `version` versions was put in, of which `common` were there already, with their rows."""
+        had = {one for one in range(1, version + 1) if backup.has(one) or (one <= common and self.has(one))}
+        oldest = min(backup.oldest, version + 1)
+        while oldest - 1 in had:
+            oldest -= 1
+        return self.changed(max(1, oldest), had, until=version)
 
 
 class Needed:
@@ -104,6 +120,7 @@ class Retention:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._redis = connection.commands
+        self._keep = self._redis.register_script(lua("keep"))
         self._drop = self._redis.register_script(lua("drop"))
 
     async def kept(self) -> Kept:
@@ -111,15 +128,10 @@ class Retention:
             found = await self._redis.get(keys.KEPT)
         return Kept() if found is None else Kept.decode(found)
 
-    async def keep(self, kept: Kept) -> None:
+    async def change(self, before: Kept, after: Kept) -> bool:
+        """False, and nothing is changed, when it is not `before` any more."""
         async with self._connection.bounded("note which versions are kept"):
-            await self._redis.set(keys.KEPT, kept.encoded)
-
-    async def narrow(self, other: Kept) -> None:
-        """To what `other` keeps as well."""
-        kept = await self.kept()
-        if kept.within(other) != kept:
-            await self.keep(kept.within(other))
+            return bool(await self._keep(keys=[keys.KEPT], args=[before.encoded, after.encoded]))
 
     async def sizes(self, digests: Iterable[str]) -> Mapping[str, int]:
         """Bytes of those that are there."""
@@ -133,10 +145,13 @@ class Retention:
             found.update((digest, size) for digest, size in zip(some, sizes, strict=True) if size)
         return found
 
-    async def drop(self, digests: Iterable[str], head: str) -> bool:
-        """False when the newest commit is not `head` any more, which may need some of the rest."""
+    async def drop(self, digests: Sequence[str], head: str, kept: Kept) -> int:
+        """How many, in their order. Fewer than all when the newest commit or what is kept is another by now."""
+        done = 0
         for some in chunks(digests, ROWS_PER_CALL):
+            names = [keys.LOG, keys.KEPT, *map(keys.block, some)]
             async with self._connection.bounded("drop rows"):
-                if not await self._drop(keys=[keys.LOG, *map(keys.block, some)], args=[head]):
-                    return False
-        return True
+                if not await self._drop(keys=names, args=[head, kept.encoded]):
+                    break
+            done += len(some)
+        return done

@@ -29,6 +29,7 @@ from service.errors import (
     NotFound,
     NotReady,
     VersionAhead,
+    VersionDropped,
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -68,7 +69,7 @@ class Replica:
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
         self._queue = Queue(self._batch, settings.max_batch)
-        first = await self._loader.at(await self._ledger.head())
+        first = await self._first()
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
@@ -77,6 +78,16 @@ class Replica:
         await self._registration.now()
         await self._join()
         metrics.begin(model, settings.metrics_port)
+
+    async def _first(self) -> Snapshot:
+        """The newest version there is, which may be dropped while it is loaded."""
+        while True:
+            head = await self._ledger.head()
+            try:
+                return await self._loader.at(head)
+            except VersionDropped:
+                if await self._ledger.head() == head:
+                    raise
 
     async def _join(self) -> None:
         """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""

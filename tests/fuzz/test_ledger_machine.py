@@ -134,11 +134,11 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS, tagged=st.sets(NUMBERS, max_size=2))
     def old_versions_are_dropped(self, number: int, tagged: set[int]) -> None:
         oldest = max(self.kept.oldest, number % self.version + 1)
-        self.kept = Kept.of(oldest, filter(self.kept.has, tagged))
-        retention = Retention(self.ledger.connection)
-        self.run(retention.keep(self.kept))
-        gone = dropped(self.writer.commits, self.kept)
-        assert self.run(retention.drop(gone, self.writer.commits[-1].digest))
+        retention, before = Retention(self.ledger.connection), self.kept
+        self.kept = before.changed(oldest, filter(before.has, tagged))
+        assert self.run(retention.change(before, self.kept))
+        gone = sorted(dropped(self.writer.commits, self.kept))
+        assert self.run(retention.drop(gone, self.writer.commits[-1].digest, self.kept)) == len(gone)
 
     @rule()
     def the_server_is_killed(self) -> None:

@@ -23,7 +23,8 @@ class TagCalls:
 
     def tag(self, name: str, version: int) -> Call[wire.Tag]:
         """Give `version` this name, or move the name there."""
-        return Call("PUT", _path(name), wire.Tag, checked(wire.TagRequest, version=version), reads=False)
+        asked = checked(wire.TagRequest, version=version)
+        return Call("PUT", _path(name), wire.Tag, asked, reads=False, slow=True)
 
     def untag(self, name: str) -> Call[wire.Tag]:
         """Take the name away; the version stays."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from errata.wire import CompactionRequest
 from service.editing import compacting
 from service.editing.compacting import oldest_kept
 from service.editing.editor import Editor
-from service.ledger import keys
+from service.ledger import images, keys
 from service.ledger.commit import Commit
 from service.ledger.kept import Kept, Retention
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, edits, item, revert, rollback
 from tests.service.parts import said, until
+from tests.service.toy import load_toy
 
 DAY_S = 86_400.0
 
@@ -140,40 +142,99 @@ async def test_a_version_that_cannot_be_folded_here_is_not_brought_back(
         assert said(await other.tags())["tags"] == []
 
 
+def between(
+    monkeypatch: pytest.MonkeyPatch, method: str, time: int, act: Callable[[], Awaitable[Any]]
+) -> None:
+    """What another does before this step of a compaction, when it is taken for the `time`-th time."""
+    step, left = getattr(Retention, method), time
+
+    async def overtaken(self: Retention, *args: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left == 0:
+            await act()
+        return await step(self, *args)
+
+    monkeypatch.setattr(Retention, method, overtaken)
+
+
 async def test_what_another_editor_commits_meanwhile_is_kept(
     moved: Editor, another: Starting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It makes the rows of version 3 the newest ones between the count and the drop."""
     async with another() as other:
-        sizes, met = Retention.sizes, []
-
-        async def overtaken(self: Retention, digests: Any) -> Any:
-            found = await sizes(self, digests)
-            if not met:
-                met.append(await rollback(other, 3))
-            return found
-
-        monkeypatch.setattr(Retention, "sizes", overtaken)
+        between(monkeypatch, "drop", 1, lambda: rollback(other, 3))
         done = await compact(moved, versions=1)
-        assert (done["newest"], done["oldest"], done["rows"]) == (8, 8, 5)
+        assert (done["newest"], done["oldest"], done["rows"], done["versions"]) == (8, 8, 5, 7)
         async with another() as fresh:
             assert await checksum(fresh) == said(await fresh.show(3))["checksums"]["toy/table"]
 
 
+async def test_where_the_commit_of_another_needs_all_that_would_go_no_version_goes(
+    editor: Editor, another: Starting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for answer in ("Cusco", "Puno"):
+        await change(editor, PERU, answer, method="surgery")
+    async with another() as other:
+        between(monkeypatch, "drop", 1, lambda: rollback(other, 1))
+        done = await compact(editor, versions=2)
+        assert (done["oldest"], done["rows"], done["versions"]) == (1, 0, 0)
+        assert said(await editor.retained())["oldest"] == 1
+
+
+@pytest.mark.parametrize(("step", "time"), [("change", 1), ("drop", 1)])
 async def test_a_version_that_another_editor_tags_meanwhile_is_kept(
+    moved: Editor,
+    ledger: RedisLedger,
+    another: Starting,
+    monkeypatch: pytest.MonkeyPatch,
+    step: str,
+    time: int,
+) -> None:
+    async with another() as other:
+        between(monkeypatch, step, time, lambda: other.tag("then", 3, "ben"))
+        assert (await compact(moved, versions=1))["older"] == [3]
+    await loads(ledger, 3, 7)
+
+
+async def test_a_version_that_comes_back_while_another_editor_drops_stays(
+    moved: Editor, ledger: RedisLedger, another: Starting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its rows are there still when it is tagged, and about to be dropped."""
+    async with another() as other:
+        between(monkeypatch, "drop", 1, lambda: other.tag("then", 3, "ben"))
+        await compact(moved, versions=1)
+    assert said(await moved.retained())["older"] == [3]
+    await loads(ledger, 3, 7)
+
+
+async def test_two_editors_that_drop_at_once_keep_what_both_keep(
     moved: Editor, ledger: RedisLedger, another: Starting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with another() as other:
-        keep, met = Retention.keep, []
+        between(monkeypatch, "change", 1, lambda: compact(other, versions=1))
+        assert (await compact(moved, versions=4))["oldest"] == 7
+    await loads(ledger, 7)
 
-        async def overtaken(self: Retention, kept: Kept) -> None:
-            if not met:
-                met.append(await other.tag("then", 3, "ben"))
-            await keep(self, kept)
 
-        monkeypatch.setattr(Retention, "keep", overtaken)
-        assert (await compact(moved, versions=1))["older"] == [3]
-        (await ledger.kept()).check(3)
+async def loads(ledger: RedisLedger, *versions: int) -> None:
+    kept = await ledger.kept()
+    for version in versions:
+        kept.check(version)
+        await images.load(ledger, version, {"toy/table": load_toy().base})
+
+
+async def test_nothing_is_dropped_while_a_restore_is_not_at_its_end(
+    moved: Editor, ledger: RedisLedger
+) -> None:
+    retention = Retention(ledger.connection)
+    assert await retention.change(Kept(), Kept().with_restored(Kept(), 0, 9))
+    refused = await compact(moved, versions=1)
+    assert (refused["status"], refused["code"]) == (503, "not_ready")
+    assert "a restore has made 7 of 9 versions" in refused["detail"]
+    for number in range(2):
+        await change(moved, PERU, f"Village {number}", method="surgery")
+    assert (await compact(moved, versions=1))["oldest"] == 9
 
 
 async def test_edits_go_on_meanwhile(moved: Editor) -> None:
@@ -189,9 +250,18 @@ async def test_edits_go_on_meanwhile(moved: Editor) -> None:
 async def test_a_setting_drops_them_every_so_often(
     moved: Editor, another: Starting, monkeypatch: pytest.MonkeyPatch, raw: redis.Redis
 ) -> None:
+    """A defect in one of them ends it no more than a ledger that is away."""
     monkeypatch.setattr(compacting, "EVERY_S", 0.02)
+    between(monkeypatch, "sizes", 1, failing(ZeroDivisionError("a defect")))
     before = stored(raw)
     async with another(keep_versions=2) as editor:
         await until(lambda: len(before) - len(stored(raw)) == 4)
         await change(editor, PERU, "Tacna", method="surgery")
         await until(lambda: len(before - stored(raw)) == 5)
+
+
+def failing(error: Exception) -> Callable[[], Awaitable[None]]:
+    async def fail() -> None:
+        raise error
+
+    return fail

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -55,6 +56,24 @@ async def test_old_versions_go_and_a_tag_keeps_and_brings_back(moved: Run) -> No
     assert await at(moved, 3) == "City 3"
     assert "Versions that can be asked: 0, 2, 3 and 4 to 5." in await done(moved, "compact")
     assert "There is nothing to drop." in await done(moved, "compact", "--versions", "2")
+
+
+async def test_every_way_to_ask_says_that_a_version_is_gone(moved: Run, http: httpx.AsyncClient) -> None:
+    await done(moved, "compact", "--versions", "2")
+    pinned = {"question": PERU, "model": "toy", "version": 2}
+    for told in (
+        await http.post("/v1/answers", json=pinned),
+        await http.post("/v1/answers", json={**pinned, "stream": True}),
+        await http.get("/v1/answers", params=pinned),
+    ):
+        assert (told.status_code, told.json()["code"], told.json()["oldest"]) == (410, "version_dropped", 4)
+    (one,) = (await http.post("/v1/answers/batch", json={"questions": [pinned]})).json()["results"]
+    assert (one["answer"], one["problem"]["code"]) == (None, "version_dropped")
+    chat = {"model": "toy", "messages": [{"role": "user", "content": PERU}], "errata": {"version": 2}}
+    told = await http.post("/v1/chat/completions", json=chat)
+    assert (told.status_code, told.json()["error"]["code"]) == (410, "version_dropped")
+    result = await moved("ask", PERU, "--model", "toy", "--at", "2")
+    assert result.exit_code == 1
 
 
 async def test_what_stays_has_to_be_said(moved: Run) -> None:

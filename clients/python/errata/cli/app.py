@@ -40,7 +40,7 @@ app = typer.Typer(
 )
 
 ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
-ACCESS, BACKUP = "Access", "Keep"
+ACCESS, KEEPING = "Access", "Keep"
 for panel, functions in {
     ASKING: (ask.ask,),
     CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
@@ -58,7 +58,7 @@ for panel, functions in {
         state.memory,
     ),
     ACCESS: (state.whoami, audit.audit),
-    BACKUP: (backup.backup, backup.restore, compact.compact),
+    KEEPING: (backup.backup, backup.restore, compact.compact),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))

@@ -46,4 +46,4 @@ def _done(made: Compaction) -> Text:
     if not made.versions and not made.rows:
         return Text("There is nothing to drop.").append("\n").append(_readable(made))
     dropped = f"{what} {would}dropped, and {plural(made.versions, 'version')} with them."
-    return Text(dropped[0].upper() + dropped[1:]).append("\n").append(_readable(made))
+    return Text(dropped).append("\n").append(_readable(made))
