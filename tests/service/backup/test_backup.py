@@ -196,11 +196,9 @@ async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: P
         await new.errata.restore(tmp_path / "all.tar")
 
 
-async def test_a_restore_that_was_cut_off_is_gone_on_with(
-    old: Place, new: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await old.errata.backup(tmp_path / "all.tar")
-    append, left = RedisLedger.append, 3
+async def cut_off(where: Place, file: Path, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A restore whose process dies after `left` commits."""
+    append = RedisLedger.append
 
     async def dying(ledger: RedisLedger, *args: Any) -> int:
         nonlocal left
@@ -209,10 +207,17 @@ async def test_a_restore_that_was_cut_off_is_gone_on_with(
             raise ConnectionAbortedError("the process died")
         return await append(ledger, *args)
 
-    monkeypatch.setattr(RedisLedger, "append", dying)
-    with pytest.raises(Faulty):
-        await new.errata.restore(tmp_path / "all.tar")
-    monkeypatch.setattr(RedisLedger, "append", append)
+    with monkeypatch.context() as patch:
+        patch.setattr(RedisLedger, "append", dying)
+        with pytest.raises(Faulty):
+            await where.errata.restore(file)
+
+
+async def test_a_restore_that_was_cut_off_is_gone_on_with(
+    old: Place, new: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    await cut_off(new, tmp_path / "all.tar", 3, monkeypatch)
     assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
     assert new.kept() == old.kept()
 
@@ -268,19 +273,7 @@ async def test_a_restore_of_few_versions_that_was_cut_off_says_what_to_do(
         await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
     await old.errata.compact(versions=1)
     await old.errata.backup(tmp_path / "all.tar")
-    append, left = RedisLedger.append, 7
-
-    async def dying(ledger: RedisLedger, *args: Any) -> int:
-        nonlocal left
-        left -= 1
-        if left < 0:
-            raise ConnectionAbortedError("the process died")
-        return await append(ledger, *args)
-
-    monkeypatch.setattr(RedisLedger, "append", dying)
-    with pytest.raises(Faulty):
-        await new.errata.restore(tmp_path / "all.tar")
-    monkeypatch.setattr(RedisLedger, "append", append)
+    await cut_off(new, tmp_path / "all.tar", 7, monkeypatch)
     for doing in (new.errata.compact, lambda versions: new.errata.backup(tmp_path / "half.tar")):
         with pytest.raises(NotReady, match=r"a restore has made 7 of 9 versions.*the same backup again"):
             await doing(versions=1)

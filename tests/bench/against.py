@@ -1,0 +1,98 @@
+"""`python -m tests.bench.against REVISION`: what a question costs, against an earlier state of this repository.
+
+Two processes, one of each, are asked in turn, so that a busy machine is as busy for both.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.bench.questions import questions
+from tests.bench.table import Row, show
+from tests.bench.timing import cost
+
+HERE = Path(__file__).parents[2]
+SIZES, PAIRS, WARM = (1, 8, 32), 60, 4
+ANSWERING = """
+import json, sys
+from models.nkb.system import NkbSystem
+from models.system import Ask
+system = NkbSystem.load()
+view = system.view(system.base)
+print(flush=True)
+for line in sys.stdin:
+    asked = [Ask(question) for question in json.loads(line)]
+    system.answer(asked, [view] * len(asked))
+    print(flush=True)
+"""
+
+
+class Side:
+    """A process that answers with the code in `tree`."""
+
+    def __init__(self, tree: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", ANSWERING],
+            cwd=tree,
+            env={"PYTHONPATH": f"{tree}:{tree / 'clients' / 'python'}"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._wait()
+
+    def _wait(self) -> None:
+        assert self.process.stdout is not None
+        if not self.process.stdout.readline():
+            raise RuntimeError(f"it ended with status {self.process.wait(10)}: see above")
+
+    def answer(self, asked: list[str]) -> None:
+        assert self.process.stdin is not None
+        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        self._wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser("python -m tests.bench.against", description=__doc__)
+    parser.add_argument("revision", help="such as a tag, or the commit that wrote RESULTS.md")
+    revision = parser.parse_args().revision
+    if subprocess.run(
+        ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], cwd=HERE
+    ).returncode:
+        parser.error(f"{revision!r} is no revision of this repository")
+    with ExitStack() as stack:
+        then, now = (Side(tree) for tree in (stack.enter_context(checked_out(revision)), HERE))
+        for side in (then, now):
+            stack.callback(side.process.kill)
+        show([_row(size, then, now, revision) for size in SIZES])
+
+
+@contextmanager
+def checked_out(revision: str) -> Iterator[Path]:
+    with TemporaryDirectory() as folder:
+        tree = Path(folder) / "tree"
+        subprocess.run(
+            ["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=HERE, check=True
+        )
+        try:
+            yield tree
+        finally:
+            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=HERE, check=True)
+
+
+def _row(size: int, then: Side, now: Side, revision: str) -> Row:
+    asked = questions(max(SIZES))[:size]
+    for side in (then, now) * WARM:
+        side.answer(asked)
+    taken = cost({"now": lambda: now.answer(asked), "then": lambda: then.answer(asked)}, PAIRS)
+    note = f"per cent, median of {PAIRS} pairs"
+    return Row(f"in process, batch of {size}, against {revision}", taken, "<= 5 %", note)
+
+
+if __name__ == "__main__":
+    main()
