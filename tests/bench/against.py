@@ -61,9 +61,8 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m tests.bench.against", description=__doc__)
     parser.add_argument("revision", help="such as a tag, or the commit that wrote RESULTS.md")
     revision = parser.parse_args().revision
-    if subprocess.run(
-        ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], cwd=HERE
-    ).returncode:
+    known = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+    if subprocess.run(known, cwd=HERE, stdout=subprocess.DEVNULL).returncode:
         parser.error(f"{revision!r} is no revision of this repository")
     with ExitStack() as stack:
         then, now = (Side(tree) for tree in (stack.enter_context(checked_out(revision)), HERE))
