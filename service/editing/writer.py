@@ -73,6 +73,12 @@ class Writer:
         async with self._reading:
             return self._learn(await self._folder.caught_up(self.present))
 
+    async def undisturbed(self) -> Present:
+        """As `newest`. NotReady while a restore is not at its end."""
+        present = await self.newest()
+        (await self._ledger.kept()).check_restored(present.version)
+        return present
+
     async def read(self) -> Present:
         """As `newest`, by one reading for all who ask meanwhile: with the ledger hung they do not wait in a row."""
         if self._shared is None or self._shared.done():

@@ -6,6 +6,7 @@ import importlib.util
 import logging
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -54,7 +55,8 @@ def _serve(arguments: Arguments, places: Places, say: Say) -> None:
         with cluster.cluster(settings, places):
             signals.catch()
             cluster.deploy(settings, places)
-            say(greeting.ready(settings, places, time.monotonic() - begun, None if given else key))
+            took_s, ours = time.monotonic() - begun, None if given else key
+            say(greeting.ready(settings, places, took_s, ours, shows_key=sys.stdout.isatty()))
             try:
                 signal.pause()
             finally:
