@@ -169,26 +169,24 @@ class Replica:
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
         version, least = request.get("version"), request.get("min_version")
-        if max(version or 0, least or 0) > self._tail.head:
+        if version is not None and version > self._tail.head:
             with suppress(LedgerUnavailable):
-                await self._refuse_unmade(version, least)
+                await self._refuse_unmade(version)
         if not await self._tail.reach(max(version or 0, least or 0), self._settings.version_wait_s):
             raise await self._too_new(version, least)
         if version is None:
             return None
         return self._tail.newest if version == self._tail.newest.version else await self._history.at(version)
 
-    async def _refuse_unmade(self, version: int | None, least: int | None) -> None:
+    async def _refuse_unmade(self, version: int) -> None:
         """At once, for whoever waits for it holds a place."""
         head = await self._ledger.head()
-        if (version or 0) > head:
+        if version > head:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
-        if (least or 0) > head:
-            raise VersionAhead(f"nobody has version {least} yet: the newest is {head}", version=head)
 
     async def _too_new(self, version: int | None, least: int | None) -> VersionAhead:
-        await self._refuse_unmade(version, least)
+        await self._refuse_unmade(version or 0)
         return VersionAhead(
             f"this replica has version {self._tail.newest.version}, not {version or least} yet: ask again in a moment",
             version=self._tail.newest.version,
