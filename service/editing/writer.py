@@ -71,7 +71,15 @@ class Writer:
     async def newest(self) -> Present:
         """The present, with all that others have written. Raises what is wrong with the ledger."""
         async with self._reading:
+            if self.present is None:
+                await self._look_at_the_server()
             return self._learn(await self._folder.caught_up(self.present))
+
+    async def _look_at_the_server(self) -> None:
+        """Before anything of it is read: whether it can hold the ledger, in a layout that we know."""
+        server = await self._ledger.check()
+        for warning in server.warnings:
+            log.warning("%s %s: %s", server.name, server.version, warning)
 
     async def read(self) -> Present:
         """As `newest`, by one reading for all who ask meanwhile: with the ledger hung they do not wait in a row."""

@@ -29,12 +29,13 @@ NOT_OURS = {
     "traces_share": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
     "var": "nothing: the ledger is in Redis",
 }
+SOME_TRIES = 20  # a machine may be lost while something starts on it
 ANYWHERE = "0.0.0.0"  # whoever listens for us may listen to other machines, so that asking needs a key
 
 
 def application(args: dict[str, Any]) -> Application:
     """ValueError with a sentence that `serve status` shows."""
-    return build(declared(args))
+    return build(declared(args), SOME_TRIES)
 
 
 def declared(args: dict[str, Any]) -> Settings:

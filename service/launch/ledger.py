@@ -12,7 +12,6 @@ from pathlib import Path
 
 from service.errors import ErrataError
 from service.launch.trouble import CannotStart
-from service.ledger.check import Server
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 
@@ -26,27 +25,23 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
     """The address of a server that can hold the ledger. CannotStart says why there is none."""
     try:
         if url is not None:
-            _report(asyncio.run(_checked(url)))
+            asyncio.run(_check(url))
             yield url
             return
         with EmbeddedValkey(folder) as valkey, _kept_alive(valkey):
-            asyncio.run(_checked(valkey.url))
+            asyncio.run(_check(valkey.url))
             yield valkey.url
     except ErrataError as error:
         raise CannotStart(error.detail) from error
 
 
-async def _checked(url: str) -> Server:
+async def _check(url: str) -> None:
+    """A refusal is told here; what there is to warn of, the editor says, which looks too."""
     store = RedisLedger.connect(url)
     try:
-        return await store.check()
+        await store.check()
     finally:
         await store.aclose()
-
-
-def _report(server: Server) -> None:
-    for warning in server.warnings:
-        log.warning("%s %s: %s", server.name, server.version, warning)
 
 
 @contextmanager

@@ -1,0 +1,52 @@
+"""The start of a process whose ledger is away: it waits, says for what, and goes on when the ledger is there.
+
+Who fails instead is started again by Ray, but only a few times, and then never more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from typing import TypeVar
+
+from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError
+
+from service.errors import LedgerUnavailable
+
+LOOK_EVERY_S, SAY_EVERY_S = 0.5, 30.0
+REFUSED = (AuthenticationError, AuthorizationError, NoPermissionError)
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+
+async def arrived(step: Callable[[], Awaitable[T]], who: str) -> T:
+    """What `step` gives, tried again for as long as the ledger is away. All else that is wrong is raised at once."""
+    said = -SAY_EVERY_S
+    while True:
+        try:
+            return await step()
+        except LedgerUnavailable as error:
+            if not _away(error):
+                raise
+            if time.monotonic() - said >= SAY_EVERY_S:
+                said = time.monotonic()
+                log.warning("%s waits for the ledger before it starts: %s", who, error.detail)
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _away(error: LedgerUnavailable) -> bool:
+    """Not so a server that is there and does not let us in, or whose data is of a newer Errata."""
+    causes = list(_causes(error))
+    return bool(causes) and not any(isinstance(cause, REFUSED) for cause in causes)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """redis-py makes a refusal a broken connection, whose cause is the refusal."""
+    cause = error.__cause__
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__
