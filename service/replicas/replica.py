@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -119,6 +120,7 @@ class Replica:
             "lag": max(0, self._tail.head - newest.version),
             "healthy": degraded is None,
             "degraded": degraded,
+            "host": socket.gethostname(),  # a pod's is its name
             "pid": os.getpid(),
         }
 
