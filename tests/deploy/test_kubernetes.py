@@ -232,7 +232,7 @@ def test_the_ledgers_server_is_started_as_deploy_redis_does_it(built: Built) -> 
     [settings] = [one for one in built.of("ConfigMap") if one["metadata"]["name"].startswith("redis-")]
     folder = ROOT / "deploy" / "redis"
     assert settings["data"] == {
-        name: (folder / name).read_text() for name in ("start.sh", "users.acl", "valkey.conf")
+        name: (folder / name).read_text() for name in ("start.sh", "password.sh", "users.acl", "valkey.conf")
     }
     [container] = redis["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["/etc/valkey/start.sh"]
