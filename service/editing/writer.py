@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
+from service.ledger.check import Server
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft, Plan
@@ -58,10 +59,20 @@ class Measured:
 
 
 class Writer:
-    """Serialises what it writes. `present` is what it knows of the ledger; None until it was read once."""
+    """Serialises what it writes. `present` is what it knows of the ledger; None until it was read once.
 
-    def __init__(self, ledger: Ledger, folder: Folder, reporter: Reporter, snapshot_every: int) -> None:
-        self._ledger, self._folder, self._reporter = ledger, folder, reporter
+    look: whether the server can hold the ledger, asked until it was read.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        look: Callable[[], Awaitable[Server]],
+        folder: Folder,
+        reporter: Reporter,
+        snapshot_every: int,
+    ) -> None:
+        self._ledger, self._look, self._folder, self._reporter = ledger, look, folder, reporter
         self._manifests = Manifests(ledger, snapshot_every)
         self._writing = asyncio.Lock()
         self._reading = asyncio.Lock()
@@ -76,8 +87,9 @@ class Writer:
             return self._learn(await self._folder.caught_up(self.present))
 
     async def _look_at_the_server(self) -> None:
-        """Before anything of it is read: whether it can hold the ledger, in a layout that we know."""
-        server = await self._ledger.check()
+        """Before anything of it is read."""
+        await self._ledger.head()  # one that is away is known sooner by this
+        server = await self._look()
         for warning in server.warnings:
             log.warning("%s %s: %s", server.name, server.version, warning)
 

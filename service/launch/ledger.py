@@ -12,8 +12,8 @@ from pathlib import Path
 
 from service.errors import ErrataError
 from service.launch.trouble import CannotStart
+from service.ledger.arriving import looked_at
 from service.ledger.embedded import EmbeddedValkey
-from service.ledger.store import RedisLedger
 
 LOOK_EVERY_S, LONGEST_PAUSE_S = 0.1, 5.0
 
@@ -25,23 +25,14 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
     """The address of a server that can hold the ledger. CannotStart says why there is none."""
     try:
         if url is not None:
-            asyncio.run(_check(url))
+            asyncio.run(looked_at(url))  # a refusal is told here; what there is to warn of, the editor says
             yield url
             return
         with EmbeddedValkey(folder) as valkey, _kept_alive(valkey):
-            asyncio.run(_check(valkey.url))
+            asyncio.run(looked_at(valkey.url))
             yield valkey.url
     except ErrataError as error:
         raise CannotStart(error.detail) from error
-
-
-async def _check(url: str) -> None:
-    """A refusal is told here; what there is to warn of, the editor says, which looks too."""
-    store = RedisLedger.connect(url)
-    try:
-        await store.check()
-    finally:
-        await store.aclose()
 
 
 @contextmanager

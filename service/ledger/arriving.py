@@ -1,6 +1,6 @@
-"""The start of a process whose ledger is away: it waits, says for what, and goes on when the ledger is there.
+"""The start of a process: its look at the server, and how it waits for a ledger that is away, and says for what.
 
-Who fails instead is started again by Ray, but only a few times, and then never more.
+Who fails instead of waiting is started again by Ray, but only a few times, and then never more.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import TypeVar
 from redis.exceptions import AuthenticationError, AuthorizationError, NoPermissionError
 
 from service.errors import LedgerUnavailable
+from service.ledger.check import Server
+from service.ledger.store import RedisLedger
 
 LOOK_EVERY_S, SAY_EVERY_S = 0.5, 30.0
 REFUSED = (AuthenticationError, AuthorizationError, NoPermissionError)
@@ -21,6 +23,15 @@ REFUSED = (AuthenticationError, AuthorizationError, NoPermissionError)
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+
+async def looked_at(url: str) -> Server:
+    """Whether the server can hold the ledger, in a layout that we know: a dozen round trips, with time for them."""
+    store = RedisLedger.connect(url)
+    try:
+        return await store.check()
+    finally:
+        await store.aclose()
 
 
 async def arrived(step: Callable[[], Awaitable[T]], who: str) -> T:
