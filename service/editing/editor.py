@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from errata.wire import (
@@ -48,6 +49,7 @@ from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.graph.writing import Imports
+from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
 from service.loading import load_system
@@ -84,7 +86,8 @@ class Editor:
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
-        self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
+        look = partial(looked_at, settings.redis_url)
+        self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +34,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
+from service.ledger.arriving import arrived
+from service.ledger.schema import bring_up
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
@@ -51,7 +54,7 @@ DRAINED_LOOK_S = 0.2  # when it is asked to end: by default Ray looks no sooner 
 
 
 class Replica:
-    """Takes no traffic before it has caught up: the constructor returns when it has."""
+    """Takes no traffic before it has caught up: the constructor returns when it has, and waits for the ledger."""
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
@@ -69,14 +72,15 @@ class Replica:
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
         self._queue = Queue(self._batch, settings.max_batch)
-        first = await self._first()
+        await arrived(lambda: bring_up(self._ledger.connection), self.id)
+        first = await arrived(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await self._registration.now()
-        await self._join()
+        await arrived(self._registration.now, self.id)
+        await arrived(self._join, self.id)
         metrics.begin(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
@@ -116,6 +120,7 @@ class Replica:
             "lag": max(0, self._tail.head - newest.version),
             "healthy": degraded is None,
             "degraded": degraded,
+            "host": socket.gethostname(),  # a pod's is its name
             "pid": os.getpid(),
         }
 
