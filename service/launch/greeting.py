@@ -29,7 +29,7 @@ Ctrl-C stops everything; every edit stays.
 
 
 def ready(settings: Settings, places: Places, took_s: float, key: str | None, shows_key: bool = True) -> str:
-    """key: the one in the file; None when the operator has given one. shows_key: to a person, never into a log."""
+    """key: the one in the file; None when the operator has given one. shows_key: to a person, and into no log."""
     file = None if key is None else places.var / FILE
     return READY.format(
         took_s=took_s,
