@@ -8,10 +8,8 @@ replica's label would stay for ever: they are JSON at /admin/replicas.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -25,9 +23,10 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.exporter import export
+from service.figures_folder import bury, enter
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -35,9 +34,7 @@ DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 MOST_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
 
 if os.environ.get(DIRECTORY):
-    Path(os.environ[DIRECTORY]).mkdir(
-        parents=True, exist_ok=True
-    )  # a machine that joined a cluster has none yet
+    enter(Path(os.environ[DIRECTORY]))
 
 ANSWERS = Counter(
     "errata_answers",
@@ -252,16 +249,7 @@ def page() -> bytes:
     folder = os.environ.get(DIRECTORY)
     if not folder:
         return generate_latest(REGISTRY)
-    _bury(Path(folder))
+    bury(Path(folder))
     registry = CollectorRegistry()
     MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
-
-
-def _bury(folder: Path) -> None:
-    """Drop the live gauges of processes that were killed: nobody else does it for them."""
-    found = {re.search(r"_(\d+)\.db$", path.name) for path in folder.glob("gauge_live*.db")}
-    for pid in {int(match[1]) for match in found if match}:
-        if not Path(f"/proc/{pid}").exists():
-            with suppress(FileNotFoundError):  # another reader of the page was quicker
-                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]
