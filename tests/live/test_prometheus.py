@@ -10,8 +10,7 @@ import pytest
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
 from tests.cluster.running import Service, kill, signal, wait_until
-from tests.deploy.observed import Prometheus, Traffic, needs_prometheus, watched
-from tests.deploy.test_alerts import ALERTS, RECORDED
+from tests.deploy.observed import ALERTS, RECORDED, Prometheus, Traffic, needs_prometheus, watched
 
 pytestmark = needs_prometheus
 

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
 
 from service import metrics
 from service.http.measured import Measured
@@ -28,11 +29,15 @@ model, version, state, port, takes = sys.argv[1:]
 for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"gauge_live*_{takes}.db"):
     file.rename(file.with_name(file.name.replace(takes, str(os.getpid()))))
 from service import metrics
+metrics.starts(model)
 metrics.replica_at(model, int(version), 7)
 metrics.LEDGER_UP.labels("replica").set(int(state))
 metrics.begin(model, int(port) or None)
 metrics.QUEUE.labels(model, "replica").set(3)
 print("set", flush=True)
+sys.stdin.readline()
+metrics.ends(model)
+print("ended", flush=True)
 sys.stdin.read()
 """
 
@@ -95,6 +100,39 @@ def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
         for one in (alive, dead):
             one.kill()
             one.communicate()
+
+
+def test_who_began_and_neither_runs_nor_ended_as_it_was_asked_to_has_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    killed, asked, left = [process("nkb", "7", "1", folder=tmp_path) for _ in range(3)]
+    try:
+        assert deaths() == 3 - 0 - 3
+        assert asked.stdin is not None
+        assert asked.stdout is not None
+        print(file=asked.stdin, flush=True)
+        assert asked.stdout.readline() == "ended\n"
+        assert deaths() == 3 - 1 - 2
+        asked.kill()
+        asked.wait()
+        assert deaths() == 3 - 1 - 2
+        killed.kill()
+        killed.wait()
+        assert deaths() == 3 - 1 - 1
+    finally:
+        for one in (killed, asked, left):
+            one.kill()
+            one.communicate()
+
+
+def deaths() -> float:
+    """As the rule instance_part:errata_process_deaths:total counts them."""
+    families = text_string_to_metric_families(metrics.page().decode())
+    found = {one.name: one.value for family in families for one in family.samples if "part" in one.labels}
+    return (
+        found["errata_process_starts_total"] - found["errata_process_ends_total"] - found["errata_processes"]
+    )
 
 
 @pytest.mark.parametrize("who", ["a younger process", "a thread", "the process that shows the page"])
@@ -192,7 +230,7 @@ async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() ->
 
 
 def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subprocess.Popen[str]:
-    """One that has set its figures, and waits. takes: the number of a dead one, whose live gauges are found under it."""
+    """One that has set its figures, and waits. takes: the number of a dead one, whose gauges it finds as its own."""
     environment = {
         **os.environ,
         metrics.DIRECTORY: str(folder),

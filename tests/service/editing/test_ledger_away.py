@@ -9,11 +9,14 @@ from pathlib import Path
 
 import pytest
 import redis
+from prometheus_client import REGISTRY
 
+from service import metrics
+from service.editing import editor as editing
 from service.editing.editor import Editor
 from service.ledger.embedded import EmbeddedValkey
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
-from tests.service.parts import said, settings, started
+from tests.service.parts import said, settings, started, until
 
 
 @pytest.fixture
@@ -60,6 +63,27 @@ async def test_an_editor_starts_without_the_ledger_and_reads_it_later(tmp_path: 
             server.start()
             assert await head(editor) == 1
             assert (await change(editor, PERU, "Puno"))["version"] == 2
+
+
+async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_left_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(editing, "EVERY_S", 0.05)
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        async with started(Editor, settings(server.url, tmp_path)) as first:
+            await change(first, PERU, "Cusco")
+        server.stop()
+        metrics.STANDING.clear()
+        metrics.SLOTS.clear()
+        async with started(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
+            assert shown("errata_edits_standing", state="holding") is None
+            server.start()
+            await until(lambda: shown("errata_edits_standing", state="holding") == 1)
+            assert shown("errata_memory_slots", memory="toy/table", slots="used") == 1
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
 
 
 async def test_a_ledger_that_lost_its_data_is_not_written_on(
