@@ -58,6 +58,7 @@ class Replica:
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
+        metrics.starts(model)
         self.id = f"{model}-{uuid4().hex[:8]}"
         self._settings, self._model = settings, model
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
@@ -81,6 +82,7 @@ class Replica:
         begin_at_zero(model, reads_graph)
         await arrived(self._registration.now, self.id)
         await arrived(self._join, self.id)
+        self.__del__ = self._end
         metrics.begin(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
@@ -140,10 +142,10 @@ class Replica:
             waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
             answered = await self._queue.ask(waiting)
         except ErrataError as error:
-            metrics.ANSWERS.labels(self._model, error.code).inc()
             return Outcome.of(error, None)
         self._measure(answered)
-        return Outcome.ok(told(answered, self._model, self.id, self._degraded()))
+        body = told(answered, self._model, self.id, self._degraded())
+        return Outcome(200, body, declined=answered.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""
@@ -170,6 +172,11 @@ class Replica:
             await self._ledger.forget(self.id)
         await self._ledger.aclose()
         self._worker.shutdown(wait=False)
+
+    async def _end(self) -> None:
+        """Of one that was ready: whose start fails has not ended as it was asked to."""
+        metrics.ends(self._model)
+        await self.aclose()
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
@@ -246,8 +253,6 @@ class Replica:
             return [reply for replies in alone for reply in replies]
 
     def _measure(self, answered: Answered) -> None:
-        outcome = "answered" if answered.reply.answer is not None else "declined"
-        metrics.ANSWERS.labels(self._model, outcome).inc()
         parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
         for part, seconds in parts.items():
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)

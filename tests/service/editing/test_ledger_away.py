@@ -9,13 +9,16 @@ from pathlib import Path
 
 import pytest
 import redis
+from prometheus_client import REGISTRY
 
+from service import metrics
+from service.editing import editor as editing
 from service.editing.editor import Editor
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
-from tests.service.parts import said, settings, started
+from tests.service.parts import said, settings, started, until
 
 
 @pytest.fixture
@@ -88,6 +91,27 @@ async def test_data_of_a_newer_errata_is_neither_read_nor_written(
         refused = await change(editor, PERU, "Cusco")
         assert refused["status"] == 503
         assert "start the newer one" in refused["detail"]
+
+
+async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_left_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(editing, "EVERY_S", 0.05)
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        async with started(Editor, settings(server.url, tmp_path)) as first:
+            await change(first, PERU, "Cusco")
+        server.stop()
+        metrics.STANDING.clear()
+        metrics.SLOTS.clear()
+        async with started(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
+            assert shown("errata_edits_standing", state="holding") is None
+            server.start()
+            await until(lambda: shown("errata_edits_standing", state="holding") == 1)
+            assert shown("errata_memory_slots", memory="toy/table", slots="used") == 1
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
 
 
 async def test_a_ledger_that_lost_its_data_is_not_written_on(

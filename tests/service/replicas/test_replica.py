@@ -170,10 +170,27 @@ async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
 ) -> None:
     configured = settings(valkey.url, tmp_path)
     running = as_ray_runs(Replica, configured, "toy")
+    before = ends("toy")
     await running.initialize_callable()
     assert len(await ledger.replicas()) == 1
     await running.call_destructor()
     assert await ledger.replicas() == {}
+    assert ends("toy") == before + 1
+
+
+def ends(part: str) -> float:
+    return REGISTRY.get_sample_value("errata_process_ends_total", {"part": part}) or 0
+
+
+async def test_an_editor_that_ray_stops_has_ended_as_it_was_asked_to(
+    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
+) -> None:
+    running = as_ray_runs(Editor, settings(valkey.url, tmp_path))
+    before = ends("editor")
+    await running.initialize_callable()
+    await running.call_destructor()
+    assert ends("editor") == before + 1
+    assert REGISTRY.get_sample_value("errata_processes", {"part": "editor"}) == 0
 
 
 def test_ray_leaves_a_replica_the_time_to_leave_the_list(tmp_path: Path) -> None:
@@ -186,12 +203,14 @@ async def test_a_replica_that_never_got_ready_can_be_stopped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = as_ray_runs(Replica, settings(f"unix://{tmp_path}/nobody", tmp_path), "toy")
+    before = ends("toy")
     starting = asyncio.create_task(running.initialize_callable())
     await until(lambda: "waits for the ledger" in caplog.text)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     await running.call_destructor()
+    assert ends("toy") == before, "who could not start has not ended as it was asked to"
     assert not [record for record in caplog.records if record.levelname == "ERROR"], "Ray logs what it raises"
 
 
