@@ -16,7 +16,7 @@ def main() -> int:
     # Once it runs, file descriptors 1 and 2 are the log; the person keeps these.
     with os.fdopen(os.dup(1), "w") as said, os.fdopen(os.dup(2), "w") as complained:
         try:
-            run(arguments, lambda text: print(text, file=said, flush=True))
+            run(arguments, lambda text: print(text, file=said, flush=True), said.isatty())
         except CannotStart as error:
             print(f"Errata cannot start: {error}", file=complained)
             return 1

@@ -22,7 +22,7 @@ from service.http.ingress import IngressDeployment
 from service.replicas.replica import ReplicaDeployment
 
 NO_CORES = {"num_cpus": 0}
-ONE_TRY = 1  # at the start: what is wrong then is wrong again; once it has run, Ray restarts it for ever
+ONE_TRY = 1  # at the start, where what is wrong is wrong again; once it has run, Ray restarts it for ever
 LOOK_EVERY_S = 1.0  # whether a replica lives; Ray notices a death no sooner
 STOP_S = 2.0  # for requests in flight when a replica is asked to end
 MOST_CONNECTIONS = 4_096
@@ -31,7 +31,8 @@ CALLS_AT_ONCE = 2  # at each replica, beyond which there should be more of them:
 MORE_AFTER_S, FEWER_AFTER_S = 5.0, 300.0  # a replica takes seconds to start, and a quiet minute is soon over
 
 
-def build(settings: Settings) -> Application:
+def build(settings: Settings, tries: int = ONE_TRY) -> Application:
+    """tries: how often a part may fail before it has run once; Ray takes no more than three for each replica."""
     models = {
         name: ReplicaDeployment.options(
             name=name,
@@ -41,7 +42,7 @@ def build(settings: Settings) -> Application:
             health_check_period_s=LOOK_EVERY_S,
             graceful_shutdown_timeout_s=STOP_S,
             ray_actor_options=NO_CORES,
-            max_constructor_retry_count=ONE_TRY,
+            max_constructor_retry_count=tries,
         ).bind(settings, name)
         for name in settings.systems
     }
@@ -53,7 +54,7 @@ def build(settings: Settings) -> Application:
         health_check_period_s=LOOK_EVERY_S,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
-        max_constructor_retry_count=ONE_TRY,
+        max_constructor_retry_count=tries,
     ).bind(settings)
     return IngressDeployment.options(
         name="ingress",
@@ -61,7 +62,7 @@ def build(settings: Settings) -> Application:
         health_check_period_s=LOOK_EVERY_S,
         graceful_shutdown_timeout_s=STOP_S,
         ray_actor_options=NO_CORES,
-        max_constructor_retry_count=ONE_TRY,
+        max_constructor_retry_count=tries,
     ).bind(settings, models, editor)
 
 

@@ -8,10 +8,8 @@ replica's label would stay for ever: they are JSON at /admin/replicas.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -25,9 +23,10 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
-from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.exporter import export
+from service.figures_folder import bury, enter
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
@@ -35,13 +34,11 @@ DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 MOST_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
 
 if os.environ.get(DIRECTORY):
-    Path(os.environ[DIRECTORY]).mkdir(
-        parents=True, exist_ok=True
-    )  # a machine that joined a cluster has none yet
+    enter(Path(os.environ[DIRECTORY]))
 
 ANSWERS = Counter(
     "errata_answers",
-    "Questions by outcome: answered, declined, or the code of a problem.",
+    "Questions that reached the ingress, by outcome: answered, declined, or the code of a problem.",
     ["model", "outcome"],
 )
 ANSWER_PARTS = Histogram(
@@ -169,22 +166,18 @@ QUEUE = Gauge(
     ["model", "place"],
     multiprocess_mode="livesum",
 )
-QUEUE_LIMIT = Gauge(
-    "errata_queue_limit",
-    "Questions that may wait for a model at the ingress.",
-    ["model"],
-    multiprocess_mode="livesum",
-)
-TURNED_AWAY = Counter("errata_turned_away", "Questions for which the queue had no room.", ["model"])
 BUILD = Gauge(
     "errata_build_info", "1; its labels say what runs.", ["version", "python"], multiprocess_mode="livemax"
 )
 STARTED = Gauge(
     "errata_process_start_time_seconds",
-    "When the youngest process of a part started: ingress, editor, or a model's name.",
+    "When the youngest process of a part was ready: ingress, editor, or a model's name.",
     ["part"],
     multiprocess_mode="livemax",
 )
+STARTS = Counter("errata_process_starts", "Processes of a part that began.", ["part"])
+ENDS = Counter("errata_process_ends", "Processes of a part that ended as they were asked to.", ["part"])
+RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], multiprocess_mode="livesum")
 
 _authors: set[str] = set()
 
@@ -225,18 +218,28 @@ def replica_at(model: str, version: int, head: int) -> None:
     LAG.labels(model).set(max(0, head - version))
 
 
+def starts(part: str) -> None:
+    """Of a process that begins. part: ingress, editor, or the name of a model.
+
+    Those that began, and neither run nor ended as they were asked to, were killed or fell.
+    """
+    RUNNING.labels(part).set(1)
+    STARTS.labels(part).inc()
+    ENDS.labels(part)
+
+
+def ends(part: str) -> None:
+    """Of a process that is asked to end."""
+    ENDS.labels(part).inc()
+    RUNNING.labels(part).set(0)
+
+
 def begin(part: str, port: int | None) -> None:
-    """Of a process that is ready. part: ingress, editor, or the name of a model. port: of the page on its own."""
+    """Of a process that is ready. port: of the page on its own."""
     STARTED.labels(part).set(time.time())
     BUILD.labels(version("errata"), python_version()).set(1)
     if port is not None:
         export(page, CONTENT_TYPE_LATEST, port)
-
-
-def queue(model: str, limit: int) -> tuple[Gauge, Counter]:
-    """Of the ingress: how many wait there now, and how many found no room."""
-    QUEUE_LIMIT.labels(model).set(limit)
-    return QUEUE.labels(model, "ingress"), TURNED_AWAY.labels(model)
 
 
 def committed(author: str) -> None:
@@ -252,16 +255,7 @@ def page() -> bytes:
     folder = os.environ.get(DIRECTORY)
     if not folder:
         return generate_latest(REGISTRY)
-    _bury(Path(folder))
+    bury(Path(folder))
     registry = CollectorRegistry()
     MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
-
-
-def _bury(folder: Path) -> None:
-    """Drop the live gauges of processes that were killed: nobody else does it for them."""
-    found = {re.search(r"_(\d+)\.db$", path.name) for path in folder.glob("gauge_live*.db")}
-    for pid in {int(match[1]) for match in found if match}:
-        if not Path(f"/proc/{pid}").exists():
-            with suppress(FileNotFoundError):  # another reader of the page was quicker
-                mark_process_dead(pid, str(folder))  # type: ignore[no-untyped-call]

@@ -16,11 +16,11 @@ MAY = {
     "models/training": {"models"},
     "models": {"models"},
     "service/ledger": {"service.ledger", "service.ending", "service.errors", "service.tracing", "models"},
-    "service/graph": {"service.graph", "service.ledger", "service.errors", "models"},
+    "service/graph": {"service.graph", "service.ledger", "service.errors", "service.threads", "models"},
     "service/access": {"service.access", "service.errors", "service.ledger"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
-        "errata.wire",
+        *("service.threads", "errata.wire"),
     },
     "service/measuring": {
         *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
@@ -29,12 +29,19 @@ MAY = {
     },
     "service/editing": {
         *("service.editing", "service.measuring", "service.ledger", "service.errors", "service.config"),
-        *("service.ending", "service.metrics"),
+        *("service.builds", "service.ending", "service.metrics"),
         *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
-        *("service.ending", "service.graph", "service.loading", "service.tracing", "models"),
+        *(
+            "service.builds",
+            "service.ending",
+            "service.graph",
+            "service.loading",
+            "service.tracing",
+            "models",
+        ),
     },
     "service/http": {
         *(
@@ -45,7 +52,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.collection", "service.logs", "service.tracing"),
+        *("service.builds", "service.collection", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {

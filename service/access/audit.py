@@ -8,7 +8,7 @@ Redis layout; no other module names this key:
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,7 +52,12 @@ class Entry:
 
     @property
     def time(self) -> float:
-        return int(self.id.partition("-")[0]) / 1e3
+        return self.place[0] / 1e3
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """In the order of a stream. ValueError for what is no id of one."""
+        return _place(self.id)
 
 
 @dataclass(frozen=True)
@@ -85,8 +90,8 @@ class Audit(Protocol):
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
         """The oldest first. after: the id of the entry to go on from."""
 
-    async def restore(self, entries: Sequence[Entry]) -> None:
-        """Put back what a backup had, in order; those that are there already are left as they are."""
+    async def restore(self, entries: Sequence[Entry]) -> int:
+        """Put back what a backup had, in order, and how many that were; those that are there are left as they are."""
 
 
 class RedisAudit:
@@ -99,8 +104,9 @@ class RedisAudit:
             await self._redis.xadd(AUDIT, {"entry": call.model_dump_json(exclude_none=True)})
 
     async def newest(self, limit: int, before: str | None, wanted: Filter) -> Sequence[Entry]:
+        start, end = _bound(wanted.since, "-"), f"({before}" if before else _bound(wanted.until, "+")
         found: list[Entry] = []
-        async for entry in self._backwards(before, wanted):
+        async for entry in self._both(start, end, backwards=True):
             if wanted.takes(entry.call):
                 found.append(entry)
             if len(found) == limit:
@@ -109,42 +115,63 @@ class RedisAudit:
 
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
         found: list[Entry] = []
-        for stream in (RESTORED, AUDIT):
-            async with self._connection.bounded("read its audit"):
-                start, most = f"({after}" if after else "-", limit - len(found)
-                page: list[Any] = await self._redis.xrange(stream, start, "+", count=most) if most else []
-            found += map(_entry, page)
+        async for entry in self._both(f"({after}" if after else "-", "+"):
+            found.append(entry)
+            if len(found) == limit:
+                break
         return found
 
-    async def restore(self, entries: Sequence[Entry]) -> None:
+    async def restore(self, entries: Sequence[Entry]) -> int:
         async with self._connection.bounded("write its audit back"):
             last: list[Any] = await self._redis.xrevrange(RESTORED, "+", "-", count=1)
             newest = _place(last[0][0].decode()) if last else (0, 0)
-            pipeline = self._redis.pipeline(transaction=False)
-            for one in entries:
-                if _place(one.id) > newest:
-                    pipeline.xadd(RESTORED, {"entry": one.call.model_dump_json(exclude_none=True)}, id=one.id)
-            await pipeline.execute()
+            later = [one for one in entries if one.place > newest]
+            looking = self._redis.pipeline(transaction=False)
+            for one in later:
+                looking.xrange(AUDIT, one.id, one.id)
+            fresh = [one for one, there in zip(later, await looking.execute(), strict=True) if not there]
+            writing = self._redis.pipeline(transaction=False)
+            for one in fresh:
+                writing.xadd(RESTORED, {"entry": one.call.model_dump_json(exclude_none=True)}, id=one.id)
+            await writing.execute()
+        return len(fresh)
 
-    async def _backwards(self, before: str | None, wanted: Filter) -> AsyncIterator[Entry]:
-        start = _bound(wanted.since, "-")
-        for stream in (AUDIT, RESTORED):
-            end = f"({before}" if before else _bound(wanted.until, "+")
-            page: list[Any] = [None] * PAGE
-            while len(page) == PAGE:
-                async with self._connection.bounded("read its audit"):
+    async def _both(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
+        """Of both streams, in the order of time: what was restored may be younger than the first call here."""
+        streams = [self._pages(name, start, end, backwards) for name in (AUDIT, RESTORED)]
+        waiting = {stream: entry for stream in streams if (entry := await anext(stream, None))}
+        first = max if backwards else min
+        while waiting:
+            stream = first(waiting, key=lambda one: waiting[one].place)
+            yield waiting.pop(stream)
+            following = await anext(stream, None)
+            if following:
+                waiting[stream] = following
+
+    async def _pages(self, stream: str, start: str, end: str, backwards: bool) -> AsyncGenerator[Entry]:
+        page: list[Any] = [None] * PAGE
+        while len(page) == PAGE:
+            async with self._connection.bounded("read its audit"):
+                if backwards:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
-                for one in page:
-                    yield _entry(one)
-                end = f"({page[-1][0].decode()}" if page else end
+                else:
+                    page = await self._redis.xrange(stream, start, end, count=PAGE)
+            for one in page:
+                yield _entry(one)
+            if page:
+                start, end = (start, f"({_id(page[-1])}") if backwards else (f"({_id(page[-1])}", end)
 
 
 def _entry(raw: Any) -> Entry:
-    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]))
+    return Entry(_id(raw), Call.model_validate_json(raw[1][b"entry"]))
+
+
+def _id(raw: Any) -> str:
+    id: str = raw[0].decode()
+    return id
 
 
 def _place(id: str) -> tuple[int, int]:
-    """In the order of a stream."""
     milliseconds, _, number = id.partition("-")
     return int(milliseconds), int(number)
 

@@ -17,6 +17,7 @@ from service.access.caller import Caller, Scope
 
 PREFIX = "errata"
 SECRET_BYTES = 32
+LONGEST_NAME = 64  # characters; nobody has one that is longer, so it need not be looked for
 
 
 def fingerprint(key: str) -> str:
@@ -24,7 +25,7 @@ def fingerprint(key: str) -> str:
 
 
 class Secret(BaseModel):
-    """sha256: of the whole key. until: unix time in seconds from which on it opens nothing; None for no end."""
+    """sha256: of the whole key. until: unix time in seconds from which on it opens nothing; None for the key's end."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -36,7 +37,10 @@ class Secret(BaseModel):
 
 
 class IssuedKey(BaseModel):
-    """Times are unix times in seconds. secrets: the newest first; an older one opens until it ends."""
+    """Times are unix times in seconds. secrets: the newest first; an older one opens until it ends.
+
+    expires: when the key ends, with or without secrets; None for never.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -44,30 +48,31 @@ class IssuedKey(BaseModel):
     scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
     created: float
     created_by: str
+    expires: float | None = None
     rotated: float | None = None
     revoked: float | None = None
     secrets: tuple[Secret, ...]
 
     def opened_by(self, key: str, now: float) -> bool:
-        return self.revoked is None and any(secret.opens(key, now) for secret in self.secrets)
+        return self.in_force(now) and any(secret.opens(key, now) for secret in self.secrets)
+
+    def in_force(self, now: float) -> bool:
+        return self.revoked is None and (self.expires is None or now < self.expires)
 
     @property
     def caller(self) -> Caller:
         return Caller(self.name, self.scopes)
 
-    @property
-    def expires(self) -> float | None:
-        return self.secrets[0].until if self.secrets else None
-
     def without_secrets(self) -> IssuedKey:
         """It opens nothing until it is rotated."""
         return self.model_copy(update={"secrets": ()})
 
-    def followed_by(self, key: str, now: float, keep_old_s: float) -> IssuedKey:
-        """With a new secret, and the old ones for a while yet; the new one ends when the key was to end."""
+    def followed_by(self, key: str, now: float, keep_old_s: float, lives_s: float | None = None) -> IssuedKey:
+        """With a new secret, and the old ones for a while yet. lives_s: until its new end; None to leave its end."""
         old = list(_ending(self.secrets, now, now + keep_old_s))
-        fresh = Secret(sha256=fingerprint(key), until=self.expires)
-        return self.model_copy(update={"secrets": (fresh, *old), "rotated": now})
+        fresh = Secret(sha256=fingerprint(key))
+        ends = self.expires if lives_s is None else now + lives_s
+        return self.model_copy(update={"secrets": (fresh, *old), "rotated": now, "expires": ends})
 
 
 def new_key(name: str) -> str:
@@ -79,7 +84,7 @@ def name_in(key: str) -> str | None:
     """Whose key it says it is; None for one that was not made here."""
     prefix, _, rest = key.partition("_")
     name, underscore, _ = rest.partition("_")
-    return name if prefix == PREFIX and name and underscore else None
+    return name if prefix == PREFIX and underscore and 0 < len(name) <= LONGEST_NAME else None
 
 
 def _ending(secrets: tuple[Secret, ...], now: float, until: float) -> Iterator[Secret]:

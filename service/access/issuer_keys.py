@@ -20,6 +20,7 @@ from service.errors import NotReady, Unauthorized
 KEPT_S = 300.0  # then they are read again, so that a key that was withdrawn is not believed for ever
 PAUSE_S = 5.0  # between two readings
 LIMIT_S = 5.0
+PATIENCE_S = 1.0  # of those whose key is known, when it is time to read them again
 DISCOVERY = "/.well-known/openid-configuration"
 
 log = logging.getLogger(__name__)
@@ -32,39 +33,48 @@ class IssuerKeys:
         self._issuer, self._clock = issuer.rstrip("/"), clock
         self._keys: Mapping[str | None, jwt.PyJWK] = {}
         self._read = self._tried = float("-inf")
-        self._reading = asyncio.Lock()
+        self._reading: asyncio.Task[None] | None = None
 
     async def get(self, kid: str | None) -> jwt.PyJWK:
         """Unauthorized for a key that the issuer does not have; NotReady when it cannot be asked."""
-        if kid not in self._keys or self._clock() - self._read > KEPT_S:
-            async with self._reading:
-                await self._refresh(kid)
+        if kid not in self._keys:
+            await self._refreshed(LIMIT_S)
+        elif self._clock() - self._read > KEPT_S:
+            await self._refreshed(PATIENCE_S)
         if kid in self._keys:
             return self._keys[kid]
         if self._read == float("-inf"):
             raise NotReady(f"the issuer of tokens, {self._issuer}, cannot be reached: try again in a moment")
         raise Unauthorized(f"the token is signed with a key that {self._issuer} does not have (kid {kid!r})")
 
-    async def _refresh(self, kid: str | None) -> None:
-        """Unless somebody else has just done so."""
-        now = self._clock()
-        if now - self._tried < PAUSE_S or (kid in self._keys and now - self._read <= KEPT_S):
-            return
-        self._tried = now
+    async def _refreshed(self, patience_s: float) -> None:
+        """One reading for all who wait for it; none when the last ended a moment ago."""
+        if self._reading is None:
+            if self._clock() - self._tried < PAUSE_S:
+                return
+            self._reading = asyncio.create_task(self._refresh())
+        await asyncio.wait([self._reading], timeout=patience_s)
+
+    async def _refresh(self) -> None:
         try:
-            self._keys = await self._fetched()
-        except (httpx.HTTPError, jwt.PyJWTError, ValueError, KeyError) as error:
+            async with asyncio.timeout(LIMIT_S):
+                self._keys = await self._fetched()
+            self._read = self._clock()
+        except Exception as error:  # whatever it sends
             log.warning("the keys of %s cannot be read: %s: %s", self._issuer, type(error).__name__, error)
-        else:
-            self._read = now
+        finally:
+            self._tried, self._reading = self._clock(), None
 
     async def _fetched(self) -> Mapping[str | None, jwt.PyJWK]:
         async with httpx.AsyncClient(timeout=LIMIT_S) as client:
             about = await _json(client, self._issuer + DISCOVERY)
             if about["issuer"].rstrip("/") != self._issuer:
                 raise ValueError(f"it says that it is {about['issuer']}")
-            found = await _json(client, about["jwks_uri"])
-        keys = {key.key_id: key for key in jwt.PyJWKSet.from_dict(found).keys}
+            where = httpx.URL(about["jwks_uri"])
+            if where.scheme != httpx.URL(self._issuer).scheme:
+                raise ValueError(f"its keys are at {where}, which is not as safe as it is itself")
+            found = jwt.PyJWKSet.from_dict(await _json(client, str(where)))
+        keys = {key.key_id: key for key in found.keys if key.public_key_use in (None, "sig")}
         return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
 
 

@@ -14,6 +14,7 @@ from service.access.issued import fingerprint, name_in
 from service.access.remembered import Remembered
 from service.errors import Unauthorized
 
+LONGEST = 16_384  # characters of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
 
 
@@ -36,7 +37,7 @@ class Keyring:
         if not authorization:
             raise Unauthorized(f"this needs a key: {HOW}")
         key = given.strip()
-        if scheme.lower() != "bearer" or not key:
+        if scheme.lower() != "bearer" or not key or len(key) > LONGEST:
             raise Unauthorized(f"the Authorization header is not of the form Bearer KEY: {HOW}")
         if hmac.compare_digest(fingerprint(key), self._admin_sha256):
             return ADMIN

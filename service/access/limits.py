@@ -14,7 +14,7 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -23,6 +23,8 @@ from limits.aio.storage import MemoryStorage, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from service.errors import TooMany
+
+ALONE_S = 1.0  # after Redis did not answer: not every call waits for that
 
 log = logging.getLogger(__name__)
 
@@ -46,8 +48,15 @@ class Rate:
 class Limits:
     """shared: where all processes count; None to count here alone."""
 
-    def __init__(self, rate: Rate, shared: Storage | None, limit_s: float) -> None:
-        self._rate, self._limit_s = rate, limit_s
+    def __init__(
+        self,
+        rate: Rate,
+        shared: Storage | None,
+        limit_s: float,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._rate, self._limit_s, self._clock = rate, limit_s, clock
+        self._alone_until = float("-inf")
         self._shared = None if shared is None else SlidingWindowCounterRateLimiter(shared)
         self._alone = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._under_way: Counter[str] = Counter()
@@ -56,15 +65,17 @@ class Limits:
         """TooMany when it is one call too many."""
         if self._rate.most is None:
             return
-        counting = self._alone if self._shared is None else self._shared
-        try:
-            async with asyncio.timeout(self._limit_s):
-                await self._count(counting, self._rate.most, who)
-        except TooMany:
-            raise
-        except Exception as error:  # whatever the library meets on its way to Redis
-            log.warning("calls are counted here alone: %s", type(error).__name__)
-            await self._count(self._alone, self._rate.most, who)
+        if self._shared is not None and self._clock() >= self._alone_until:
+            try:
+                async with asyncio.timeout(self._limit_s):
+                    await self._count(self._shared, self._rate.most, who)
+                    return
+            except TooMany:
+                raise
+            except Exception as error:  # whatever the library meets on its way to Redis
+                log.warning("calls are counted here alone for %g s: %s", ALONE_S, type(error).__name__)
+                self._alone_until = self._clock() + ALONE_S
+        await self._count(self._alone, self._rate.most, who)
 
     async def _count(self, counting: SlidingWindowCounterRateLimiter, most: RateLimitItem, who: str) -> None:
         if not await counting.hit(most, who):

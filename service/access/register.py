@@ -12,14 +12,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from service.access.caller import Scope
+from service.access.caller import ADMIN, NOBODY, Scope
 from service.access.issued import IssuedKey, Secret, fingerprint, new_key
-from service.errors import KeyTaken, NotFound, NotReady
+from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
 from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
 
 KEYS = PREFIX + "keys"
 ATTEMPTS = 5
+RESERVED = frozenset({ADMIN.name, NOBODY.name})
 
 
 class Register(Protocol):
@@ -35,8 +36,13 @@ class Register(Protocol):
     ) -> tuple[IssuedKey, str]:
         """A new key, and what its owner sends; that is told here and never again. KeyTaken."""
 
-    async def rotate(self, name: str, keep_old_s: float) -> tuple[IssuedKey, str]:
-        """A new secret for it. keep_old_s: how long the old one goes on opening. NotFound."""
+    async def rotate(
+        self, name: str, keep_old_s: float, lives_s: float | None = None
+    ) -> tuple[IssuedKey, str]:
+        """A new secret for it. keep_old_s: how long the old one goes on opening. lives_s: until it ends from now on.
+
+        NotFound. InvalidInput when it has ended and gets no new end.
+        """
 
     async def revoke(self, name: str) -> IssuedKey:
         """It opens nothing from now on. NotFound."""
@@ -64,22 +70,39 @@ class RedisRegister:
         self, name: str, scopes: Sequence[Scope], expires: float | None, by: str
     ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
-        kept = (Secret(sha256=fingerprint(secret), until=expires),)
-        key = IssuedKey(name=name, scopes=tuple(scopes), created=time.time(), created_by=by, secrets=kept)
-        if not await self._swapped(name, b"", key):
+        key = IssuedKey(
+            name=name,
+            scopes=tuple(scopes),
+            created=time.time(),
+            created_by=by,
+            expires=expires,
+            secrets=(Secret(sha256=fingerprint(secret)),),
+        )
+        if name in RESERVED or not await self._swapped(name, b"", key):
             raise KeyTaken(f"there is, or was, a key named {name!r}: choose another name, or rotate that key")
         return key, secret
 
-    async def rotate(self, name: str, keep_old_s: float) -> tuple[IssuedKey, str]:
+    async def rotate(
+        self, name: str, keep_old_s: float, lives_s: float | None = None
+    ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
-        key = await self._changed(name, lambda old: old.followed_by(secret, time.time(), keep_old_s))
-        return key, secret
+
+        def rotated(old: IssuedKey) -> IssuedKey:
+            new = old.followed_by(secret, time.time(), keep_old_s, lives_s)
+            if not new.in_force(time.time()):
+                raise InvalidInput(
+                    f"the key {name!r} has ended: say how long it lives from now on, in lives_s"
+                )
+            return new
+
+        return await self._changed(name, rotated), secret
 
     async def revoke(self, name: str) -> IssuedKey:
         return await self._changed(name, lambda old: old.model_copy(update={"revoked": time.time()}))
 
     async def restore(self, key: IssuedKey) -> bool:
-        return await self._swapped(key.name, b"", key)
+        there = key.name in RESERVED or await self._record(key.name) is not None
+        return not there and await self._swapped(key.name, b"", key)
 
     async def _changed(self, name: str, change: Callable[[IssuedKey], IssuedKey]) -> IssuedKey:
         for _ in range(ATTEMPTS):

@@ -31,6 +31,7 @@ class Remembered:
         except LedgerUnavailable:
             if read is None:
                 raise
+            now = self._clock()  # it was waited for, and the next need not wait at once
         self._keep(name, now, key)
         return key
 

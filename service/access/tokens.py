@@ -33,9 +33,12 @@ class Claims:
     name: str
 
     def scopes_of(self, claims: Mapping[str, Any]) -> tuple[Scope, ...]:
-        said = claims.get(self.scopes, ())
+        """Unauthorized when the claim is of another kind."""
+        said = claims.get(self.scopes, [])
         words = said.split() if isinstance(said, str) else said
-        ours = {word.removeprefix(self.prefix) for word in map(str, words) if word.startswith(self.prefix)}
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise Unauthorized(f"the token's claim {self.scopes!r} is neither words nor a list of them")
+        ours = {word.removeprefix(self.prefix) for word in words if word.startswith(self.prefix)}
         return tuple(scope for scope in EVERYTHING if scope in ours)
 
     def name_of(self, claims: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
 
@@ -30,32 +31,40 @@ async def sealed(members: AsyncIterator[tuple[str, bytes]]) -> AsyncIterator[byt
     yield _member(SEAL, total.hexdigest().encode()) + END
 
 
-def members(file: BinaryIO) -> Iterator[tuple[str, bytes]]:
-    """Of a file that was found whole, in the order in which they were written."""
-    with _opened(file) as tar:
-        for info in tar:
-            if info.name != SEAL:
-                yield info.name, _content(tar, info)
+@dataclass(frozen=True)
+class Archive:
+    """A file that was found whole. places: name, offset and bytes of each member, in the order of writing."""
+
+    file: BinaryIO
+    places: tuple[tuple[str, int, int], ...]
+
+    def members(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:
+        """Name and content of those whose names begin so."""
+        for name, offset, size in self.places:
+            if name.startswith(prefix):
+                yield name, _read(self.file, offset, size)
 
 
-def check(file: BinaryIO) -> None:
+def opened(file: BinaryIO) -> Archive:
     """InvalidInput when it is no backup, was cut, or is not what was written."""
-    with _opened(file) as tar:
-        last: tarfile.TarInfo | None = None
-        try:
+    found: list[tarfile.TarInfo] = []
+    try:
+        file.seek(0)
+        with tarfile.open(fileobj=file, mode="r:") as tar:
             for info in tar:
                 if not info.isreg() or info.size > MOST:
                     raise InvalidInput(f"this is no backup of Errata: it holds {info.name!r}")
-                last = info
-        except tarfile.TarError as error:
-            raise InvalidInput(f"this is no whole backup: {error}; make it again") from error
-        if last is None or last.name != SEAL:
-            raise InvalidInput(
-                "this is no whole backup: its end, which names its digest, is missing; make it again"
-            )
-        named = _content(tar, last).decode(errors="replace")
-    if named != _digest(file, last.offset):
+                found.append(info)
+    except tarfile.TarError as error:
+        raise InvalidInput(f"this is no whole backup: {error}; `errata backup` makes one") from error
+    if not found or found[-1].name != SEAL:
+        raise InvalidInput(
+            "this is no whole backup: its end, which names its digest, is missing; make it again"
+        )
+    *members, seal = found
+    if _read(file, seal.offset_data, seal.size).decode(errors="replace") != _digest(file, seal.offset):
         raise InvalidInput("this backup is damaged: its bytes are not the ones that were written")
+    return Archive(file, tuple((info.name, info.offset_data, info.size) for info in members))
 
 
 def _member(name: str, data: bytes) -> bytes:
@@ -64,20 +73,9 @@ def _member(name: str, data: bytes) -> bytes:
     return info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % BLOCK)
 
 
-def _opened(file: BinaryIO) -> tarfile.TarFile:
-    file.seek(0)
-    try:
-        return tarfile.open(fileobj=file, mode="r:")
-    except tarfile.TarError as error:
-        raise InvalidInput(
-            "this is no backup of Errata: it is no tar file (`errata backup` makes one)"
-        ) from error
-
-
-def _content(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
-    inside = tar.extractfile(info)
-    assert inside is not None, "only plain files got here"
-    return inside.read()
+def _read(file: BinaryIO, offset: int, size: int) -> bytes:
+    file.seek(offset)
+    return file.read(size)
 
 
 def _digest(file: BinaryIO, end: int) -> str:

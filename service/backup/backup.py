@@ -14,7 +14,6 @@ from service.access.register import Register
 from service.backup.archive import sealed
 from service.backup.contents import Contents
 from service.backup.restoring import Restoring
-from service.errors import NotReady
 from service.ledger.store import RedisLedger
 
 
@@ -31,9 +30,7 @@ class Backup:
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The file, piece by piece. NotReady while a restore is not at its end."""
         kept, version = await self.ledger.kept(), await self.ledger.head()
-        if kept.until > version:
-            detail = f"a restore has made {version} of {kept.until} versions"
-            raise NotReady(f"{detail}: when it was cut off, give it the same backup again")
+        kept.check_restored(version)
         return sealed(Contents(self.ledger, self.register, self.audit, checkpoints).members())
 
     async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:

@@ -89,9 +89,7 @@ class Compactor:
 
     async def _count(self, asked: CompactionRequest) -> Count:
         present, before = await self._writer.newest(), await self._retention.kept()
-        if before.until > present.version:
-            detail = f"a restore has made {present.version} of {before.until} versions"
-            raise NotReady(f"{detail}: when it was cut off, give it the same backup again")
+        before.check_restored(present.version)
         oldest = max(before.oldest, oldest_kept(present.commits, asked, time.time()))
         tagged = [tag.version for tag in await self._tags.all() if before.has(tag.version)]
         kept = before.changed(oldest, tagged)

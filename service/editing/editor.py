@@ -11,7 +11,9 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from errata.wire import (
@@ -41,13 +43,14 @@ from service.editing.receipt import Patience, receipt
 from service.editing.systems import Systems
 from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
-from service.editing.watching import watch
+from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
 from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.graph.writing import Imports
+from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
 from service.loading import load_system
@@ -72,6 +75,7 @@ class Editor:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
+        metrics.starts("editor")
         self._settings = settings
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
@@ -84,7 +88,8 @@ class Editor:
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
-        self._writer = Writer(self._ledger, self._folder, reporter, settings.snapshot_every)
+        look = partial(looked_at, settings.redis_url)
+        self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
@@ -99,6 +104,7 @@ class Editor:
         if settings.drops_versions:
             keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
             self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
+        self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.begin("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
@@ -106,6 +112,10 @@ class Editor:
         await ended(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
+
+    async def _end(self) -> None:
+        metrics.ends("editor")
+        await self.aclose()
 
     @outcome
     async def edit(
@@ -194,6 +204,9 @@ class Editor:
             said = error.code
             if error.code == "ledger_unavailable":
                 metrics.REDIS_FAILURES.labels("editor").inc()
+            raise
+        except asyncio.CancelledError:
+            said = "cancelled"
             raise
         finally:
             metrics.EDITS.labels(kind, said).inc()
@@ -304,15 +317,17 @@ class Editor:
         return {"ready": degraded is None, "version": present and present.version, "degraded": degraded}
 
     async def _look_ahead(self) -> None:
-        """At the start, at what the first commit would else have to wait for."""
-        present = self._writer.present
-        if present is not None:
-            now = await standing(present.active_edits(), present.edits, present.readings)
-            publish(present, present.version, now.counts(len(present.edits)).model_dump(), self._room)
-            try:
-                await self._bystanders.prepare(present.readings)
-            except ErrataError as error:
-                log.warning("the first edit will take a second longer: %s", error.detail)
+        """As soon as the ledger can be read, at what the first commit would else have to wait for."""
+        while (present := self._writer.present) is None:
+            await asyncio.sleep(EVERY_S)
+            with suppress(ErrataError):
+                await self._writer.read()
+        now = await standing(present.active_edits(), present.edits, present.readings)
+        publish(present, present.version, now.counts(len(present.edits)).model_dump(), self._room)
+        try:
+            await self._bystanders.prepare(present.readings)
+        except ErrataError as error:
+            log.warning("the first edit will take a second longer: %s", error.detail)
 
 
 EditorDeployment = serve.deployment(Editor)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.system import Material
+from service.builds import Builds
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
@@ -31,7 +32,8 @@ class Folder:
         self.library = Library(ledger)
         self._bases: dict[str, Reading] = {}
         self._old: OrderedDict[int, Mapping[str, Reading]] = OrderedDict()
-        self._graphs: OrderedDict[int, asyncio.Task[GraphView]] = OrderedDict()
+        self._graphs: OrderedDict[int, GraphView] = OrderedDict()
+        self._builds = Builds[GraphView](1)  # the editor's one thread is for edits
 
     async def bases(self) -> Mapping[str, Reading]:
         """Every model before any edit."""
@@ -57,22 +59,18 @@ class Folder:
         return self._old[version]
 
     async def graph_at(self, present: Present, version: int) -> GraphView:
-        """The graph alone at a version, compiled once for all who ask."""
+        """The graph alone at a version."""
         model = self._systems.on_graph[0]
         if version == present.version:
             now: GraphView = present.readings[model].view
             return now
         if version not in self._graphs:
-            self._graphs[version] = asyncio.create_task(self._graph(present, version, model))
-        task = self._graphs[version]
+            found = await self._builds.get(version, lambda: self._graph(present, version, model))
+            self._graphs[version] = found
         self._graphs.move_to_end(version)
         if len(self._graphs) > OLD_KEPT:
             self._graphs.popitem(last=False)
-        try:
-            return await asyncio.shield(task)
-        except Exception:
-            self._graphs.pop(version, None)  # what failed is tried again
-            raise
+        return self._graphs[version]
 
     async def _graph(self, present: Present, version: int, model: str) -> GraphView:
         active = await asyncio.to_thread(present.active_at, version)

@@ -120,7 +120,7 @@ class Importer:
             raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
         await self._give_up_idle()
         self._refuse_too_many()
-        present = await self._writer.newest()
+        present = await self._writer.undisturbed()
         repeated = repetition is not None and await self._writer.remembers(repetition)
         if not repeated and order.expected_version not in (None, present.version):
             raise StaleVersion.at(current=present.version, expected=order.expected_version)

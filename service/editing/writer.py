@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +15,7 @@ from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
+from service.ledger.check import Server
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft, Plan
@@ -58,10 +59,20 @@ class Measured:
 
 
 class Writer:
-    """Serialises what it writes. `present` is what it knows of the ledger; None until it was read once."""
+    """Serialises what it writes. `present` is what it knows of the ledger; None until it was read once.
 
-    def __init__(self, ledger: Ledger, folder: Folder, reporter: Reporter, snapshot_every: int) -> None:
-        self._ledger, self._folder, self._reporter = ledger, folder, reporter
+    look: whether the server can hold the ledger, asked until it was read.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        look: Callable[[], Awaitable[Server]],
+        folder: Folder,
+        reporter: Reporter,
+        snapshot_every: int,
+    ) -> None:
+        self._ledger, self._look, self._folder, self._reporter = ledger, look, folder, reporter
         self._manifests = Manifests(ledger, snapshot_every)
         self._writing = asyncio.Lock()
         self._reading = asyncio.Lock()
@@ -71,7 +82,22 @@ class Writer:
     async def newest(self) -> Present:
         """The present, with all that others have written. Raises what is wrong with the ledger."""
         async with self._reading:
+            if self.present is None:
+                await self._look_at_the_server()
             return self._learn(await self._folder.caught_up(self.present))
+
+    async def undisturbed(self) -> Present:
+        """As `newest`. NotReady while a restore is not at its end."""
+        present = await self.newest()
+        (await self._ledger.kept()).check_restored(present.version)
+        return present
+
+    async def _look_at_the_server(self) -> None:
+        """Before anything of it is read."""
+        await self._ledger.head()  # one that is away is known sooner by this
+        server = await self._look()
+        for warning in server.warnings:
+            log.warning("%s %s: %s", server.name, server.version, warning)
 
     async def read(self) -> Present:
         """As `newest`, by one reading for all who ask meanwhile: with the ledger hung they do not wait in a row."""

@@ -6,7 +6,6 @@ takes the note away in the same step: rows that a commit names are never dropped
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import zlib
@@ -17,10 +16,11 @@ from hashlib import sha256
 from models.graph.blocks import Manifest
 from service.errors import LedgerCorrupt, NotReady
 from service.graph import keys, piece
-from service.graph.bucketing import Bucketing, Written, chunk
+from service.graph.bucketing import Bucketing, chunk
 from service.ledger import keys as ledger_keys
 from service.ledger.connection import Connection
 from service.ledger.script import lua
+from service.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Imports:
         waiting: list[tuple[str, str]] = []
         triples = entities = 0
         await self._note(bucketing.source, noted, first=True)
-        async for some in _in_thread(bucketing):
+        async for some in in_thread(bucketing.written()):
             noted.more |= some.more
             waiting += some.names
             named, waiting = _full(waiting)
@@ -198,13 +198,6 @@ class Imports:
                 for key, data in some:
                     pipeline.set(key, data)
                 await pipeline.execute()
-
-
-async def _in_thread(bucketing: Bucketing) -> AsyncIterator[Written]:
-    """The work of a processor, away from the event loop."""
-    written = bucketing.written()
-    while (some := await asyncio.to_thread(next, written, None)) is not None:
-        yield some
 
 
 def _whole(found: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, bytes]]:

@@ -11,11 +11,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service import metrics
 from service.access.audit import Audit, Call
 from service.access.caller import Caller
-from service.errors import ErrataError
+from service.access.limits import Limits, Rate
+from service.errors import ErrataError, TooMany
 from service.replicas.outcome import CODE, VERSION, Outcome
 
 ADMIN = "/admin/"
 LONGEST = 500  # characters of what is told of a request
+OF_STRANGERS = "600/minute"  # calls of nobody known that are noted; they shall not fill the ledger's Redis
 GONE = 499
 
 log = logging.getLogger(__name__)
@@ -28,25 +30,26 @@ def describe(request: Request, what: str) -> None:
 
 def ended(request: Request, outcome: Outcome) -> None:
     """For the audit, when the headers have left long before."""
-    request.state.ended = dict(outcome.headers)
+    request.state.ended = outcome
 
 
 class Audited:
     def __init__(self, app: ASGIApp, audit: Audit) -> None:
         self._app, self._audit = app, audit
+        self._strangers = Limits(Rate.of(OF_STRANGERS), None, 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
             await self._app(scope, receive, send)
             return
-        await _Watch(scope, send, self._audit).run(self._app, receive)
+        await _Watch(scope, send, self._audit, self._strangers).run(self._app, receive)
 
 
 class _Watch:
     """Of one call."""
 
-    def __init__(self, scope: Scope, send: Send, audit: Audit) -> None:
-        self._scope, self._send, self._audit = scope, send, audit
+    def __init__(self, scope: Scope, send: Send, audit: Audit, strangers: Limits) -> None:
+        self._scope, self._send, self._audit, self._strangers = scope, send, audit, strangers
         self._status, self._headers, self._noted = GONE, dict[str, str](), False
 
     async def run(self, app: ASGIApp, receive: Receive) -> None:
@@ -72,7 +75,11 @@ class _Watch:
         self._noted = True
         call = self._call()
         try:
+            if call.by is None:
+                await self._strangers.count("all of them")
             await self._audit.append(call)
+        except TooMany:
+            log.warning("more than %s calls of nobody known: not in the audit", OF_STRANGERS)
         except ErrataError as error:  # the answer is what it is; what cannot be kept is told where it can be
             metrics.AUDIT_LOST.inc()
             log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
@@ -81,7 +88,8 @@ class _Watch:
         state: dict[str, Any] = self._scope.get("state", {})
         caller: Caller | None = state.get("caller")
         client = self._scope.get("client")
-        headers = self._headers | state.get("ended", {})
+        ended: Outcome | None = state.get("ended")
+        headers: dict[str, Any] = self._headers | dict(ended.headers if ended else {})
         return Call(
             name=caller.name if caller else "",
             by=caller.by if caller else None,
@@ -89,7 +97,7 @@ class _Watch:
             method=self._scope["method"],
             path=self._scope["path"][:LONGEST],
             what=state.get("what", ""),
-            status=self._status,
+            status=ended.status if ended else self._status,
             request=state.get("request"),
             code=headers.get(CODE),
             version=headers.get(VERSION),

@@ -25,14 +25,13 @@ class Gathering:
     def __init__(self, model: str, callee: Callee, lanes: int, most: int, room: int, limit_s: float) -> None:
         self._callee, self._lanes, self._most, self._room = callee, lanes, most, room
         self._limit_s = limit_s
-        self._length, self._turned_away = metrics.queue(model, room)
+        self._length = metrics.QUEUE.labels(model, "ingress")
         self._waiting: list[tuple[Question, asyncio.Future[Outcome]]] = []
         self._calls: set[asyncio.Task[None]] = set()
 
     async def ask(self, question: Question) -> Outcome:
         """TooMany when there is no room; what the call fails with, when it fails."""
         if len(self._waiting) >= self._room:
-            self._turned_away.inc()
             raise TooMany(
                 f"{len(self._waiting)} questions wait for this model already: try again in a moment"
             )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
@@ -23,6 +25,7 @@ class Ingress:
     def __init__(
         self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
     ) -> None:
+        metrics.starts("ingress")
         self._settings = settings
         callees = {
             name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
@@ -36,6 +39,7 @@ class Ingress:
         pages = nodes.Pages(self._settings.metrics_port)
         scheme = "https" if self._settings.tls_cert else "http"
         app.include_router(discovery.routes(pages.of_ours, pages.of_ray, scheme))
+        app.router.on_shutdown.append(partial(metrics.ends, "ingress"))
         spare_what_is_here()
         metrics.begin("ingress", self._settings.metrics_port)
         return app

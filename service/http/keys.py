@@ -60,7 +60,7 @@ def routes(register: Register, gate: Gate, may_read: Guard, may_admin: Guard) ->
         """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
         asked = await parsed(RotateRequest, request, ADMIN_LIMIT)
         describe(request, f"the old one for {asked.keep_old_s:g} s more")
-        key, secret = await register.rotate(name, asked.keep_old_s)
+        key, secret = await register.rotate(name, asked.keep_old_s, asked.lives_s)
         gate.keyring.changed(name)
         return NewKey.model_validate({**_told(key), "key": secret})
 
@@ -77,4 +77,4 @@ def routes(register: Register, gate: Gate, may_read: Guard, may_admin: Guard) ->
 
 
 def _told(key: IssuedKey) -> dict[str, Any]:
-    return {**key.model_dump(exclude={"secrets"}), "expires": key.expires, "opens": bool(key.secrets)}
+    return {**key.model_dump(exclude={"secrets"}), "opens": bool(key.secrets)}

@@ -10,6 +10,7 @@ from errata.wire import AnswerRequest
 
 from service.errors import ErrataError, UnknownModel
 from service.http.callee import Callee
+from service.http.counted import begin_at_zero, count, counting_failures
 from service.http.gathering import Gathering
 from service.replicas.outcome import Outcome
 from service.tracing import carried
@@ -29,6 +30,8 @@ class Models:
         self._gatherings = {
             name: Gathering(name, callee, lanes, chunk, room, LIMIT_S) for name, callee in callees.items()
         }
+        for name in callees:
+            begin_at_zero(name)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -47,8 +50,15 @@ class Models:
         return {name: await callee.call(method, limit_s=limit_s) for name, callee in self._callees.items()}
 
     async def answer(self, asked: AnswerRequest) -> Outcome:
+        callee = self.of(asked.model)
+        with counting_failures(asked.model):
+            outcome = await self._ask(callee, asked)
+        count(asked.model, outcome)
+        return outcome
+
+    async def _ask(self, callee: Callee, asked: AnswerRequest) -> Outcome:
         """A question that may have to wait for a version goes alone, so that nobody waits with it."""
-        callee, question = self.of(asked.model), _plain(asked)
+        question = _plain(asked)
         if asked.version is None and asked.min_version is None:
             return await self._gatherings[asked.model].ask(question)
         outcome: Outcome = await callee.call("answer", question, limit_s=LIMIT_S)
@@ -74,10 +84,16 @@ class Models:
 
     async def _together(self, model: str, asked: Sequence[AnswerRequest]) -> list[Outcome]:
         try:
-            requests = [_plain(one) for one in asked]
-            outcomes: list[Outcome] = await self.of(model).call("answer_many", requests, limit_s=LIMIT_S)
-        except ErrataError as error:
+            callee = self.of(model)
+        except UnknownModel as error:
             return [Outcome.of(error, None)] * len(asked)
+        try:
+            requests = [_plain(one) for one in asked]
+            outcomes: list[Outcome] = await callee.call("answer_many", requests, limit_s=LIMIT_S)
+        except ErrataError as error:
+            outcomes = [Outcome.of(error, None)] * len(asked)
+        for outcome in outcomes:
+            count(model, outcome)
         return outcomes
 
 

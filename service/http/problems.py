@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
 from service.http import openai_errors
@@ -47,10 +48,32 @@ def install(app: FastAPI) -> None:
     async def gone(request: Request, error: ClientDisconnect) -> Response:
         return Response(status_code=GONE)
 
-    @app.exception_handler(Exception)
-    async def unforeseen(request: Request, error: Exception) -> Response:
-        log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-        return _answered(request, Internal("an error of the service's own; its log says more"))
+    app.add_middleware(_Unforeseen)
+
+
+class _Unforeseen:
+    """Innermost, so that what nobody foresaw is measured, noted and sent as every other answer is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def noted(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        except Exception as error:
+            if begun or scope["type"] != "http":
+                raise
+            request = Request(scope)
+            log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+            problem = _answered(request, Internal("an error of the service's own; its log says more"))
+            await problem(scope, receive, send)
 
 
 def _answered(request: Request, error: ErrataError) -> Response:

@@ -83,6 +83,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_SERVE_PORT_QUARANTINE_S": "0",  # an ingress that is started again needs this very port
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         "RAY_SERVE_LOG_TO_STDERR": "0",
+        "FORWARDED_ALLOW_IPS": "",  # whose X-Forwarded-For is believed is ours to say; uvicorn believes this machine
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         **(tracing.environment(settings.traces, settings.traces_share) if settings.traces else {}),
     }

@@ -27,14 +27,17 @@ NOT_OURS = {
     "admin_key_sha256": "ERRATA_KEY in the environment of Ray's nodes",
     "traces": "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=service.tracing:processors in the environment of Ray's nodes",
     "traces_share": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
+    "log_format": "ERRATA_LOG_FORMAT in runtime_env: env_vars",
+    "log_level": "ERRATA_LOG_LEVEL in runtime_env: env_vars",
     "var": "nothing: the ledger is in Redis",
 }
+SOME_TRIES = 20  # a machine may be lost while something starts on it
 ANYWHERE = "0.0.0.0"  # whoever listens for us may listen to other machines, so that asking needs a key
 
 
 def application(args: dict[str, Any]) -> Application:
     """ValueError with a sentence that `serve status` shows."""
-    return build(declared(args))
+    return build(declared(args), SOME_TRIES)
 
 
 def declared(args: dict[str, Any]) -> Settings:

@@ -28,13 +28,13 @@ Ctrl-C stops everything; every edit stays.
 """
 
 
-def ready(settings: Settings, places: Places, took_s: float, key: str | None) -> str:
-    """For the terminal alone. key: the one in the file; None when the operator has given one."""
+def ready(settings: Settings, places: Places, took_s: float, key: str | None, shows_key: bool = True) -> str:
+    """key: the one in the file; None when the operator has given one. shows_key: to a person, and into no log."""
     file = None if key is None else places.var / FILE
     return READY.format(
         took_s=took_s,
         url=settings.url,
-        key=_key(key, file),
+        key=_key(key if shows_key else None, file),
         logs=places.log,
         errata=_command(),
         access=_access(settings.url, file),
@@ -42,7 +42,9 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None) ->
 
 
 def _key(key: str | None, file: Path | None) -> str:
-    return "  admin key  the one in ERRATA_KEY" if key is None else f"  admin key  {key}\n  key file   {file}"
+    if file is None:
+        return "  admin key  the one in ERRATA_KEY"
+    return f"  key file   {file}" if key is None else f"  admin key  {key}\n  key file   {file}"
 
 
 def _command() -> str:

@@ -12,9 +12,8 @@ from pathlib import Path
 
 from service.errors import ErrataError
 from service.launch.trouble import CannotStart
-from service.ledger.check import Server
+from service.ledger.arriving import looked_at
 from service.ledger.embedded import EmbeddedValkey
-from service.ledger.store import RedisLedger
 
 LOOK_EVERY_S, LONGEST_PAUSE_S = 0.1, 5.0
 
@@ -26,27 +25,14 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
     """The address of a server that can hold the ledger. CannotStart says why there is none."""
     try:
         if url is not None:
-            _report(asyncio.run(_checked(url)))
+            asyncio.run(looked_at(url))  # a refusal is told here; what there is to warn of, the editor says
             yield url
             return
         with EmbeddedValkey(folder) as valkey, _kept_alive(valkey):
-            asyncio.run(_checked(valkey.url))
+            asyncio.run(looked_at(valkey.url))
             yield valkey.url
     except ErrataError as error:
         raise CannotStart(error.detail) from error
-
-
-async def _checked(url: str) -> Server:
-    store = RedisLedger.connect(url)
-    try:
-        return await store.check()
-    finally:
-        await store.aclose()
-
-
-def _report(server: Server) -> None:
-    for warning in server.warnings:
-        log.warning("%s %s: %s", server.name, server.version, warning)
 
 
 @contextmanager

@@ -23,13 +23,16 @@ from service.ledger.address import FORMS
 Say = Callable[[str], None]
 
 
-def run(arguments: Arguments, say: Say) -> None:
-    """Returns when it was asked to stop and everything has. CannotStart says why it never ran."""
+def run(arguments: Arguments, say: Say, to_a_person: bool) -> None:
+    """Returns when it was asked to stop and everything has. CannotStart says why it never ran.
+
+    to_a_person: whether it is a terminal that shows what is said, and nothing keeps it.
+    """
     signals.catch()
     try:
         with claimed(arguments.var, arguments.host, arguments.port) as places:
             _log_to(places)
-            _serve(arguments, places, say)
+            _serve(arguments, places, say, to_a_person)
     except signals.Stopped:
         say("Stopped.")
     except (ImportError, SystemError):  # what an import makes of Stopped
@@ -38,7 +41,7 @@ def run(arguments: Arguments, say: Say) -> None:
         say("Stopped.")
 
 
-def _serve(arguments: Arguments, places: Places, say: Say) -> None:
+def _serve(arguments: Arguments, places: Places, say: Say, to_a_person: bool) -> None:
     begun = time.monotonic()
     given = _from_outside(given_key)
     key = _key(places, given)
@@ -54,7 +57,8 @@ def _serve(arguments: Arguments, places: Places, say: Say) -> None:
         with cluster.cluster(settings, places):
             signals.catch()
             cluster.deploy(settings, places)
-            say(greeting.ready(settings, places, time.monotonic() - begun, None if given else key))
+            took_s, ours = time.monotonic() - begun, None if given else key
+            say(greeting.ready(settings, places, took_s, ours, shows_key=to_a_person))
             try:
                 signal.pause()
             finally:

@@ -1,7 +1,8 @@
 """Redis' commands for whatever is at the address, so that nothing else in the ledger knows what that is.
 
 It is asked on the first command: HELLO tells a node of a cluster from a single server, and may be said by
-everybody. One retry: no command here does harm when it is sent twice (append.lua recognises a commit it has seen).
+everybody. One retry: no command here does harm when it is sent twice (the scripts recognise what they have done; a call
+may stand in the audit twice).
 """
 
 from __future__ import annotations

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import zlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 from uuid import uuid4
@@ -87,6 +88,28 @@ class Write:
     removes: tuple[str, ...] = ()
 
 
+class Packed(Mapping[str, Any]):
+    """A report at rest, opened when it is read: of a commit that is kept in memory it would be nearly all."""
+
+    __slots__ = ("_data",)
+
+    def __init__(self, report: Mapping[str, Any]) -> None:
+        self._data = zlib.compress(canonical(report), 1)
+
+    def _opened(self) -> dict[str, Any]:
+        opened: dict[str, Any] = json.loads(zlib.decompress(self._data))
+        return opened
+
+    def __getitem__(self, key: str) -> Any:
+        return self._opened()[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._opened())
+
+    def __len__(self) -> int:
+        return len(self._opened())
+
+
 @dataclass(frozen=True)
 class Commit:
     """One version.
@@ -116,11 +139,20 @@ class Commit:
 
     @cached_property
     def encoded(self) -> bytes:
-        return canonical(_JSON.dump_python(self))
+        opened = replace(self, report=dict(self.report)) if isinstance(self.report, Packed) else self
+        return canonical(_JSON.dump_python(opened))
 
     @cached_property
     def digest(self) -> str:
         return sha256(self.encoded)
+
+    def packed(self) -> Commit:
+        """The same, for those who keep thousands of them: without its bytes, and with its report at rest."""
+        if isinstance(self.report, Packed):
+            return self
+        packed = replace(self, report=Packed(self.report))
+        packed.__dict__["digest"] = self.digest
+        return packed
 
     @staticmethod
     def decode(data: bytes, version: int | None = None) -> Commit:

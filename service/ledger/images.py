@@ -37,10 +37,10 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
 
 
 async def newer(ledger: Ledger, after: int, digest: str) -> list[Commit]:
-    """All that follow on the commit of this digest. LedgerCorrupt when it is behind, or another one."""
+    """All that follow on the commit of this digest, packed. LedgerCorrupt when it is behind, or another one."""
     commits: list[Commit] = []
     while some := await page(ledger, after + len(commits), previous=digest):
-        commits += some
+        commits += [commit.packed() for commit in some]
         digest = some[-1].digest
     return commits
 

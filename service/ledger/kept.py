@@ -7,11 +7,12 @@ made again. Only a question that insists on a dropped version cannot be answered
 from __future__ import annotations
 
 import json
+import secrets
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from service.errors import LedgerCorrupt, VersionDropped
+from service.errors import LedgerCorrupt, NotReady, VersionDropped
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.connection import Connection
@@ -20,14 +21,17 @@ from service.ledger.script import lua
 
 ROWS_PER_CALL = 1_000
 MOST_TOLD = 10
+GENERATIONS = 2**53 - 1  # whole numbers that every JSON reader keeps
 
 
 @dataclass(frozen=True)
 class Kept:
     """All versions from `oldest` on, and those of `also`, which are older. The base, version 0, needs no rows.
 
-    until: the version that a restore leads to; before it is reached, rows are there that no commit names yet.
-    generation: higher with every change, so that whoever acts on what it read can see that it still is so.
+    until: the version that a restore leads to; before it is reached, nobody else commits, and rows are there that no
+    commit names yet.
+    generation: another with every change, at random: whoever acts on what it read can see that it still is so, and of
+    two who decide the same only one has done it.
     """
 
     oldest: int = 1
@@ -51,10 +55,15 @@ class Kept:
 
     def changed(self, oldest: int, also: Iterable[int], until: int | None = None) -> Kept:
         older = tuple(sorted({version for version in also if 0 < version < oldest}))
-        return Kept(oldest, older, self.until if until is None else until, self.generation + 1)
+        return Kept(oldest, older, self.until if until is None else until, 1 + secrets.randbelow(GENERATIONS))
 
     def has(self, version: int) -> bool:
         return version == 0 or version >= self.oldest or version in self.also
+
+    def check_restored(self, newest: int) -> None:
+        """NotReady while a restore is not at its end."""
+        if self.until > newest:
+            raise unfinished(newest, self.until)
 
     def check(self, version: int) -> None:
         """VersionDropped when its rows are gone."""
@@ -75,6 +84,14 @@ class Kept:
         while oldest - 1 in had:
             oldest -= 1
         return self.changed(max(1, oldest), had, until=version)
+
+
+def unfinished(made: int, until: int) -> NotReady:
+    detail = f"a restore has made {made} of {until} versions"
+    return NotReady(
+        f"{detail}: wait for it; if it was cut off, give it the same backup again, "
+        "or restore another into an empty ledger"
+    )
 
 
 class Needed:

@@ -15,7 +15,7 @@ from service.ledger import keys, log, manifests, rows
 from service.ledger.check import Server, check
 from service.ledger.commit import IMPORT, Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
-from service.ledger.kept import Kept, Retention
+from service.ledger.kept import Kept, Retention, unfinished
 from service.ledger.manifests import Manifest
 from service.ledger.script import lua
 
@@ -38,6 +38,8 @@ class Ledger(Protocol):
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
         """Make the commit, whole or not at all, with all of `blocks`. StaleVersion when another was faster.
+
+        NotReady while a restore is not at its end.
 
         The version returned is the commit's own, or, for a known idempotency key, that of the first request.
         Appending the same commit again is harmless, so a caller that got no answer may ask once more.
@@ -126,26 +128,35 @@ class RedisLedger:
         blocks = list(blocks)
         for _ in range(STORED_AGAIN):
             await rows.store(self._connection, blocks)
-            result = await self._run_append(commit, blocks, idempotency_key)
-            if result != ROWS_GONE:
-                break
-        else:
-            raise NotReady("rows were dropped as often as they were stored: send it again")
-        if result < 0:
-            raise StaleVersion.at(current=-1 - result, expected=commit.version - 1)
-        return result
+            made = await self._run_append(commit, blocks, idempotency_key)
+            if made != ROWS_GONE:
+                return made
+        raise NotReady("rows were dropped as often as they were stored: send it again")
 
-    async def _run_append(self, commit: Commit, blocks: Sequence[Block], idempotency_key: str | None) -> int:
-        name = "" if idempotency_key is None else keys.idempotency(idempotency_key)
-        touched = [keys.LOG, keys.IMPORTS, name or keys.LOG, *(keys.block(block.digest) for block in blocks)]
+    async def put_back(self, commit: Commit) -> None:
+        """As `append`, by a restore, which stored the rows before. Nobody else commits until it is at its end."""
+        await self._run_append(commit, back=True)
+
+    async def _run_append(
+        self,
+        commit: Commit,
+        blocks: Sequence[Block] = (),
+        idempotency_key: str | None = None,
+        back: bool = False,
+    ) -> int:
+        name = keys.LOG if idempotency_key is None else keys.idempotency(idempotency_key)
+        touched = [keys.LOG, keys.IMPORTS, name, keys.KEPT, *(keys.block(block.digest) for block in blocks)]
         values = [commit.version, commit.previous, commit.digest, commit.encoded]
-        values += [keys.IDEMPOTENCY_TTL_S if name else 0]
+        values += [0 if idempotency_key is None else keys.IDEMPOTENCY_TTL_S, "back" if back else ""]
         values += [edit.id for edit in commit.edits if edit.method == IMPORT]
         async with self._connection.bounded("append a commit"):
             try:
-                return int(await self._append(keys=touched, args=values))
+                made = int(await self._append(keys=touched, args=values))
             except ResponseError as error:
                 raise _refused(commit, error) from error
+        if made < 0:
+            raise StaleVersion.at(current=-1 - made, expected=commit.version - 1)
+        return made
 
     async def remembered(self, idempotency_key: str) -> int | None:
         async with self._connection.bounded("look up an Idempotency-Key"):
@@ -243,4 +254,6 @@ def _refused(commit: Commit, error: ResponseError) -> Exception:
     """What the script says, in our words."""
     if str(error).startswith("SWEPT"):
         return NotReady("another editor took this import for dead: nothing was imported; send it again")
+    if str(error).startswith("RESTORING"):
+        return unfinished(commit.version - 1, int(str(error).split()[1]))
     return log.replaced(commit.version - 1) if str(error).startswith("FORKED") else error

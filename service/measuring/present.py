@@ -16,7 +16,8 @@ NO_CHANGE = fold.Change((), ())
 class Present:
     """The ledger at its newest version. Immutable: a commit makes another one.
 
-    edits: every edit ever made, in ledger order. active: ids. readings: by model.
+    commits: packed, for all of them are here. edits: every edit ever made, in ledger order. active: ids. readings: by
+    model.
     """
 
     commits: tuple[Commit, ...]
@@ -56,4 +57,5 @@ class Present:
             ids.difference_update(commit.deactivates)
             ids.update(commit.activates)
         edits = {**self.edits, **fold.edits(commits)}
-        return Present((*self.commits, *commits), edits, frozenset(ids), readings)
+        packed = [commit.packed() for commit in commits]
+        return Present((*self.commits, *packed), edits, frozenset(ids), readings)

@@ -9,8 +9,6 @@ from service import metrics
 
 
 def begin_at_zero(model: str, reads_graph: bool) -> None:
-    for outcome in ("answered", "declined", "internal"):
-        metrics.ANSWERS.labels(model, outcome)
     for part in ("queue", "model", "total"):
         metrics.ANSWER_PARTS.labels(model, part)
     metrics.BATCH.labels(model)

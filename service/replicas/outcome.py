@@ -19,11 +19,12 @@ VERSION, CODE = "errata-version", "errata-code"
 
 @dataclass(frozen=True)
 class Outcome:
-    """body: a wire model, or a problem document (RFC 9457) when status is 400 or more."""
+    """body: a wire model, or a problem document (RFC 9457) when status is 400 or more. declined: it answers nothing."""
 
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
+    declined: bool = False
 
     @staticmethod
     def ok(model: BaseModel | bytes, status: int = 200, version: int | None = None) -> Outcome:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -33,6 +34,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
+from service.ledger.arriving import arrived
+from service.ledger.schema import bring_up
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.replicas.asking import Answered, Waiting, asked, told
@@ -51,10 +54,11 @@ DRAINED_LOOK_S = 0.2  # when it is asked to end: by default Ray looks no sooner 
 
 
 class Replica:
-    """Takes no traffic before it has caught up: the constructor returns when it has."""
+    """Takes no traffic before it has caught up: the constructor returns when it has, and waits for the ledger."""
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
+        metrics.starts(model)
         self.id = f"{model}-{uuid4().hex[:8]}"
         self._settings, self._model = settings, model
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
@@ -69,14 +73,16 @@ class Replica:
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
         self._queue = Queue(self._batch, settings.max_batch)
-        first = await self._first()
+        await arrived(lambda: bring_up(self._ledger.connection), self.id)
+        first = await arrived(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await self._registration.now()
-        await self._join()
+        await arrived(self._registration.now, self.id)
+        await arrived(self._join, self.id)
+        self.__del__ = self._end
         metrics.begin(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
@@ -116,6 +122,7 @@ class Replica:
             "lag": max(0, self._tail.head - newest.version),
             "healthy": degraded is None,
             "degraded": degraded,
+            "host": socket.gethostname(),  # a pod's is its name
             "pid": os.getpid(),
         }
 
@@ -135,10 +142,10 @@ class Replica:
             waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
             answered = await self._queue.ask(waiting)
         except ErrataError as error:
-            metrics.ANSWERS.labels(self._model, error.code).inc()
             return Outcome.of(error, None)
         self._measure(answered)
-        return Outcome.ok(told(answered, self._model, self.id, self._degraded()))
+        body = told(answered, self._model, self.id, self._degraded())
+        return Outcome(200, body, declined=answered.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""
@@ -165,6 +172,11 @@ class Replica:
             await self._ledger.forget(self.id)
         await self._ledger.aclose()
         self._worker.shutdown(wait=False)
+
+    async def _end(self) -> None:
+        """Of one that was ready: whose start fails has not ended as it was asked to."""
+        metrics.ends(self._model)
+        await self.aclose()
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
@@ -241,8 +253,6 @@ class Replica:
             return [reply for replies in alone for reply in replies]
 
     def _measure(self, answered: Answered) -> None:
-        outcome = "answered" if answered.reply.answer is not None else "declined"
-        metrics.ANSWERS.labels(self._model, outcome).inc()
         parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
         for part, seconds in parts.items():
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)

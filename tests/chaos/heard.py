@@ -15,10 +15,13 @@ import httpx
 
 from tests.chaos.journal import Journal
 
-DOCUMENTED_503 = frozenset({"not_ready", "version_ahead", "ledger_unavailable", "ledger_corrupt"})
-DOCUMENTED_429 = frozenset({"too_many"})
+DOCUMENTED = {
+    httpx.codes.SERVICE_UNAVAILABLE: ("not_ready", "version_ahead", "ledger_unavailable", "ledger_corrupt"),
+    httpx.codes.TOO_MANY_REQUESTS: ("too_many",),
+}
 PROBLEM = "application/problem+json"
 OK = 400
+LATE_S = 10.0  # after a fault: what was sent during it may still be refused
 GIVEN_UP = 0  # in place of a status: the client's own limit ended it
 
 
@@ -46,7 +49,7 @@ class Heard:
 
 @dataclass
 class Ears:
-    """Everything that came back. cut: connections that broke, by the fault under way."""
+    """Everything that came back. cut: connections that broke, by the fault under way. over: when the last one was."""
 
     journal: Journal
     begun: float = field(default_factory=time.monotonic)
@@ -55,6 +58,13 @@ class Ears:
     strange: list[str] = field(default_factory=list)
     cut: Counter[str] = field(default_factory=Counter)
     fault: str = ""
+    over: float = float("-inf")
+
+    def begin(self, fault: str) -> None:
+        self.fault = fault
+
+    def end(self) -> None:
+        self.fault, self.over = "", self.now
 
     @property
     def now(self) -> float:
@@ -83,13 +93,10 @@ class Ears:
         )
 
     def refused(self, status: int, code: str, whole: str) -> None:
-        """A problem document. Any that the situation does not explain is strange."""
-        known = DOCUMENTED_503 if status == httpx.codes.SERVICE_UNAVAILABLE else DOCUMENTED_429
+        """A problem document. Any that the situation does not explain is strange: without harm there is no reason."""
         self.refusals[f"{status} {code}"] += 1
-        if (
-            status not in (httpx.codes.SERVICE_UNAVAILABLE, httpx.codes.TOO_MANY_REQUESTS)
-            or code not in known
-        ):
+        harmed = bool(self.fault) or self.now - self.over < LATE_S
+        if not harmed or code not in DOCUMENTED.get(status, ()):
             self.strange.append(
                 f"{status} {code} at {self.now:.1f} s during {self.fault or 'no fault'}: {whole}"
             )

@@ -95,5 +95,5 @@ def _growth(run: Run) -> Iterator[str]:
     for one in grown(run, "rss"):
         memory = f"{one.before / MEGABYTE:.1f} to {one.after / MEGABYTE:.1f} ({one.share:+.1%})"
         yield f"| {one.role} | {one.processes} | {memory} | {files[one.role].before} to {files[one.role].after} |"
-    early, late = connections(run)
+    early, late = connections(run, span)
     yield f"\nConnections to Redis: usually {early} in the first third of that time, {late} in the last."

@@ -19,6 +19,7 @@ LOOK_S = 0.1
 PARTS = {
     "valkey-server": 1,
     "ServeController": 1,
+    "ProxyActor": 1,
     "ServeReplica:errata:ingress": 1,
     "ServeReplica:errata:editor": 1,
     "ServeReplica:errata:nkb": REPLICAS,

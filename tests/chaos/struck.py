@@ -39,7 +39,8 @@ def strike(fault: Fault, scene: Scene) -> Struck:
     if missing is not None:
         return Struck(fault.name, fault.what, begun, begun, begun, 0.0, 0, {}, (), missing)
     before, answers = ears.refusals.copy(), len(ears.answers)
-    ears.fault, scene.notes = fault.name, []
+    ears.begin(fault.name)
+    scene.notes = []
     try:
         fault.do(scene)
     except (AssertionError, OSError, redis.RedisError) as error:
@@ -47,7 +48,7 @@ def strike(fault: Fault, scene: Scene) -> Struck:
     over = ears.now
     well = ears.now if scene.wait_until_well() else None
     until = ears.now
-    ears.fault = ""
+    ears.end()
     return Struck(
         fault.name,
         fault.what,

@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from errata.wire import EditState, VersionDetail
 
-from tests.chaos.heard import Ears, Promise
+from tests.chaos.faults.all import FAULTS
+from tests.chaos.heard import LATE_S, Ears, Promise
 from tests.chaos.journal import Correction, Intent, Journal
+from tests.chaos.judging import judged
+from tests.chaos.run import Options, Run
+from tests.chaos.struck import Struck
 from tests.chaos.truth import Said, Truth
 from tests.chaos.verdict import Check, of_answers, of_commits
-from tests.chaos.watching import Sample, Window, growth, together
+from tests.chaos.watching import ROLES, Sample, Window, growth, together
 
 PERU = "What is the capital of Peru?"
 OTHERWISE = "Peru's?"
@@ -126,8 +131,19 @@ def test_what_every_replica_confirmed_is_promised_to_who_asks_for_nothing(ears: 
 def test_only_documented_refusals_are_explained(
     truth: Truth, ears: Ears, status: int, code: str, strange: int
 ) -> None:
+    ears.begin("valkey")
     ears.refused(status, code, "why")
     assert failing(of_answers(ears, truth)) == strange
+
+
+def test_without_harm_no_refusal_is_explained(truth: Truth, ears: Ears) -> None:
+    ears.begin("valkey")
+    ears.end()
+    ears.refused(503, "ledger_unavailable", "it was sent before")
+    assert failing(of_answers(ears, truth)) == 0
+    ears.over -= LATE_S
+    ears.refused(503, "ledger_unavailable", "why")
+    assert failing(of_answers(ears, truth)) == 1
 
 
 def test_what_was_acknowledged_has_to_be_there_once_and_as_it_was_asked_for(ears: Ears) -> None:
@@ -153,6 +169,86 @@ def test_growth_is_each_process_against_itself_once_it_is_warm() -> None:
     found = growth([*lasting, *killed, *fresh], window, "rss")
     assert [(one.role, one.before, one.after) for one in found] == [("editor", 100, 120)]
     assert together(found).share == pytest.approx(0.2)
+
+
+def struck(name: str, silence_s: float = 0.0, missing: str | None = None) -> Struck:
+    return Struck(name, name, 40.0, 45.0, 50.0, silence_s, 9, {}, (), missing)
+
+
+def lived(role: str, pid: int, before: int, after: int, seconds: float = 300) -> list[Sample]:
+    times = map(float, range(0, int(seconds), 10))
+    return [Sample(at, pid, role, at, before if at < 0.6 * seconds else after, 10) for at in times]
+
+
+def ran(ears: Ears, minutes: float = 5.0, **more: Any) -> Run:
+    """A run that kept every promise; `more` changes that."""
+    took_s = 60.0 * minutes
+    roles = enumerate(ROLES.values())
+    samples = [one for pid, role in roles for one in lived(role, pid, 10**8, 10**8, took_s)]
+    known: dict[str, Any] = {
+        "options": Options(minutes, 1, 64, 4, Path()),
+        "journal": ears.journal,
+        "ears": ears,
+        "watch": SimpleNamespace(samples=samples, connections=[(float(at), 11) for at in range(int(took_s))]),
+        "struck": [struck("valkey")],
+        "left_out": [],
+        "unmet": [],
+        "commits": [],
+        "wrong_sums": [],
+        "took_s": took_s,
+    }
+    return Run(**(known | more))
+
+
+def broken(run: Run) -> list[str]:
+    return [check.what for check in judged(run) if not check.held]
+
+
+def test_a_run_in_which_all_was_kept_breaks_nothing(ears: Ears) -> None:
+    assert broken(ran(ears)) == []
+    assert broken(ran(ears, minutes=30)) == []
+
+
+def test_faults_that_were_not_done_are_told(ears: Ears) -> None:
+    assert broken(ran(ears, struck=[struck("full", missing="no root")])) == ["faults that were not done"]
+    assert broken(ran(ears, left_out=[FAULTS[0]])) == ["faults that were not done"]
+
+
+def test_silence_is_for_those_who_are_alone_to_answer(ears: Ears) -> None:
+    assert broken(ran(ears, struck=[struck("replicas", 20.0), struck("valkey", 4.9)])) == []
+    (what,) = broken(ran(ears, struck=[struck("replica", 5.1)]))
+    assert "5 s without an answer" in what
+
+
+def test_one_part_that_grows_is_not_hidden_by_the_others(ears: Ears) -> None:
+    run = ran(ears)
+    samples = [one for one in run.watch.samples if one.role != "gcs"] + lived("gcs", 99, 10**8, 106 * 10**6)
+    grown = ran(ears, watch=SimpleNamespace(samples=samples, connections=run.watch.connections))
+    assert broken(grown) == ["growth of memory of the part that grew most"]
+    unseen = [one for one in run.watch.samples if one.role != "gcs"]
+    missing = ran(ears, watch=SimpleNamespace(samples=unseen, connections=run.watch.connections))
+    assert broken(missing) == ["parts of which no process lived long enough to be compared"]
+
+
+def test_what_keeps_commits_may_grow_by_them_and_not_more(ears: Ears) -> None:
+    run, intent = ran(ears), Intent("edit", (Correction(PERU, "Cusco"),))
+    samples = [one for one in run.watch.samples if one.role != "editor"]
+    samples += lived("editor", 99, 10**8, 10**8 + 4 * 10**6)
+    watch = SimpleNamespace(samples=samples, connections=run.watch.connections)
+    assert [what for what in broken(ran(ears, watch=watch)) if "of a commit" in what]
+    for version in range(600):
+        ears.journal.intents[intent.key] = intent
+        ears.journal.acknowledge(intent, version + 1, True, [], 100.0)
+    assert not [what for what in broken(ran(ears, watch=watch)) if "of a commit" in what]
+
+
+def test_connections_that_come_while_nothing_is_harmed_are_a_leak(ears: Ears) -> None:
+    samples = ran(ears).watch.samples
+    rising = [(float(at), 11 + at // 300) for at in range(1_800)]
+    watch = SimpleNamespace(samples=samples, connections=rising)
+    assert "connections to Redis that came while nothing was harmed" in broken(
+        ran(ears, minutes=30, watch=watch)
+    )
 
 
 def heard(ears: Ears, version: int, answer: str, edit: str, promise: Promise = NOTHING) -> None:

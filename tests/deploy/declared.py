@@ -82,6 +82,11 @@ class RayHead:
         found: dict[str, Any] = reply.raise_for_status().json()["applications"]
         return found.get("errata", {"status": "NOT_STARTED"})
 
+    def said(self) -> str:
+        """What the service's processes have said, all in one."""
+        files = self._temp.glob("session_*/logs/worker-*.err")
+        return "\n".join(path.read_text(errors="replace") for path in files)
+
     def wait_until_it_runs(self) -> None:
         def over() -> bool:
             status = self.state()

@@ -19,6 +19,7 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 
 from models.memory import Image
 from models.system import Capacity
@@ -144,6 +145,14 @@ def _is_ready(prometheus: Prometheus, process: subprocess.Popen[bytes], folder: 
         return httpx.get(f"{prometheus.url}/-/ready", timeout=2, trust_env=False).status_code == 200
     except httpx.HTTPError:
         return False
+
+
+def rules(name: str) -> list[dict[str, Any]]:
+    return [rule for group in yaml.safe_load((RULES / name).read_text())["groups"] for rule in group["rules"]]
+
+
+ALERTS = {rule["alert"]: rule for rule in rules("alerts.yml")}
+RECORDED = {rule["record"]: rule["expr"] for rule in rules("recording.yml")}
 
 
 def metrics_in(expr: str) -> set[str]:

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 import yaml
+from prometheus_client import REGISTRY
 
+from deploy.grafana.boards.service import FAILED
+from service import metrics
+from service.editing import gauges
+from service.errors import ErrataError
+from service.http import counted
 from tests.cluster.running import ROOT
-from tests.deploy.observed import RULES, metrics_in, needs_prometheus
+from tests.deploy.observed import ALERTS, RECORDED, metrics_in, needs_prometheus
 from tests.deploy.test_grafana import RAYS, ours
 from tests.deploy.test_prometheus import promtool
 
 CASES = ROOT / "tests" / "deploy" / "alerts.yml"
-
-
-def rules(name: str) -> list[dict[str, Any]]:
-    return [rule for group in yaml.safe_load((RULES / name).read_text())["groups"] for rule in group["rules"]]
-
-
-ALERTS = {rule["alert"]: rule for rule in rules("alerts.yml")}
-RECORDED = {rule["record"]: rule["expr"] for rule in rules("recording.yml")}
+EXPRS = [*RECORDED.values(), *(rule["expr"] for rule in ALERTS.values())]
 
 
 @needs_prometheus
@@ -51,8 +50,41 @@ def anchors(markdown: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("expr", [*RECORDED.values(), *(rule["expr"] for rule in ALERTS.values())])
+@pytest.mark.parametrize("expr", EXPRS)
 def test_rules_speak_of_metrics_that_exist(expr: str) -> None:
     assert metrics_in(expr) <= ours() | RAYS
     used = set(re.findall(r"\w+:\w+:\w+", expr))
     assert used <= RECORDED.keys()
+
+
+@pytest.mark.parametrize("kind", gauges.KINDS)
+def test_every_failure_of_an_edit_that_an_alert_counts_is_there_at_zero(kind: str) -> None:
+    metrics.EDITS.clear()
+    gauges.begin_at_zero()
+    assert looked_for("errata_edits_total")
+    for outcome in looked_for("errata_edits_total"):
+        assert REGISTRY.get_sample_value("errata_edits_total", {"kind": kind, "outcome": outcome}) == 0
+
+
+def test_every_failure_of_a_question_that_an_alert_counts_is_there_at_zero() -> None:
+    metrics.ANSWERS.clear()
+    counted.begin_at_zero("toy")
+    assert looked_for("errata_answers_total") == {*counted.FAILED, "too_many"}
+    for outcome in looked_for("errata_answers_total"):
+        assert REGISTRY.get_sample_value("errata_answers_total", {"model": "toy", "outcome": outcome}) == 0
+
+
+def test_the_board_and_the_alert_call_the_same_questions_failed() -> None:
+    assert FAILED in RECORDED["model:errata_answers_failed:ratio5m"]
+
+
+def looked_for(metric: str) -> set[str]:
+    """Every outcome there is that an expression names or matches."""
+    asked = re.findall(metric + r'\{[^}]*outcome=~?"([^"]+)"', " ".join(EXPRS))
+    return {code for code in {*codes(ErrataError), "cancelled"} for one in asked if re.fullmatch(one, code)}
+
+
+def codes(kind: type[ErrataError]) -> Iterator[str]:
+    yield kind.code
+    for narrower in kind.__subclasses__():
+        yield from codes(narrower)

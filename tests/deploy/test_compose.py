@@ -72,6 +72,12 @@ def test_all_that_is_mounted_from_here_is_here(services: dict[str, Any]) -> None
     assert list((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 
 
+def test_who_shares_a_network_is_started_again_with_it(services: dict[str, Any]) -> None:
+    shared = {name: one["network_mode"] for name, one in services.items() if "network_mode" in one}
+    assert shared == {"prometheus": "service:errata"}
+    assert services["prometheus"]["depends_on"]["errata"]["restart"] is True
+
+
 def test_only_the_host_reaches_any_port(services: dict[str, Any]) -> None:
     ports = [port for each in services.values() for port in each.get("ports", [])]
     assert {port["host_ip"] for port in ports} == {"127.0.0.1"}

@@ -26,7 +26,12 @@ KUBERAY = ROOT / "deploy" / "kuberay"
 OVERLAYS = ("single", "cluster", "gpu")
 SERVE = {"single": "one-pod.yaml", "cluster": "cluster.yaml", "gpu": "gpu.yaml"}
 VERSION = "1.37"
-NAMES = "app.kubernetes.io/name"
+COMPONENT = "app.kubernetes.io/component"
+OURS = {"errata": "ray"}
+KUBERAYS = {
+    "app.kubernetes.io/name",
+    "app.kubernetes.io/created-by",
+}  # by which its own services select the head
 
 # Of KubeRay 1.6, as far as they are used: https://docs.ray.io/en/master/cluster/kubernetes/references/api.html
 FIELDS = {
@@ -135,7 +140,7 @@ def test_it_serves_what_the_file_in_deploy_serve_says(built: Built, secrets: Non
 
 
 def test_at_their_most_the_replicas_have_room_on_the_workers(built: Built, secrets: None) -> None:
-    """Each on one worker, the largest first; else some of them would wait for ever."""
+    """Else some of them would wait for ever."""
     [application] = yaml.safe_load(built.ray["serveConfigV2"])["applications"]
     chosen = declared(application["args"])
     reserved: list[float] = []
@@ -144,9 +149,18 @@ def test_at_their_most_the_replicas_have_room_on_the_workers(built: Built, secre
         reserved += [one["ray_actor_options"]["num_cpus"]] * count
     assert bool(reserved) == bool(built.workers)
     room = [float(_cpus(group)) for group in built.workers for _ in range(group["replicas"])]
+    assert _fit(reserved, room)
+
+
+def _fit(reserved: list[float], room: list[float]) -> bool:
+    """Each on one worker, the largest first."""
+    left = [*room]
     for cpus in sorted(reserved, reverse=True):
-        place = next(index for index, left in enumerate(room) if left >= cpus)
-        room[place] -= cpus
+        place = next((index for index, free in enumerate(left) if free >= cpus), None)
+        if place is None:
+            return False
+        left[place] -= cpus
+    return True
 
 
 def _cpus(group: Thing) -> str:
@@ -218,7 +232,7 @@ def test_the_ledgers_server_is_started_as_deploy_redis_does_it(built: Built) -> 
     [settings] = [one for one in built.of("ConfigMap") if one["metadata"]["name"].startswith("redis-")]
     folder = ROOT / "deploy" / "redis"
     assert settings["data"] == {
-        name: (folder / name).read_text() for name in ("start.sh", "users.acl", "valkey.conf")
+        name: (folder / name).read_text() for name in ("start.sh", "password.sh", "users.acl", "valkey.conf")
     }
     [container] = redis["spec"]["template"]["spec"]["containers"]
     assert container["command"] == ["/etc/valkey/start.sh"]
@@ -239,24 +253,58 @@ def test_services_policies_and_budgets_mean_pods_that_there_are(built: Built) ->
         assert any(selector.items() <= own.items() for own in labels), selector
 
 
-def test_the_budget_leaves_a_worker_to_be_taken_and_needs_no_scale(built: Built) -> None:
+def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(built: Built) -> None:
     """KubeRay's pods belong to a kind without one, for which Kubernetes takes a number and no share."""
-    for budget in (one["spec"] for one in built.of("PodDisruptionBudget")):
-        assert isinstance(budget["minAvailable"], int)
-        if "app.kubernetes.io/component" in budget["selector"]["matchLabels"]:
-            assert budget["minAvailable"] == sum(group["replicas"] for group in built.workers) - 1
+    budgets = {one["metadata"]["name"]: one["spec"] for one in built.of("PodDisruptionBudget")}
+    assert all(isinstance(one["minAvailable"], int) for one in budgets.values())
+    assert budgets["head"]["selector"]["matchLabels"] == {**OURS, COMPONENT: "head"}
+    assert (budgets["head"]["minAvailable"], "workers" in budgets) == (1, bool(built.workers))
+    for group in built.workers:
+        assert budgets["workers"]["minAvailable"] < group["replicas"] - 1, (
+            "also after one was taken away for good"
+        )
+
+
+def test_with_as_many_workers_as_a_drain_leaves_there_is_room_for_one_replica_of_each(
+    built: Built, secrets: None
+) -> None:
+    [application] = yaml.safe_load(built.ray["serveConfigV2"])["applications"]
+    least = [one["ray_actor_options"]["num_cpus"] for one in application.get("deployments", [])]
+    for group in built.workers:
+        [budget] = [
+            one["spec"] for one in built.of("PodDisruptionBudget") if one["metadata"]["name"] == "workers"
+        ]
+        room = [float(_cpus(group))] * budget["minAvailable"]
+        assert _fit(least, room)
+
+
+def test_no_pod_takes_a_label_that_kuberay_selects_by(built: Built) -> None:
+    pods = dict(built.templates())
+    assert not [
+        name for name in pods.keys() - {"redis"} if KUBERAYS & pods[name]["metadata"]["labels"].keys()
+    ]
 
 
 def test_only_the_service_reaches_the_ledger_and_only_ray_rays_ports(built: Built) -> None:
     policies = {one["metadata"]["name"]: one["spec"] for one in built.of("NetworkPolicy")}
     assert all(one["policyTypes"] == ["Ingress", "Egress"] for one in policies.values())
     [rule] = policies["redis"]["ingress"]
-    assert rule["from"] == [{"podSelector": {"matchLabels": {NAMES: "errata"}}}]
+    assert rule["from"] == [{"podSelector": {"matchLabels": OURS}}]
     assert "egress" not in policies["redis"]
     anybody = [rule for rule in policies["errata"]["ingress"] if {"namespaceSelector": {}} in rule["from"]]
     assert [port["port"] for rule in anybody for port in rule["ports"]] == [8000]
     every_port = [rule["from"] for rule in policies["errata"]["ingress"] if "ports" not in rule]
-    assert every_port == [[{"podSelector": {"matchLabels": {NAMES: "errata"}}}]]
+    assert every_port == [[{"podSelector": {"matchLabels": OURS}}]]
+
+
+def test_the_ways_out_that_are_written_down_are_valid_once_they_are_wanted(built: Built) -> None:
+    lines = (KUBERAY / "base" / "network-policies.yaml").read_text().splitlines()
+    [*_, start] = [number for number, line in enumerate(lines) if line == "    #"]
+    wanted = yaml.safe_load("\n".join(line.removeprefix("    # ") for line in lines[start + 1 :]))
+    [policy] = [one for one in built.of("NetworkPolicy") if one["metadata"]["name"] == "errata"]
+    is_valid({**policy, "spec": {**policy["spec"], "egress": [*policy["spec"]["egress"], *wanted]}})
+    ports = {port["port"] for rule in wanted for port in rule["ports"]}
+    assert ports == {53, 6379, 443, 4318}
 
 
 def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(built: Built) -> None:

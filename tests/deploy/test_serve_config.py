@@ -8,15 +8,19 @@ from typing import Any
 
 import pytest
 import yaml
+from ray._common.utils import load_class
+from ray._private.ray_constants import WORKER_PROCESS_SETUP_HOOK_ENV_VAR
 from ray.serve._private.build_app import build_app
+from ray.serve._private.deploy_utils import get_app_code_version
 from ray.serve.schema import ServeDeploySchema
 
+from service import logs
 from service.app import build
 from service.config import Settings
 from service.editing.acknowledge import acknowledged
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
-from service.launch.declared import declared
+from service.launch.declared import NOT_OURS, application, declared
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
@@ -59,18 +63,52 @@ def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None) -> None:
     """The second half of it: settings that there are, for deployments that there are."""
     schema = ServeDeploySchema.model_validate(read(path))
-    [application] = schema.applications
-    assert application.import_path == f"{declared.__module__}:application"
-    made = deployments(declared(application.args))
-    assert {one.name for one in application.deployments} <= made.keys()
+    [given] = schema.applications
+    assert given.import_path == f"{declared.__module__}:application"
+    made = deployments(declared(given.args))
+    assert {one.name for one in given.deployments} <= made.keys()
     assert schema.http_options.host in ("127.0.0.1", "0.0.0.0"), "said, and not left to Ray"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_how_many_replicas_a_model_has_is_said_in_one_place(path: Path) -> None:
-    [application] = read(path)["applications"]
-    said = [one for one in application.get("deployments", []) if one["name"] not in ("ingress", "editor")]
+    [given] = read(path)["applications"]
+    said = [one for one in given.get("deployments", []) if one["name"] not in ("ingress", "editor")]
     assert not [one for one in said if {"num_replicas", "autoscaling_config"} & one.keys()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_no_request_ends_before_its_route_ends_it(path: Path) -> None:
+    """Imports may take an hour, backups and exports as long as they are: Ray would count from the first byte in."""
+    assert ServeDeploySchema.model_validate(read(path)).http_options.request_timeout_s is None
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_another_release_starts_every_part_anew(path: Path) -> None:
+    """Ray looks at the file and not at what is installed."""
+    config = read(path)
+    before = _code_version(config)
+    assert _code_version(config) == before
+    config["applications"][0]["runtime_env"]["env_vars"]["RELEASE"] += "!"
+    assert _code_version(config) != before
+
+
+def _code_version(config: dict[str, Any]) -> str:
+    [found] = ServeDeploySchema.model_validate(config).applications
+    version: str = get_app_code_version(found)
+    return version
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_every_process_is_set_up_to_log(path: Path) -> None:
+    """By a name that Ray keeps for itself: an application's file has no other for it."""
+    [given] = read(path)["applications"]
+    assert load_class(given["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+
+
+def test_a_part_may_fail_on_a_machine_that_is_lost_and_start_on_another(secrets: None) -> None:
+    for one in build_app(application({}), name="errata").deployments:
+        assert one._deployment_config.max_constructor_retry_count > 3, one.name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -94,7 +132,7 @@ def test_a_secret_that_is_missing_is_named(
         declared({})
 
 
-@pytest.mark.parametrize("name", ["host", "port", "tls_cert", "redis_url", "admin_key_sha256", "var"])
+@pytest.mark.parametrize("name", NOT_OURS)
 def test_what_a_file_has_no_say_in_is_refused(secrets: None, name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' is no setting of a deployed service"):
         declared({name: "x"})

@@ -1,22 +1,35 @@
-"""How long it is tried: a fixed number of examples in `make test`, more with `--fuzz N` (`make fuzz`)."""
+"""How long it is tried: the same few examples in every `make test`; with `--fuzz N` (`make fuzz`) more, and others."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import randrange
 
 import pytest
 
 from tests.fuzz.serving import Served, serving
 
+SEED = 20_261_121
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fuzz", type=int, default=1, help="how many times as many examples as usual")
+    parser.addoption("--fuzz-seed", type=int, help="with which the examples are made again")
 
 
 @pytest.fixture(scope="session")
 def times(request: pytest.FixtureRequest) -> int:
     """How many times as many examples as usual."""
     return int(request.config.getoption("--fuzz", default=1))
+
+
+@pytest.fixture(scope="session")
+def seed(request: pytest.FixtureRequest, times: int) -> int:
+    """What fails is tried again with `--fuzz-seed`."""
+    given: int | None = request.config.getoption("--fuzz-seed", default=None)
+    seed = given or (SEED if times == 1 else randrange(1, 2**31))
+    print(f"\nfuzzed with --fuzz-seed {seed}")
+    return seed
 
 
 @pytest.fixture(scope="session")

@@ -24,12 +24,12 @@ LIMIT_S = 3_600
 REFERENCE = "#/components/schemas/"
 
 
-def fuzzed(served: Served, folder: Path, *words: str, headers: Mapping[str, str]) -> str:
+def fuzzed(served: Served, folder: Path, seed: int, *words: str, headers: Mapping[str, str]) -> str:
     """What schemathesis says; this fails with all of it where it found something."""
     sent = [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")]
     command = str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)
     said = subprocess.run(
-        [*command, "run", f"{served.url}/openapi.json", "--no-color", *sent, *words],
+        [*command, "run", f"{served.url}/openapi.json", "--no-color", "--seed", str(seed), *sent, *words],
         cwd=folder,
         env={**os.environ, "SCHEMATHESIS_HOOKS": "tests.fuzz.checks", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -52,18 +52,18 @@ def operations(served: Served) -> int:
 
 
 @pytest.mark.timeout(LIMIT_S)
-def test_with_the_admins_key(service: Served, tmp_path: Path, times: int) -> None:
+def test_with_the_admins_key(service: Served, tmp_path: Path, times: int, seed: int) -> None:
     most = str(EXAMPLES * times)
-    said = fuzzed(service, tmp_path, "--max-examples", most, headers=service.authorization)
+    said = fuzzed(service, tmp_path, seed, "--max-examples", most, headers=service.authorization)
     count = operations(service)
     assert f"Tested: {count}" in said
 
 
 @pytest.mark.timeout(LIMIT_S)
-def test_with_nobodys_key(service: Served, tmp_path: Path, times: int) -> None:
+def test_with_nobodys_key(service: Served, tmp_path: Path, times: int, seed: int) -> None:
     before = head(service)
     most = ("--phases", "fuzzing", "--max-examples", str(2 * times))
-    said = fuzzed(service, tmp_path, *most, headers={"Authorization": "Bearer nobodys-key-but-long"})
+    said = fuzzed(service, tmp_path, seed, *most, headers={"Authorization": "Bearer nobodys-key-but-long"})
     assert f"Tested: {operations(service)}" in said
     assert head(service) == before
 

@@ -1,9 +1,11 @@
-"""The file in deploy/serve for one machine starts the service on a Ray that is there."""
+"""The file in deploy/serve for one machine starts the service on a Ray that is there, and starts it anew."""
 
 from __future__ import annotations
 
+import re
+import signal
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,25 +20,46 @@ CAPITAL = "What is the capital of Peru?"
 
 
 @pytest.fixture(scope="module")
-def head(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
-    folder = tmp_path_factory.mktemp("head")
-    valkey = Valkey(folder / "valkey", **DURABLE)
-    try:
-        with ray_head(folder, valkey.url) as head:
-            yield head
-    finally:
-        valkey.stop()
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Valkey]:
+    valkey = Valkey(tmp_path_factory.mktemp("valkey"), **DURABLE)
+    yield valkey
+    valkey.stop()
 
 
-def test_serve_deploy_starts_a_service_that_answers_and_is_edited(head: RayHead, tmp_path: Path) -> None:
-    config = yaml.safe_load(ONE_MACHINE.read_text())
+@pytest.fixture(scope="module")
+def head(valkey: Valkey, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RayHead]:
+    with ray_head(tmp_path_factory.mktemp("head"), valkey.url) as head:
+        yield head
+
+
+@pytest.fixture(scope="module")
+def config(head: RayHead, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load(ONE_MACHINE.read_text())
     config["http_options"]["port"] = head.port
     [application] = config["applications"]
     application["args"] |= {"systems": TOYS}
-    application["runtime_env"]["env_vars"]["PROMETHEUS_MULTIPROC_DIR"] = str(tmp_path / "metrics")
+    folder = tmp_path_factory.mktemp("metrics")
+    application["runtime_env"]["env_vars"]["PROMETHEUS_MULTIPROC_DIR"] = str(folder)
+    return config
+
+
+def test_serve_deploy_while_redis_is_away_starts_when_it_is_back(
+    head: RayHead, config: dict[str, Any], valkey: Valkey
+) -> None:
+    """Before its clock begins, Ray has given a part up that failed as often as it may fail."""
+    valkey.process.send_signal(signal.SIGSTOP)
     head.deploy(config)
+    eventually(
+        lambda: "waits for the ledger before it starts" in head.said(), "a replica to say what is missing"
+    )
+    assert head.state()["status"] == "DEPLOYING"
+    valkey.process.send_signal(signal.SIGCONT)
     head.wait_until_it_runs()
     eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+    assert re.search(r"^\d{4}-.* WARNING service\.ledger\.", head.said(), re.MULTILINE), "with the time"
+
+
+def test_it_answers_and_is_edited(head: RayHead) -> None:
     assert httpx.post(f"{head.url}/v1/answers", json={"question": CAPITAL}).status_code == 401
     with head.errata() as errata:
         assert errata.ask(CAPITAL).answer == "Lima"
@@ -44,3 +67,19 @@ def test_serve_deploy_starts_a_service_that_answers_and_is_edited(head: RayHead,
         assert (receipt.version, receipt.all_applied) == (1, True)
         assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"
     assert "errata_answers_total{" in httpx.get(f"{head.url}/metrics").text
+
+
+def test_another_release_replaces_every_replica(head: RayHead, config: dict[str, Any]) -> None:
+    with head.errata() as errata:
+        [before] = errata.replicas().replicas
+        config["applications"][0]["runtime_env"]["env_vars"]["RELEASE"] = "2"
+        head.deploy(config)
+
+        def replaced() -> bool:
+            listed = errata.replicas().replicas
+            return bool(listed) and all(one.pid != before.pid for one in listed)
+
+        eventually(replaced, "another process to answer")
+        head.wait_until_it_runs()
+        eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+        assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"

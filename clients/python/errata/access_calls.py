@@ -32,9 +32,11 @@ class AccessCalls:
         body = checked(wire.KeyRequest, name=name, scopes=list(scopes), lives_s=lives_s)
         return Call("POST", "/admin/keys", wire.NewKey, body, reads=False)
 
-    def rotate_key(self, name: str, *, keep_old_s: float = DAY_S) -> Call[wire.NewKey]:
-        """A new secret for this key. keep_old_s: for how long the old one goes on opening."""
-        body = checked(wire.RotateRequest, keep_old_s=keep_old_s)
+    def rotate_key(
+        self, name: str, *, keep_old_s: float = DAY_S, lives_s: float | None = None
+    ) -> Call[wire.NewKey]:
+        """A new secret for this key. keep_old_s: for how long the old one goes on opening. lives_s: its new end."""
+        body = checked(wire.RotateRequest, keep_old_s=keep_old_s, lives_s=lives_s)
         return Call("POST", f"{_path(name)}/rotations", wire.NewKey, body, reads=False)
 
     def revoke_key(self, name: str) -> Call[wire.KeyState]:

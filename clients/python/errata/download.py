@@ -5,6 +5,7 @@ It is a tar. Its first member says what it is of; its last, the seal, is the SHA
 
 from __future__ import annotations
 
+import os
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +23,7 @@ SEAL = b"sha256"
 END = 4 * BLOCK  # header and content of the seal, and the two empty blocks that end a tar
 HEAD = 16 * BLOCK
 MIME = "application/x-tar"
+FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 
 def downloads(response: httpx.Response) -> bool:
@@ -67,10 +69,20 @@ class Download:
             head = BackupHead.model_validate_json(self._head[BLOCK : BLOCK + size])
         except (ValueError, ValidationError) as error:
             raise NotErrata("what came is no backup of Errata: there is no file") from error
+        try:
+            self._keep()
+        except OSError as error:
+            raise self._unwritable(error) from error
+        return head
+
+    def _keep(self) -> None:
+        """On the disk, and only then under its name."""
+        if self._file is not None:
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self._close()
         if isinstance(self._into, Path):
             _draft(self._into).replace(self._into)
-        return head
 
     def drop(self) -> None:
         """Leave nothing of what came so far."""
@@ -88,7 +100,7 @@ class Download:
         if not isinstance(self._into, Path):
             return self._into
         if self._file is None:
-            self._file = _draft(self._into).open("wb")
+            self._file = os.fdopen(os.open(_draft(self._into), FLAGS, 0o600), "wb")
         return self._file
 
     def _close(self) -> None:
@@ -101,4 +113,4 @@ class Download:
 
 
 def _draft(path: Path) -> Path:
-    return path.with_name(f"{path.name}.part")
+    return path.with_name(f"{path.name}.{os.getpid()}.part")

@@ -6,7 +6,7 @@ from deploy.grafana.board import Board, Row
 from deploy.grafana.panel import RED, YELLOW, Limit, Line, Panel
 
 MINE = 'model=~"$model"'
-FAILED = 'outcome=~"internal|not_ready|version_ahead|ledger_.*"'
+FAILED = 'outcome=~"internal|not_ready|version_ahead|ledger_unavailable|ledger_corrupt"'
 TIME = "errata_answer_seconds"
 EVERY = "[$__rate_interval]"
 
@@ -36,7 +36,7 @@ GLANCE = Row(
         ),
         Panel(
             "Questions that fail",
-            "Share of questions that were neither answered nor declined, by no fault of the caller.",
+            "Share of questions that were neither answered, declined nor turned away, by no fault of the caller.",
             "percentunit",
             (
                 Line(
@@ -101,7 +101,7 @@ ANSWERS = Row(
         ),
         Panel(
             "Questions that fail, by model",
-            "Share of the questions that were neither answered nor declined, by no fault of the caller.",
+            "Share of the questions that were neither answered, declined nor turned away, by no fault of the caller.",
             "percentunit",
             (
                 Line(
@@ -149,14 +149,14 @@ ANSWERS = Row(
         ),
         Panel(
             "Questions that wait",
-            "At the ingress up to a limit, from which on further ones get 429; and behind the batch at a replica.",
+            "At the ingress and behind the batch at a replica. Where there is no room, further ones get 429.",
             "short",
             (
                 Line(
                     f"sum by (model, place) (errata_queue_questions{{{MINE}}})", "{{model}} at the {{place}}"
                 ),
                 Line(
-                    f"sum by (model) (rate(errata_turned_away_total{{{MINE}}}{EVERY}))",
+                    f'sum by (model) (rate(errata_answers_total{{{MINE},outcome="too_many"}}{EVERY}))',
                     "{{model}} turned away a second",
                 ),
             ),
@@ -190,7 +190,7 @@ HTTP = Row(
         ),
         Panel(
             "Time of a request, p99",
-            "At the ingress, with the hop to the replica or the editor.",
+            "At the ingress, with the wait for a replica or the editor.",
             "s",
             (
                 Line(
@@ -205,6 +205,24 @@ HTTP = Row(
             "short",
             (Line("sum by (instance) (errata_http_in_flight)", "{{instance}}"),),
         ),
+    ),
+)
+
+PROCESSES = Row(
+    "Processes",
+    (
+        Panel(
+            "Processes that run",
+            "On all machines, those included that are not ready yet.",
+            "none",
+            (Line("sum by (part) (errata_processes)", "{{part}}"),),
+        ),
+        Panel(
+            "Processes that died",
+            "That were killed or fell, on the machines that are there. One more replica, or one less, is no death.",
+            "none",
+            (Line("sum by (part) (instance_part:errata_process_deaths:total)", "{{part}}"),),
+        ),
         Panel(
             "Age of the youngest process",
             "It falls to nothing where one was started again.",
@@ -218,6 +236,6 @@ SERVICE = Board(
     "service",
     "Service",
     "Whether callers get answers, and how soon.",
-    (GLANCE, ANSWERS, HTTP),
+    (GLANCE, ANSWERS, HTTP, PROCESSES),
     "label_values(errata_answers_total, model)",
 )

@@ -10,6 +10,7 @@ FAULTS: tuple[Fault, ...] = (
     kills.REPLICAS,
     kills.EDITOR,
     kills.INGRESS,
+    kills.PROXY,
     kills.CONTROLLER,
     kills.VALKEY,
     hung.FROZEN,

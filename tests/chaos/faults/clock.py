@@ -85,4 +85,11 @@ def _missing(scene: Scene) -> str | None:
     return None if _library() else "libfaketime is not installed (Debian: apt-get install libfaketime)"
 
 
-CLOCK = Fault("clock", "the clock of Valkey's machine an hour ahead, then back", _clock, True, _missing)
+CLOCK = Fault(
+    "clock",
+    "the clock of Valkey's machine an hour ahead, then back",
+    _clock,
+    cuts=True,
+    silences=True,
+    missing=_missing,
+)

@@ -10,10 +10,13 @@ from tests.chaos.scene import Scene
 
 @dataclass(frozen=True)
 class Fault:
-    """what: for the report. cuts: connections of clients may break for it. missing: why it cannot be done here."""
+    """what: for the report. cuts: connections of clients may break for it. silences: nobody is there to answer, so that
+    a while may pass without any. missing: why it cannot be done here.
+    """
 
     name: str
     what: str
     do: Callable[[Scene], None]
     cuts: bool = False
+    silences: bool = False
     missing: Callable[[Scene], str | None] = lambda scene: None

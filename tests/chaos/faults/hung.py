@@ -10,6 +10,7 @@ from tests.chaos.scene import Scene
 from tests.cluster.running import kill
 
 DELAY_S = 0.05  # each way: a commit asks several times
+FROZEN_S = 30.0
 
 
 def _frozen(scene: Scene) -> None:
@@ -17,7 +18,7 @@ def _frozen(scene: Scene) -> None:
     begun, before = scene.ears.now, len(scene.ears.answers)
     kill(pid, signal.SIGSTOP)
     try:
-        scene.hold()
+        scene.hold(limit_s=FROZEN_S)
     finally:
         kill(pid, signal.SIGCONT)
     heard = [one for one in scene.ears.answers[before:] if one.sent > begun]
@@ -25,7 +26,7 @@ def _frozen(scene: Scene) -> None:
     scene.expect(
         any(one.degraded == "ledger_unavailable" for one in heard), "answers say that they may be old"
     )
-    scene.note(f"{len(heard)} answers came within {scene.hold_s:g} s of a frozen ledger")
+    scene.note(f"{len(heard)} answers came within {FROZEN_S:g} s of a frozen ledger")
 
 
 def _slow(scene: Scene) -> None:
@@ -37,5 +38,5 @@ def _slow(scene: Scene) -> None:
     scene.note(f"{made} commits were acknowledged over a line of {2e3 * DELAY_S:g} ms there and back")
 
 
-FROZEN = Fault("frozen", "SIGSTOP of Valkey", _frozen)
+FROZEN = Fault("frozen", f"SIGSTOP of Valkey for {FROZEN_S:g} s", _frozen)
 SLOW = Fault("slow", f"every reply of Valkey {2e3 * DELAY_S:g} ms late, by a proxy in between", _slow)

@@ -33,11 +33,18 @@ def _everything(scene: Scene) -> None:
 
 
 REPLICA = Fault("replica", "kill -9 of one of two replicas", _one_replica)
-REPLICAS = Fault("replicas", "kill -9 of all replicas", _all_replicas)
-INGRESS = Fault("ingress", "kill -9 of the ingress", _part("ServeReplica:errata:ingress"), cuts=True)
+REPLICAS = Fault("replicas", "kill -9 of all replicas", _all_replicas, silences=True)
+INGRESS = Fault(
+    "ingress", "kill -9 of the ingress", _part("ServeReplica:errata:ingress"), cuts=True, silences=True
+)
+PROXY = Fault("proxy", "kill -9 of Ray's proxy, through which nothing goes here", _part("ProxyActor"))
 EDITOR = Fault("editor", "kill -9 of the editor", _part("ServeReplica:errata:editor"))
 CONTROLLER = Fault("controller", "kill -9 of Ray Serve's controller", _part("ServeController"))
 VALKEY = Fault("valkey", "kill -9 of Valkey", _part("valkey-server"))
 EVERYTHING = Fault(
-    "everything", "kill -9 of every process, and a start from the disk", _everything, cuts=True
+    "everything",
+    "kill -9 of every process, and a start from the disk",
+    _everything,
+    cuts=True,
+    silences=True,
 )

@@ -35,15 +35,17 @@ class InMemory:
         self, name: str, scopes: Sequence[Scope], expires: float | None, by: str
     ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
-        kept = (Secret(sha256=fingerprint(secret), until=expires),)
+        kept = (Secret(sha256=fingerprint(secret)),)
         self.keys[name] = IssuedKey(
-            name=name, scopes=tuple(scopes), created=time.time(), created_by=by, secrets=kept
+            name=name, scopes=tuple(scopes), created=time.time(), created_by=by, expires=expires, secrets=kept
         )
         return self.keys[name], secret
 
-    async def rotate(self, name: str, keep_old_s: float) -> tuple[IssuedKey, str]:
+    async def rotate(
+        self, name: str, keep_old_s: float, lives_s: float | None = None
+    ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
-        self.keys[name] = self.keys[name].followed_by(secret, time.time(), keep_old_s)
+        self.keys[name] = self.keys[name].followed_by(secret, time.time(), keep_old_s, lives_s)
         return self.keys[name], secret
 
     async def revoke(self, name: str) -> IssuedKey:

@@ -68,9 +68,16 @@ def test_two_keys_of_one_name_differ_and_tell_whose_they_are() -> None:
     assert name_in("sk-something-else") is None
 
 
+@pytest.mark.parametrize("key", [f"errata_{'x' * 65}_secret", "errata__secret", "errata_anna"])
+def test_what_can_be_nobodys_key_is_looked_for_nowhere(key: str) -> None:
+    assert name_in(key) is None
+
+
 def issued(until: float | None, key: str) -> IssuedKey:
-    secret = Secret(sha256=fingerprint(key), until=until)
-    return IssuedKey(name="anna", scopes=("ask",), created=0, created_by="admin", secrets=(secret,))
+    secrets = (Secret(sha256=fingerprint(key)),)
+    return IssuedKey(
+        name="anna", scopes=("ask",), created=0, created_by="admin", expires=until, secrets=secrets
+    )
 
 
 def test_a_key_opens_until_its_end_and_not_at_it() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from service.access.limits import Limits, Rate
+from service.access.limits import ALONE_S, Limits, Rate
 from service.access.shared_counts import SharedCounts
 from service.errors import TooMany
 from service.ledger.connection import Connection
@@ -52,6 +53,25 @@ async def test_the_window_slides(connection: Connection) -> None:
 async def test_with_redis_gone_the_limit_holds_here(nowhere: Connection) -> None:
     limits = Limits(SLOW, SharedCounts(nowhere), 0.2)
     assert await taken(limits, "anna", 10) == 5
+
+
+async def test_with_redis_hung_not_every_call_waits_for_it(nowhere: Connection) -> None:
+    now, tries = 100.0, 0
+
+    class Hung(SharedCounts):
+        async def get_sliding_window(self, *args: Any) -> Any:
+            nonlocal tries
+            tries += 1
+            await asyncio.sleep(3_600)
+
+        acquire_sliding_window_entry = get_sliding_window
+
+    limits = Limits(SLOW, Hung(nowhere), 0.05, lambda: now)
+    assert await taken(limits, "anna", 10) == 5
+    assert tries == 1
+    now += ALONE_S
+    await taken(limits, "anna", 10)
+    assert tries == 2
 
 
 async def test_no_limit_asks_nobody() -> None:

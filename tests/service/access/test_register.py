@@ -8,7 +8,7 @@ import time
 import pytest
 
 from service.access.register import KEYS, RedisRegister
-from service.errors import KeyTaken, LedgerUnavailable, NotFound
+from service.errors import InvalidInput, KeyTaken, LedgerUnavailable, NotFound
 from service.ledger.connection import Connection
 
 
@@ -61,6 +61,30 @@ async def test_a_revoked_key_opens_nothing_and_cannot_be_rotated_back(register: 
     for again in (register.revoke("anna"), register.rotate("anna", 0.0), register.rotate("ben", 0.0)):
         with pytest.raises(NotFound, match="errata keys list"):
             await again
+
+
+async def test_nobody_passes_for_the_services_own(register: RedisRegister) -> None:
+    for name in ("admin", "nobody"):
+        with pytest.raises(KeyTaken, match="another name"):
+            await register.issue(name, ("ask",), None, "admin")
+        assert await register.get(name) is None
+
+
+async def test_a_key_that_has_ended_is_rotated_into_one_that_ends_later_or_not_at_all(
+    register: RedisRegister,
+) -> None:
+    await register.issue("anna", ("ask",), time.time() - 1.0, "admin")
+    with pytest.raises(InvalidInput, match="lives_s"):
+        await register.rotate("anna", 0.0)
+    key, secret = await register.rotate("anna", 0.0, 60.0)
+    assert key.opened_by(secret, time.time())
+    assert not key.opened_by(secret, time.time() + 61.0)
+
+
+async def test_a_change_whose_reply_was_lost_may_be_sent_again(register: RedisRegister) -> None:
+    made, _ = await register.issue("anna", ("ask",), None, "admin")
+    assert await register._swapped("anna", b"", made)
+    assert not await register._swapped("anna", b"", made.model_copy(update={"created_by": "ben"}))
 
 
 async def test_all_are_listed_by_name(register: RedisRegister) -> None:

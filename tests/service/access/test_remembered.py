@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from service.access.issued import IssuedKey
 from service.access.remembered import MOST, Remembered
 from service.errors import LedgerUnavailable
 from tests.service.access.conftest import InMemory
@@ -68,3 +69,23 @@ async def test_guessed_names_do_not_fill_the_memory(register: InMemory) -> None:
     assert register.asked == 0
     await known.get("guess-0")
     assert register.asked == 1
+
+
+async def test_with_redis_hung_not_every_request_waits_for_it(register: InMemory) -> None:
+    await register.issue("anna", ("ask",), None, "admin")
+    clock = Clock()
+
+    class Hung(InMemory):
+        async def get(self, name: str) -> IssuedKey | None:
+            clock.now += 2.0
+            return await super().get(name)
+
+    hung = Hung()
+    hung.keys = register.keys
+    known = Remembered(hung, clock)
+    await known.get("anna")
+    hung.away, hung.asked = True, 0
+    clock.now += 3_600.0
+    for _ in range(5):
+        await known.get("anna")
+    assert hung.asked == 1

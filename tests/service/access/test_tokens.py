@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -19,6 +20,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from service.access import issuer_keys
 from service.access.caller import Caller
 from service.access.issuer_keys import KEPT_S, PAUSE_S, IssuerKeys
 from service.access.tokens import Claims, OidcTokens
@@ -227,3 +229,57 @@ async def test_many_forged_tokens_are_few_requests_to_the_issuer(
         with pytest.raises(Unauthorized):
             await tokens.caller(signed(stranger, "RS256", f"kid-{number}", iss=issuer.url))
     assert asked == 1
+
+
+async def test_an_issuer_that_hangs_holds_up_nobody_whose_key_is_known(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = Clock()
+    tokens, token = issuer.tokens(clock), issuer.token()
+    await tokens.caller(token)
+    clock.now += 2 * KEPT_S
+    tries = 0
+
+    async def hangs(keys: IssuerKeys) -> Any:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(3_600)
+
+    monkeypatch.setattr(IssuerKeys, "_fetched", hangs)
+    monkeypatch.setattr(issuer_keys, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(issuer_keys, "LIMIT_S", 0.2)
+    begun = time.monotonic()
+    callers = await asyncio.gather(*(tokens.caller(token) for _ in range(20)))
+    assert {caller.name for caller in callers} == {"oidc:anna"}
+    assert time.monotonic() - begun < 1.0
+    await asyncio.sleep(0.3)
+    await tokens.caller(token)
+    assert tries == 1, "and it is left alone for a while"
+
+
+@pytest.mark.parametrize(
+    "said", [None, 7, True, {"errata:admin": False}, ["errata:ask", None]], ids=lambda said: json.dumps(said)
+)
+def test_scopes_that_are_no_words_are_refused(said: Any) -> None:
+    with pytest.raises(Unauthorized, match="neither words nor a list"):
+        Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub").scopes_of({SCOPES: said})
+
+
+async def test_keys_to_encrypt_with_sign_nothing_and_keys_from_elsewhere_are_not_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public))
+    keys = [{**jwk, "kid": "signs", "use": "sig"}, {**jwk, "kid": "encrypts", "use": "enc"}]
+    where = "https://issuer/jwks"
+
+    async def read(client: httpx.AsyncClient, url: str) -> dict[str, Any]:
+        return {"keys": keys} if "jwks" in url else {"issuer": "https://issuer", "jwks_uri": where}
+
+    monkeypatch.setattr(issuer_keys, "_json", read)
+    assert (await IssuerKeys("https://issuer").get("signs")).key_id == "signs"
+    with pytest.raises(Unauthorized, match="encrypts"):
+        await IssuerKeys("https://issuer").get("encrypts")
+    where = "http://issuer/jwks"
+    with pytest.raises(NotReady):
+        await IssuerKeys("https://issuer").get("signs")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
+import re
 import tarfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -38,6 +40,7 @@ from service.errors import InvalidInput
 from service.graph.bucketing import chunk, chunk_of
 from service.http.application import application
 from service.http.models import Models
+from service.ledger.commit import Commit
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
@@ -152,6 +155,20 @@ async def test_the_restored_answers_at_every_version_and_goes_on(
     assert not (await new.errata.check()).broken
 
 
+async def test_what_an_import_has_stays_when_its_backup_is_given_again(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    """The next import sweeps away what it finds of dead ones."""
+    await old.errata.backup(tmp_path / "all.tar")
+    for _ in range(2):
+        await new.errata.restore(tmp_path / "all.tar")
+    (tmp_path / "ev.tsv").write_bytes(b"Ev\tcapital\tCity of Ev\n")
+    await new.errata.import_graph(tmp_path / "ev.tsv")
+    (oz,) = (await new.errata.entities("Oz")).entities
+    assert (await new.errata.entity(oz.id)).facts == (await old.errata.entity(oz.id)).facts != []
+    await new.errata.backup(tmp_path / "again.tar")
+
+
 async def test_keys_come_back_without_what_opens_them(old: Place, new: Place, tmp_path: Path) -> None:
     key = (await old.errata.make_key("ben", ["read"])).key
     await old.errata.backup(tmp_path / "all.tar")
@@ -166,6 +183,57 @@ async def test_keys_come_back_without_what_opens_them(old: Place, new: Place, tm
     rotated = (await new.errata.rotate_key("ben")).key
     async with AsyncErrata(new.url, key=rotated) as ben:
         assert (await ben.whoami()).name == "ben"
+
+
+async def test_a_key_ends_when_it_was_to_end_although_it_was_restored(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    made = await old.errata.make_key("ben", ["read"], lives_s=3_600)
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    assert (await new.errata.rotate_key("ben")).expires == made.expires
+    later = (await new.errata.rotate_key("ben", lives_s=7_200)).expires
+    assert made.expires is not None
+    assert later is not None
+    assert later > made.expires
+
+
+async def test_a_key_that_somebody_put_into_a_backup_opens_nothing(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    ours = f'"secrets":[{{"sha256":"{fingerprint("mine")}"}}]'.encode()
+    with_secret = resealed(
+        (tmp_path / "all.tar").read_bytes(),
+        lambda name, c: c.replace(b'"secrets":[]', ours) if name == "keys" else c,
+    )
+    assert fingerprint("mine").encode() in with_secret
+    (tmp_path / "mine.tar").write_bytes(with_secret)
+    await new.errata.restore(tmp_path / "mine.tar")
+    assert [one.opens for one in (await new.errata.keys()).keys] == [False]
+
+
+async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(
+    old: Place, new: Place, tmp_path: Path
+) -> None:
+    """Calls of both services, one after the other, and then the backup of one in the other."""
+    for name in ("ann", "ben", "cleo"):
+        for where in (old, new):
+            await where.errata.make_key(name, ["ask"])
+    await old.errata.backup(tmp_path / "all.tar")
+    await new.errata.restore(tmp_path / "all.tar")
+    whole = [one.id for one in (await new.errata.audit(limit=100)).entries]
+    assert whole == sorted(whole, key=_place, reverse=True)
+    paged: list[str] = []
+    before: str | None = None
+    while page := (await new.errata.audit(limit=2, before=before)).entries:
+        paged += [one.id for one in page]
+        before = page[-1].id
+    assert paged[-len(whole) :] == whole
+    await new.errata.backup(tmp_path / "both.tar")
+    noted = _member(tmp_path / "both.tar", "audit/").splitlines()
+    assert [json.loads(line)[0] for line in noted][: len(whole)] == whole[::-1]
+    await new.errata.restore(tmp_path / "both.tar")
 
 
 async def test_the_audit_goes_on_from_what_was_restored(old: Place, new: Place, tmp_path: Path) -> None:
@@ -198,17 +266,17 @@ async def test_giving_it_again_goes_on_and_another_is_refused(old: Place, new: P
 
 async def cut_off(where: Place, file: Path, left: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A restore whose process dies after `left` commits."""
-    append = RedisLedger.append
+    put_back = RedisLedger.put_back
 
-    async def dying(ledger: RedisLedger, *args: Any) -> int:
+    async def dying(ledger: RedisLedger, commit: Commit) -> None:
         nonlocal left
         left -= 1
         if left < 0:
             raise ConnectionAbortedError("the process died")
-        return await append(ledger, *args)
+        await put_back(ledger, commit)
 
     with monkeypatch.context() as patch:
-        patch.setattr(RedisLedger, "append", dying)
+        patch.setattr(RedisLedger, "put_back", dying)
         with pytest.raises(Faulty):
             await where.errata.restore(file)
 
@@ -283,6 +351,24 @@ async def test_a_restore_of_few_versions_that_was_cut_off_says_what_to_do(
     assert (await new.errata.compact(versions=1)).rows == 0
 
 
+async def test_nobody_else_commits_until_a_restore_is_at_its_end(
+    old: Place, new: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await old.errata.backup(tmp_path / "all.tar")
+    await cut_off(new, tmp_path / "all.tar", 3, monkeypatch)
+    (tmp_path / "ev.tsv").write_bytes(b"Ev\tcapital\tCity of Ev\n")
+    for doing in (
+        lambda: new.errata.edit("who?", "carla", model="toy"),
+        lambda: new.errata.revert(1),
+        lambda: new.errata.import_graph(tmp_path / "ev.tsv"),
+    ):
+        with pytest.raises(NotReady, match=r"a restore has made 3 of 5 versions"):
+            await doing()
+    assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
+    assert new.kept() == {**new.kept(), **old.kept()}, "and rows of what was refused"
+    assert (await new.errata.edit("who?", "carla", model="toy")).version == 6
+
+
 async def test_a_backup_that_a_compaction_overtakes_says_so(
     old: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +397,11 @@ async def test_a_backup_that_a_compaction_overtakes_says_so(
 def _names(path: Path, prefix: str) -> set[str]:
     with tarfile.open(path) as tar:
         return {info.name for info in tar if info.name.startswith(prefix)}
+
+
+def _place(id: str) -> tuple[int, int]:
+    milliseconds, _, number = id.partition("-")
+    return int(milliseconds), int(number)
 
 
 def _member(path: Path, prefix: str) -> bytes:
@@ -362,6 +453,15 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
         data, lambda name, c: c.replace(b'"format":2', b'"format":9') if name == "errata.json" else c
     ),
     "another start": lambda data: resealed(data, lambda name, c: None if name == "errata.json" else c),
+    "a seal alone": lambda data: resealed(data, lambda name, c: c if name == "sha256" else None),
+    "a key that is none": lambda data: resealed(data, lambda name, c: b"{}" if name == "keys" else c),
+    "a tag that is none": lambda data: resealed(data, lambda name, c: b"[]" if name == "tags" else c),
+    "a call that is none": lambda data: resealed(
+        data, lambda name, c: b'["x", {}]' if name.startswith("audit/") else c
+    ),
+    "a call of no time": lambda data: resealed(
+        data, lambda name, c: re.sub(rb'"\d+-\d+"', b'"0-0"', c) if name.startswith("audit/") else c
+    ),
     "a way out": lambda data: _with_link(data),
 }
 

@@ -9,11 +9,16 @@ from pathlib import Path
 
 import pytest
 import redis
+from prometheus_client import REGISTRY
 
+from service import metrics
+from service.editing import editor as editing
 from service.editing.editor import Editor
 from service.ledger.embedded import EmbeddedValkey
+from service.ledger.keys import SCHEMA
+from service.ledger.schema import CURRENT
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
-from tests.service.parts import said, settings, started
+from tests.service.parts import said, settings, started, until
 
 
 @pytest.fixture
@@ -60,6 +65,53 @@ async def test_an_editor_starts_without_the_ledger_and_reads_it_later(tmp_path: 
             server.start()
             assert await head(editor) == 1
             assert (await change(editor, PERU, "Puno"))["version"] == 2
+
+
+async def test_the_server_is_looked_at_before_anything_of_it_is_read(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with EmbeddedValkey(tmp_path / "valkey") as server, redis.Redis.from_url(server.url) as client:
+        server.stop()
+        async with started(Editor, settings(server.url, tmp_path)) as editor:
+            server.start()
+            client.config_set("appendfsync", "everysec")
+            assert await head(editor) == 0
+            assert client.get(SCHEMA) == str(CURRENT).encode()
+            assert await head(editor) == 0
+        assert len([said for said in caplog.messages if "appendfsync is not always" in said]) == 1
+
+
+async def test_data_of_a_newer_errata_is_neither_read_nor_written(
+    own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.set(SCHEMA, CURRENT + 1)
+    async with started(Editor, settings(own_valkey.url, tmp_path)) as editor:
+        assert (await editor.ready())["ready"] is False
+        refused = await change(editor, PERU, "Cusco")
+        assert refused["status"] == 503
+        assert "start the newer one" in refused["detail"]
+
+
+async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_left_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(editing, "EVERY_S", 0.05)
+    with EmbeddedValkey(tmp_path / "valkey") as server:
+        async with started(Editor, settings(server.url, tmp_path)) as first:
+            await change(first, PERU, "Cusco")
+        server.stop()
+        metrics.STANDING.clear()
+        metrics.SLOTS.clear()
+        async with started(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
+            assert shown("errata_edits_standing", state="holding") is None
+            server.start()
+            await until(lambda: shown("errata_edits_standing", state="holding") == 1)
+            assert shown("errata_memory_slots", memory="toy/table", slots="used") == 1
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
 
 
 async def test_a_ledger_that_lost_its_data_is_not_written_on(

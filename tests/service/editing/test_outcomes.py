@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -24,6 +25,24 @@ async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
     await revert(editor, 1)
     after = [counted("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in asked]
     assert after == [count + 1 for count in before]
+
+
+async def test_an_edit_whose_sender_left_is_counted_as_that_and_not_as_a_defect(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hangs(*_: Any) -> None:
+        await asyncio.sleep(60)
+
+    outcomes = ("cancelled", "internal")
+    before = [counted("errata_edits_total", kind="edit", outcome=one) for one in outcomes]
+    monkeypatch.setattr(editor._writer, "write", hangs)
+    edit = asyncio.create_task(change(editor, PERU, "Cusco"))
+    await asyncio.sleep(0)
+    edit.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await edit
+    after = [counted("errata_edits_total", kind="edit", outcome=one) for one in outcomes]
+    assert after == [before[0] + 1, before[1]]
 
 
 async def test_a_commit_is_timed_by_part_and_its_version_shown(editor: Editor) -> None:

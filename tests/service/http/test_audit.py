@@ -8,8 +8,13 @@ from typing import Any
 import httpx
 import pytest
 import redis
+from fastapi import FastAPI
 
 from service.access.audit import AUDIT
+from service.editing.editor import Editor
+from service.errors import GraphMoved
+from service.http import audited
+from service.replicas.outcome import Outcome
 from tests.service.http.conftest import KEY
 
 
@@ -116,3 +121,33 @@ async def test_an_import_that_reports_its_progress_is_noted_when_it_has_ended(
     (noted,) = await newest(http)
     assert noted["what"] == "a file: lakes.tsv"
     assert noted["code"] or noted["version"]
+
+
+async def test_an_import_that_is_refused_after_its_progress_was_told_is_noted_as_refused(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def goes_on(*_: Any) -> Outcome:
+        return Outcome.ok(b'{"import": "one"}')
+
+    async def moved(*_: Any) -> Outcome:
+        return Outcome.of(GraphMoved("the graph was changed"), None)
+
+    for step in ("import_begin", "import_feed", "import_progress"):
+        monkeypatch.setattr(Editor, step, goes_on)
+    monkeypatch.setattr(Editor, "import_finish", moved)
+    headers = {"accept": "application/x-ndjson"}
+    reply = await http.post("/admin/graph/import", content=b"a\tb\tc\n", headers=headers)
+    assert reply.status_code == 200
+    (noted,) = await newest(http, refused=True)
+    assert (noted["status"], noted["code"]) == (409, "graph_moved")
+
+
+async def test_strangers_do_not_fill_the_audit(
+    http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audited, "OF_STRANGERS", "3/minute")
+    for _ in range(20):
+        await http.get("/admin/versions", headers={"authorization": "Bearer wrong"})
+    assert raw.xlen(AUDIT) == 3
+    await http.post("/admin/edits", json=edit("anna"))
+    assert raw.xlen(AUDIT) == 4, "those who are known are noted always"

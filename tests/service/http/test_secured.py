@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from fastapi import FastAPI
+from prometheus_client import REGISTRY
 
 from service.config import Settings
 from service.editing.editor import Editor
@@ -94,3 +95,28 @@ async def test_one_caller_has_so_many_calls_under_way_and_no_more(chosen: Settin
         assert 200 in codes
         assert 429 in codes
         assert (await client.get("/admin/versions", headers=ADMIN)).status_code == 200
+
+
+async def test_what_nobody_foresaw_is_answered_measured_and_noted_as_everything_else_is(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def defect(*_: Any, **__: Any) -> Any:
+        raise ZeroDivisionError("a defect")
+
+    def counted() -> float:
+        found = REGISTRY.get_sample_value(
+            "errata_http_requests_total", {"route": "/admin/edits", "method": "POST", "status": "500"}
+        )
+        return found or 0.0
+
+    monkeypatch.setattr(InProcess, "call", defect)
+    before = counted()
+    wrong = {"edits": [{"question": "who?", "answer": "anna", "model": "toy"}]}
+    reply = await http.post("/admin/edits", json=wrong)
+    assert (reply.status_code, reply.json()["code"]) == (500, "internal")
+    assert "a defect" not in reply.text
+    assert reply.headers["x-request-id"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+    assert counted() == before + 1
+    (noted,) = (await http.get("/admin/audit?path=/admin/edits")).json()["entries"]
+    assert (noted["name"], noted["status"], noted["code"]) == ("admin", 500, "internal")

@@ -15,9 +15,10 @@ from service.launch.places import Places
 KEY = "the-key-that-was-made"
 
 
-def greeting(var: Path, key: str | None = KEY, **more: Any) -> str:
+def greeting(var: Path, key: str | None = KEY, shows_key: bool = True, **more: Any) -> str:
     settings = Settings(var=var, admin_key_sha256="0" * 64, **more)
-    return ready(settings, Places(var, var / "log", var / "metrics", var / "ray", var / "valkey"), 12.3, key)
+    places = Places(var, var / "log", var / "metrics", var / "ray", var / "valkey")
+    return ready(settings, places, 12.3, key, shows_key)
 
 
 @pytest.fixture(autouse=True)
@@ -37,6 +38,12 @@ def test_the_key_that_was_made_is_shown_and_where_it_lies(tmp_path: Path) -> Non
     lines = [line.split() for line in greeting(tmp_path / "var").splitlines()]
     assert ["admin", "key", KEY] in lines
     assert ["key", "file", str(tmp_path / "var" / "admin.key")] in lines
+
+
+def test_no_key_gets_into_a_log_that_takes_what_is_printed(tmp_path: Path) -> None:
+    said = greeting(tmp_path / "var", shows_key=False)
+    assert KEY not in said
+    assert f"  key file   {tmp_path / 'var' / 'admin.key'}\n" in said
 
 
 def test_an_address_of_the_newer_kind_is_written_as_addresses_are(tmp_path: Path) -> None:

@@ -41,9 +41,10 @@ def inherited(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     return found
 
 
-def served(places: Places, loader: str = TOY) -> str:
+def served(places: Places, loader: str = TOY, to_a_person: bool = True) -> str:
     said: list[str] = []
-    run._serve(Arguments(8000, places.var, "127.0.0.1", 1, {"toy": loader}), places, said.append)
+    arguments = Arguments(8000, places.var, "127.0.0.1", 1, {"toy": loader})
+    run._serve(arguments, places, said.append, to_a_person)
     return "\n".join(said)
 
 
@@ -69,6 +70,7 @@ def test_the_key_that_was_made_is_for_the_terminal_and_no_log(
     key = (places.var / "admin.key").read_text().strip()
     assert key in said
     assert key not in "".join(capfd.readouterr()), "where the log is written"
+    assert key not in served(places, to_a_person=False), "what may be kept"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def test_ctrl_c_while_starting_is_the_end_and_no_error(
 
     monkeypatch.setattr(run, "_serve", starting)
     said: list[str] = []
-    run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), said.append)
+    run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), said.append, True)
     assert said == ["Stopped."]
 
 
@@ -129,7 +131,7 @@ def test_an_error_of_stopping_is_not_passed_over(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(run, "_serve", stopping)
     with pytest.raises(RuntimeError, match="lives on"):
-        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str)
+        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str, True)
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -138,4 +140,4 @@ def test_an_error_of_starting_is_no_end_that_was_asked_for(
 ) -> None:
     monkeypatch.setattr(run, "_serve", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str)
+        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str, True)

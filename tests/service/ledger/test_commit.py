@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from dataclasses import replace
 
 import pytest
@@ -82,3 +83,14 @@ def test_edit_ids_are_short_and_do_not_repeat() -> None:
     ids = {new_edit_id() for _ in range(1000)}
     assert len(ids) == 1000
     assert {len(name) for name in ids} == {12}
+
+
+def test_a_packed_commit_is_the_same_in_less_room() -> None:
+    report = {"side_effects": [{"question": f"q {n}", "before": "a", "after": "b"} for n in range(200)]}
+    commit = Commit(1, "edit", "anna", 1.0, "why", report=report)
+    packed = commit.packed()
+    assert (packed, packed.digest, packed.encoded) == (commit, commit.digest, commit.encoded)
+    assert dict(packed.report) == report
+    assert packed.report.get("request") is None
+    assert packed.packed() is packed
+    assert len(pickle.dumps(commit.packed())) < len(pickle.dumps(commit)) / 5

@@ -7,15 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import redis
 from errata.wire import Answer
 from prometheus_client import REGISTRY
 
 from service import metrics
 from service.app import build
+from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded import EmbeddedValkey
+from service.ledger.keys import SCHEMA
+from service.ledger.schema import CURRENT
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
@@ -166,10 +170,27 @@ async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
 ) -> None:
     configured = settings(valkey.url, tmp_path)
     running = as_ray_runs(Replica, configured, "toy")
+    before = ends("toy")
     await running.initialize_callable()
     assert len(await ledger.replicas()) == 1
     await running.call_destructor()
     assert await ledger.replicas() == {}
+    assert ends("toy") == before + 1
+
+
+def ends(part: str) -> float:
+    return REGISTRY.get_sample_value("errata_process_ends_total", {"part": part}) or 0
+
+
+async def test_an_editor_that_ray_stops_has_ended_as_it_was_asked_to(
+    valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
+) -> None:
+    running = as_ray_runs(Editor, settings(valkey.url, tmp_path))
+    before = ends("editor")
+    await running.initialize_callable()
+    await running.call_destructor()
+    assert ends("editor") == before + 1
+    assert REGISTRY.get_sample_value("errata_processes", {"part": "editor"}) == 0
 
 
 def test_ray_leaves_a_replica_the_time_to_leave_the_list(tmp_path: Path) -> None:
@@ -182,10 +203,61 @@ async def test_a_replica_that_never_got_ready_can_be_stopped(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     running = as_ray_runs(Replica, settings(f"unix://{tmp_path}/nobody", tmp_path), "toy")
-    with pytest.raises(LedgerUnavailable):
-        await running.initialize_callable()
+    before = ends("toy")
+    starting = asyncio.create_task(running.initialize_callable())
+    await until(lambda: "waits for the ledger" in caplog.text)
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
     await running.call_destructor()
+    assert ends("toy") == before, "who could not start has not ended as it was asked to"
     assert not [record for record in caplog.records if record.levelname == "ERROR"], "Ray logs what it raises"
+
+
+async def test_a_replica_whose_server_comes_up_later_starts_then(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    server = EmbeddedValkey(tmp_path / "valkey")
+
+    async def come_up() -> None:
+        await asyncio.sleep(2)
+        await asyncio.to_thread(server.start)
+
+    coming = asyncio.create_task(come_up())
+    try:
+        async with started(Replica, settings(server.url, tmp_path), "toy") as replica:
+            assert (await ask(replica, PERU))["answer"] == "Lima"
+        [said] = [record.getMessage() for record in caplog.records if "waits" in record.getMessage()]
+        assert f"{replica.id} waits for the ledger before it starts" in said
+        assert str(tmp_path) in said
+    finally:
+        await coming
+        server.stop()
+
+
+async def refused(chosen: Settings) -> None:
+    running = as_ray_runs(Replica, chosen, "toy")
+    try:
+        async with asyncio.timeout(10):
+            await running.initialize_callable()
+    finally:
+        await running.call_destructor()
+
+
+async def test_what_no_waiting_mends_is_told_at_once(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.set(SCHEMA, CURRENT + 1)
+        with pytest.raises(LedgerUnavailable, match="start the newer one"):
+            await refused(settings(own_valkey.url, tmp_path))
+        client.config_set("requirepass", "a-password")
+        with pytest.raises(LedgerUnavailable, match="authenticated"):
+            await refused(settings(own_valkey.url, tmp_path))
+
+
+async def test_before_a_replica_reads_it_brings_old_data_to_the_layout_it_knows(
+    raw: redis.Redis, replica: Replica
+) -> None:
+    assert raw.get(SCHEMA) == str(CURRENT).encode()
 
 
 async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:

@@ -52,10 +52,11 @@ def create(here: Session, name: Name, scope: Scopes, lives: Lives = None) -> Non
     here.show(here.send(call, "Making the key"), draw_new_key)
 
 
-def rotate(here: Session, name: Name, keep_old: KeepOld = None) -> None:
+def rotate(here: Session, name: Name, keep_old: KeepOld = None, lives: Lives = None) -> None:
     """Give a key a new secret; the old one opens for a day yet, or as long as --keep-old says."""
     overlap_s = DAY_S if keep_old is None else keep_old
-    here.show(here.send(here.calls.rotate_key(name, keep_old_s=overlap_s), "Making the key"), draw_new_key)
+    call = here.calls.rotate_key(name, keep_old_s=overlap_s, lives_s=lives)
+    here.show(here.send(call, "Making the key"), draw_new_key)
 
 
 def revoke(here: Session, name: Name) -> None:

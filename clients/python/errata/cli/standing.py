@@ -56,7 +56,7 @@ def _counts(edits: EditCounts) -> str:
 
 def draw_replicas(listed: ReplicaList) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("replica", "model", "version", "behind", "health", "checksums", "seen"):
+    for title in ("replica", "model", "version", "behind", "health", "checksums", "process", "seen"):
         table.add_column(title, justify="right" if title in ("version", "behind") else "left")
     for one in listed.replicas:
         table.add_row(*_replica(one))
@@ -70,7 +70,14 @@ def _replica(one: ReplicaState) -> list[str | Text]:
     health = Text("well", style="green") if one.healthy else Text(why, style="red")
     behind = Text(str(one.lag), style="yellow" if one.lag else "")
     sums = ", ".join(f"{memory} {short(digest)}" for memory, digest in sorted(one.checksums.items()))
-    return [one.replica, one.model, str(one.version), behind, health, sums, f"{one.seen_s_ago:.1f} s ago"]
+    seen = f"{one.seen_s_ago:.1f} s ago"
+    return [one.replica, one.model, str(one.version), behind, health, sums, _process(one), seen]
+
+
+def _process(one: ReplicaState) -> str:
+    """What to stop, and where."""
+    known = [str(word) for word in (one.pid, one.host) if word is not None]
+    return " on ".join(known) or "-"
 
 
 def _disagreements(replicas: list[ReplicaState]) -> list[Text]:

@@ -35,9 +35,13 @@ class KeyRequest(Request):
 
 
 class RotateRequest(Request):
-    """keep_old_s: for how many seconds the old secret goes on opening, so that nobody is locked out meanwhile."""
+    """keep_old_s: for how many seconds the old secret goes on opening, so that nobody is locked out meanwhile.
+
+    lives_s: seconds from now until the key ends; None to leave its end as it is.
+    """
 
     keep_old_s: Annotated[float, Field(ge=0, le=LONGEST_OVERLAP_S)] = 86_400.0
+    lives_s: Lifetime | None = None
 
 
 class KeyState(Response):

@@ -10,7 +10,7 @@ from errata.wire.base import Details, Response, Version
 
 
 class ReplicaState(Response):
-    """degraded: the code of what keeps it from being healthy. pid: on the machine that it runs on."""
+    """degraded: the code of what keeps it from being healthy. pid: its process, on the machine or in the pod `host`."""
 
     replica: str
     model: str
@@ -19,6 +19,7 @@ class ReplicaState(Response):
     lag: int
     healthy: bool
     degraded: str | None = None
+    host: str | None = None
     pid: int | None = None
     applied_ms: float | None = None
     seen_s_ago: float

@@ -78,6 +78,17 @@ def test_a_replica_that_is_not_well_says_why(run: Any, tiny: Any, monkeypatch: p
     assert lines[2].split()[4:6] == ["unwell", "nkb/bank"]
 
 
+def test_replicas_are_told_with_the_process_to_stop_and_where_it_is(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = tiny.replicas()
+    known = [one.model_copy(update={"host": "errata-worker-b", "pid": 4711}), two]
+    monkeypatch.setattr(tiny, "replicas", lambda: known)
+    lines = run("replicas").stdout.splitlines()
+    assert "  4711 on errata-worker-b  " in lines[1]
+    assert "  -  " in lines[2]
+
+
 def test_replicas_that_hold_different_bits_are_news(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,0 +1,26 @@
+#!/bin/sh
+# Tell the running server that the file of the password of the user errata holds another one now:
+#
+#   password.sh add     it opens, besides those that open already
+#   password.sh only    it opens, and no other does
+#
+# PASSWORD_FILE and OPERATOR_PASSWORD_FILE are those of start.sh, which goes by the file alone at the next start: write
+# the file first. All further words go to valkey-cli, such as -p PORT. Says at the end how many passwords there are.
+set -eu
+case ${1:-} in
+    add) others= ;;
+    only) others=resetpass ;;
+    *) echo "usage: password.sh add|only [WORDS OF valkey-cli]" >&2; exit 2 ;;
+esac
+shift
+if [ "$(tr -d '\r\n' < "${PASSWORD_FILE:?names the file with the password of the user errata}" | wc -c)" -lt 16 ]; then
+    echo "password.sh: the password in $PASSWORD_FILE is shorter than 16 characters: write a longer one into it" >&2
+    exit 1
+fi
+digest=$(tr -d '\r\n' < "$PASSWORD_FILE" | sha256sum | cut -d ' ' -f 1)
+REDISCLI_AUTH=$(tr -d '\r\n' < "${OPERATOR_PASSWORD_FILE:?names the file with the password of the user operator}")
+export REDISCLI_AUTH
+# shellcheck disable=SC2086
+valkey-cli -e --user operator "$@" ACL SETUSER errata $others "#$digest" > /dev/null
+count=$(valkey-cli -e --user operator "$@" ACL LIST | grep '^user errata ' | tr ' ' '\n' | grep -c '^#')
+echo "the user errata has $count"
