@@ -25,6 +25,7 @@ fuzz: .venv/dev
 	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)
 
 chaos: .venv/dev
+	@tests/chaos/install.sh
 	$(BIN)/python -m tests.chaos
 
 lint: .venv/dev

@@ -71,8 +71,7 @@ def _flat(run: Run) -> list[Check]:
     early, late = connections(run, window(run))
     return [
         Check("growth of memory", together(memory).share, MOST_GROWTH),
-        _most_grown(memory),
-        _by_commits(run, memory),
+        _most_grown(run, memory),
         Check("growth of open files", together(files).share, MOST_GROWTH),
         counted("parts of which no process lived long enough to be compared", _unseen(memory)),
         Check("connections to Redis that came to stay", max(0, late - early), MORE_CONNECTIONS),
@@ -80,25 +79,14 @@ def _flat(run: Run) -> list[Check]:
     ]
 
 
-def _most_grown(memory: Sequence[Growth]) -> Check:
-    """Of those that keep nothing of a commit."""
-    shares = {one.role: one.share for one in memory if one.role not in KEEPING}
-    role = max(shares, key=lambda one: shares[one], default="none")
-    return Check("growth of memory of the part that grew most", shares.get(role, 0.0), MOST_GROWTH, (role,))
-
-
-def _by_commits(run: Run, memory: Sequence[Growth]) -> Check:
+def _most_grown(run: Run, memory: Sequence[Growth]) -> Check:
     """From the middle of the first third to that of the last, two thirds of the commits came."""
     span = window(run)
     made = sum(span.begin <= one.at <= span.end for one in run.journal.acknowledged) * 2 / 3
-    more = {one.role: (one.after - one.before) / max(1.0, made) for one in memory if one.role in KEEPING}
-    role = max(more, key=lambda one: more[one], default="none")
-    return Check(
-        f"bytes that {' or '.join(KEEPING)} keeps of a commit",
-        more.get(role, 0.0),
-        BYTES_OF_A_COMMIT,
-        (role,),
-    )
+    room = dict.fromkeys(KEEPING, made * BYTES_OF_A_COMMIT)
+    shares = {one.role: one.share_above(room.get(one.role, 0.0)) for one in memory}
+    role = max(shares, key=lambda one: shares[one], default="none")
+    return Check("growth of memory of the part that grew most", shares.get(role, 0.0), MOST_GROWTH, (role,))
 
 
 def _unseen(memory: Sequence[Growth]) -> list[str]:

@@ -57,7 +57,11 @@ class Growth:
 
     @property
     def share(self) -> float:
-        return self.after / self.before - 1 if self.before else 0.0
+        return self.share_above(0.0)
+
+    def share_above(self, room: float) -> float:
+        """room: by how much it may grow."""
+        return (self.after - self.before - room) / self.before if self.before else 0.0
 
 
 class Watch:
