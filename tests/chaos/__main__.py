@@ -24,7 +24,7 @@ def main() -> int:
         given.seed,
         given.clients,
         given.editors,
-        given.out / time.strftime("%Y%m%d-%H%M%S"),
+        given.out.resolve() / time.strftime("%Y%m%d-%H%M%S"),  # in the address of a socket, too
     )
     chosen = [fault for fault in FAULTS if not given.only or fault.name in given.only]
     last = [fault for fault in LAST if not given.only or fault.name in given.only]
