@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -162,19 +163,21 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
     url: str, tiny: Any, folder: Path, sign: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corrections(folder, 40)
-    edit = tiny.edit
+    edit, killed = tiny.edit, threading.Event()
 
-    def slow(body: Any) -> Any:
-        time.sleep(0.02 if body.measure else 0)
+    def waiting(body: Any) -> Any:
+        if body.measure and tiny.head >= 7:
+            killed.wait(10)
         return edit(body)
 
-    monkeypatch.setattr(tiny, "edit", slow)
+    monkeypatch.setattr(tiny, "edit", waiting)
     words = [*COMMAND, "edit", "--file", "a.csv", "--together", "1"]
     with subprocess.Popen(words, env=environment(url), stderr=subprocess.PIPE, text=True) as command:
         while tiny.head < 7 and command.poll() is None:
             time.sleep(0.005)
         command.send_signal(sign)
         _, complaint = command.communicate()
+    killed.set()
     assert 7 <= tiny.head < 40, complaint
     if sign == signal.SIGINT:
         assert "The same command again makes the rest. Take it back: errata revert 1-" in complaint
