@@ -57,7 +57,8 @@ class Entry:
     @property
     def place(self) -> tuple[int, int]:
         """In the order of a stream. ValueError for what is no id of one."""
-        return _place(self.id)
+        milliseconds, _, number = self.id.partition("-")
+        return int(milliseconds), int(number)
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class RedisAudit:
     async def restore(self, entries: Sequence[Entry]) -> int:
         async with self._connection.bounded("write its audit back"):
             last: list[Any] = await self._redis.xrevrange(RESTORED, "+", "-", count=1)
-            newest = _place(last[0][0].decode()) if last else (0, 0)
+            newest = _entry(last[0]).place if last else (0, 0)
             later = [one for one in entries if one.place > newest]
             looking = self._redis.pipeline(transaction=False)
             for one in later:
@@ -156,24 +157,14 @@ class RedisAudit:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
                 else:
                     page = await self._redis.xrange(stream, start, end, count=PAGE)
-            for one in page:
-                yield _entry(one)
-            if page:
-                start, end = (start, f"({_id(page[-1])}") if backwards else (f"({_id(page[-1])}", end)
+            for entry in map(_entry, page):
+                yield entry
+                beyond = f"({entry.id}"
+                start, end = (start, beyond) if backwards else (beyond, end)
 
 
 def _entry(raw: Any) -> Entry:
-    return Entry(_id(raw), Call.model_validate_json(raw[1][b"entry"]))
-
-
-def _id(raw: Any) -> str:
-    id: str = raw[0].decode()
-    return id
-
-
-def _place(id: str) -> tuple[int, int]:
-    milliseconds, _, number = id.partition("-")
-    return int(milliseconds), int(number)
+    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]))
 
 
 def _bound(time: float | None, none: str) -> str:

@@ -43,7 +43,7 @@ class History:
                 )
                 for memory, write in commit.writes.items()
             },
-            report=dict(commit.report),
+            report=dict(commit.opened().report),
         )
 
     async def memory(self) -> MemoryState:

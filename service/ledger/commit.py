@@ -89,25 +89,25 @@ class Write:
 
 
 class Packed(Mapping[str, Any]):
-    """A report at rest, opened when it is read: of a commit that is kept in memory it would be nearly all."""
+    """A report at rest: of a commit that is kept in memory it would be nearly all. Each look at it opens it anew."""
 
     __slots__ = ("_data",)
 
     def __init__(self, report: Mapping[str, Any]) -> None:
         self._data = zlib.compress(canonical(report), 1)
 
-    def _opened(self) -> dict[str, Any]:
+    def opened(self) -> dict[str, Any]:
         opened: dict[str, Any] = json.loads(zlib.decompress(self._data))
         return opened
 
     def __getitem__(self, key: str) -> Any:
-        return self._opened()[key]
+        return self.opened()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._opened())
+        return iter(self.opened())
 
     def __len__(self) -> int:
-        return len(self._opened())
+        return len(self.opened())
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,7 @@ class Commit:
 
     @cached_property
     def encoded(self) -> bytes:
-        opened = replace(self, report=dict(self.report)) if isinstance(self.report, Packed) else self
-        return canonical(_JSON.dump_python(opened))
+        return canonical(_JSON.dump_python(self.opened()))
 
     @cached_property
     def digest(self) -> str:
@@ -153,6 +152,10 @@ class Commit:
         packed = replace(self, report=Packed(self.report))
         packed.__dict__["digest"] = self.digest
         return packed
+
+    def opened(self) -> Commit:
+        """The same, with its report as a plain map."""
+        return replace(self, report=self.report.opened()) if isinstance(self.report, Packed) else self
 
     @staticmethod
     def decode(data: bytes, version: int | None = None) -> Commit:
