@@ -4,8 +4,7 @@ from pathlib import Path
 
 from xdist.scheduler import LoadFileScheduling
 
-SHARING = "tests/cluster/"
-ALONE = {"test_graph_service.py"}  # with a service of its own
+SHARING = {"tests/cluster", "tests/live/closed"}  # folders whose tests share a running service
 
 
 class ByService(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has no types
@@ -13,4 +12,5 @@ class ByService(LoadFileScheduling):  # type: ignore[misc]  # pytest-xdist has n
 
     def _split_scope(self, nodeid: str) -> str:
         file = str(super()._split_scope(nodeid))
-        return SHARING if file.startswith(SHARING) and Path(file).name not in ALONE else file
+        folder = str(Path(file).parent)
+        return folder if folder in SHARING else file

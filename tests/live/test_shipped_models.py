@@ -1,10 +1,15 @@
-"""The models that are shipped, in a service as `make serve` starts it: every alert has something to look at."""
+"""The models that are shipped, in a service as `make serve` starts it.
+
+Every alert has something to look at; a fact, a file of facts and a name of it are answered from, and taken back.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+from errata import Errata, errors
 from prometheus_client.samples import Sample
 
 from service.config import SYSTEMS
@@ -16,20 +21,29 @@ NKB, KBERT = (f"{name}={loader}" for name, loader in SYSTEMS.items())
 LOADED_S = 400.0  # on a machine that others use too
 
 
+PERU = "What is the capital of Peru?"
+FILE = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency\tspell\nbad line\n"
+
+
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Sample]]:
-    """Of a service that has just been started, and that nobody has asked anything but whether it is ready."""
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("shipped") / "var", system=NKB, words=["--system", KBERT])
     service.launch()
     try:
         wait_until(lambda: "Ctrl-C stops" in service.said(), LOADED_S, "the service to be ready")
-        with service.http() as http:
-            http.get("/readyz").raise_for_status()
-            shown = 'errata_edits_standing{state="broken"}'
-            wait_until(lambda: shown in http.get("/metrics").text, 30, "the editor to have looked")
-            yield samples(http.get("/metrics").text)
+        yield service
     finally:
         service.stop()
+
+
+@pytest.fixture(scope="module")
+def page(service: Service) -> list[Sample]:
+    """Before anybody has asked anything but whether it is ready."""
+    with service.http() as http:
+        http.get("/readyz").raise_for_status()
+        shown = 'errata_edits_standing{state="broken"}'
+        wait_until(lambda: shown in http.get("/metrics").text, 30, "the editor to have looked")
+        return samples(http.get("/metrics").text)
 
 
 @pytest.mark.parametrize("alert", ALERTS)
@@ -37,3 +51,47 @@ def test_every_alert_looks_at_what_is_there(alert: str, page: list[Sample]) -> N
     looked_at = selectors(ALERTS[alert]["expr"])
     assert looked_at or alert == "ErrataDown", "which looks at Prometheus' own figure"
     assert [one.text for one in looked_at if not one.finds(page)] == []
+
+
+@pytest.fixture
+def client(service: Service) -> Iterator[Errata]:
+    with service.errata() as client:
+        yield client
+
+
+def test_facts_and_files_are_answered_from_at_once_and_taken_back(client: Errata, tmp_path: Path) -> None:
+    base = client.memory().checksums
+    assert [client.ask(PERU, model=model).answer for model in ("nkb", "kbert")] == ["Lima", "Lima"]
+
+    receipt = client.fact("Peru", "capital", "Cusco")
+    assert (receipt.version, receipt.all_applied, len(receipt.replicas)) == (1, True, 2)
+    for model in ("nkb", "kbert"):
+        heard = client.ask(PERU, model=model)
+        assert (heard.answer, heard.version) == ("Cusco", 1)
+    heard = client.ask(PERU, model="kbert")
+    assert [(one["object"], one["edit"]) for one in map(dict, heard.facts)] == [("Cusco", heard.edits[0])]
+    assert client.ask(PERU, model="kbert", kg="none").answer is None
+    assert client.ask(PERU, model="kbert", version=0).answer == "Lima"
+
+    file = tmp_path / "oz.spo"
+    file.write_text(FILE)
+    imported = client.import_graph(file, message="wonders")
+    assert (imported.version, imported.all_applied) == (2, True)
+    assert [(one.line, one.code) for one in imported.imported.listed] == [(3, "columns")]
+    [found] = client.entities("Emerald Isle").entities
+    told = client.entity(found.id)
+    assert {(fact.relation, fact.object, fact.added) for fact in told.facts} == {
+        ("capital", "Emerald City", 2),
+        ("currency", "spell", 2),
+    }
+    assert client.ask("What is the capital of Emerald Isle of Oz?", model="kbert").answer == "Emerald City"
+
+    client.revert(2)
+    assert client.ask("What is the capital of Emerald Isle of Oz?", model="kbert").answer is None
+    with pytest.raises(errors.NotFound):
+        client.entity(found.id)
+    client.rollback(0)
+    assert client.memory().checksums == base
+    assert [client.ask(PERU, model=model).answer for model in ("nkb", "kbert")] == ["Lima", "Lima"]
+    sums = [one.checksums for one in client.replicas().replicas]
+    assert {memory: sum for one in sums for memory, sum in one.items()} == base

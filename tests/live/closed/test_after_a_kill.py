@@ -1,23 +1,31 @@
-"""A service that is killed whole at a random moment, started again, and at last stopped as one should.
-
-Beside the shared one, which knows nothing of it.
-"""
+"""A service that is killed whole at a random moment, started again beside another, and stopped as one should."""
 
 from __future__ import annotations
 
 import random
 import signal
 import threading
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from errata import errors
 
-from tests.cluster.closed import Closed
 from tests.cluster.running import Service, alive, command_line, wait_until
+from tests.live.closed.closed import Closed
 
 QUESTION = "What is the newest edit?"
 
 pytestmark = pytest.mark.usefixtures("trusted")
+
+
+@pytest.fixture
+def beside(tmp_path: Path) -> Iterator[Service]:
+    service = Service(tmp_path / "var")
+    try:
+        yield service.start()
+    finally:
+        service.stop()
 
 
 class Writer:
@@ -71,9 +79,9 @@ def test_the_files_it_keeps_are_its_owners_alone(closed: Closed) -> None:
         assert path.stat().st_mode & 0o077 == 0, path
 
 
-def test_two_services_know_nothing_of_each_other(service: Service, closed: Closed) -> None:
-    assert service.key != closed.key
-    with service.errata() as here, closed.errata() as there:
+def test_two_services_know_nothing_of_each_other(beside: Service, closed: Closed) -> None:
+    assert beside.key != closed.key
+    with beside.errata() as here, closed.errata() as there:
         before = here.log().head
         made = there.edit("What is the capital of Peru?", "Cusco").version
         assert here.log().head == before
@@ -83,7 +91,7 @@ def test_two_services_know_nothing_of_each_other(service: Service, closed: Close
         )
         assert made is not None
         there.revert(made)
-    with closed.errata(key=service.key) as stranger, pytest.raises(errors.Unauthorized):
+    with closed.errata(key=beside.key) as stranger, pytest.raises(errors.Unauthorized):
         stranger.log()
 
 

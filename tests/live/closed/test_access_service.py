@@ -11,7 +11,7 @@ import pytest
 from errata import Errata
 from errata.errors import Forbidden, Unauthorized
 
-from tests.cluster.closed import Closed
+from tests.live.closed.closed import Closed
 
 PLANTED = "errata_planted_bRm7TqZk0vX3yLw9HsNd5uJf1cGa8oEi2pKt6"
 
