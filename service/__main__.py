@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import sys
 
 from service.launch.arguments import parse
 from service.launch.run import run
@@ -29,4 +28,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    os._exit(status)  # all is stopped; what Ray does at exit ends in a crash where a thread of it hangs

@@ -29,6 +29,8 @@ OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice
 
 EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
 
+TURN = threading.Lock()  # Ray ends a process that is still busy with it when it is shut down
+
 log = logging.getLogger(__name__)
 
 
@@ -135,8 +137,13 @@ def undeploy() -> None:
 
 
 def within(limit_s: float, stop: Callable[[], Any]) -> None:
-    """Runs it beside, so that whatever hangs in it hangs nobody else."""
-    stopping = threading.Thread(target=stop, daemon=True)
+    """Runs it beside, and after what was stopped before, so that whatever hangs in it hangs nobody else."""
+
+    def in_turn() -> None:
+        with TURN:
+            stop()
+
+    stopping = threading.Thread(target=in_turn, daemon=True)
     stopping.start()
     stopping.join(limit_s)
     if stopping.is_alive():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import threading
@@ -95,8 +96,12 @@ def test_two_services_know_nothing_of_each_other(beside: Service, closed: Closed
         stranger.log()
 
 
-def test_asking_it_to_stop_stops_everything_it_started(closed: Closed) -> None:
+def test_asking_all_its_processes_to_stop_stops_everything_it_started(closed: Closed) -> None:
+    """As systemd does it, and an impatient person's second Ctrl-C. Ray, which goes at once, hangs who still asks it."""
+    family = closed.family()
+    os.killpg(closed.pid, signal.SIGTERM)
     assert closed.stop(signal.SIGTERM) == 0
+    assert [command_line(pid) for pid in family if alive(pid)] == []
     assert closed.said().strip().endswith("Stopped.")
     assert "Traceback" not in closed.said()
 
