@@ -9,7 +9,7 @@ import asyncio
 import json
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -32,10 +32,11 @@ from service import metrics
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.compacting import Compactor
+from service.editing.counted import begin_at_zero, counted
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
 from service.editing.folding import Folder
-from service.editing.gauges import begin_at_zero, publish
+from service.editing.gauges import publish
 from service.editing.history import History
 from service.editing.importing import Importer
 from service.editing.outcomes import outcome
@@ -173,48 +174,24 @@ class Editor:
 
     @outcome
     async def import_finish(self, id: str, wait: Wait) -> Outcome:
-        watch, said = Stopwatch(), "internal"
-        try:
-            written, counts = await self._importer.finish(id, watch)
-            said = "dry_run" if written.commit is None else "committed"
-        except ErrataError as error:
-            said = error.code
-            raise
-        except asyncio.CancelledError:
-            said = "cancelled"
-            raise
-        finally:
-            metrics.EDITS.labels("import", said).inc()
-        if written.commit is not None:
-            metrics.committed(written.commit.author)
-            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+        watch = Stopwatch()
+        written = await self._made("import", lambda: self._importer.finish(id, watch))
         patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINKED_S))
-        more = {"imported": counts}
-        return await receipt(self._ledger, written, "edit", watch, patience if wait == "all" else None, more)
+        return await receipt(self._ledger, written, "edit", watch, patience if wait == "all" else None)
 
     async def import_abandon(self, id: str) -> None:
         await self._importer.abandon(id)
 
     async def _write(self, kind: str, plan: Callable[[], Plan], order: Order, wait: Wait) -> Outcome:
-        watch, said = Stopwatch(), "internal"
-        try:
-            written = await self._writer.write(plan(), order, watch)
-            said = "dry_run" if written.commit is None else "committed"
-        except ErrataError as error:
-            said = error.code
-            if error.code == "ledger_unavailable":
-                metrics.REDIS_FAILURES.labels("editor").inc()
-            raise
-        except asyncio.CancelledError:
-            said = "cancelled"
-            raise
-        finally:
-            metrics.EDITS.labels(kind, said).inc()
-        if written.commit is not None:
-            metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
-            metrics.committed(written.commit.author)
-            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+        watch = Stopwatch()
+        written = await self._made(kind, lambda: self._writer.write(plan(), order, watch))
         return await receipt(self._ledger, written, kind, watch, self._patience if wait == "all" else None)
+
+    async def _made(self, kind: str, write: Callable[[], Awaitable[Written]]) -> Written:
+        written = await counted(kind, write)
+        if written.commit is not None:
+            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+        return written
 
     @outcome
     async def check(self, run: bool, superseded: bool = False) -> Outcome:

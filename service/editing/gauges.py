@@ -6,25 +6,8 @@ from collections.abc import Mapping
 
 from models.graph.view import GraphView
 from service import metrics
-from service.errors import Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.measuring.capacity import Room
 from service.measuring.present import Present
-
-KINDS = ("edit", "revert", "rollback", "import")
-FAILED = (
-    *(error.code for error in (Internal, NotReady, LedgerUnavailable, LedgerCorrupt)),
-    "cancelled",  # by who asked for it, or by Ray
-)
-
-
-def begin_at_zero() -> None:
-    """Prometheus sees no increase where a series begins with its first event."""
-    for kind in KINDS:
-        for outcome in ("committed", *FAILED):
-            metrics.EDITS.labels(kind, outcome)
-    for part in ("editor", "report", "commit", "replicas"):
-        metrics.COMMIT_PARTS.labels(part)
-    metrics.REDIS_FAILURES.labels("editor")
 
 
 def publish(present: Present | None, version: int, counts: Mapping[str, int] | None, room: Room) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from time import monotonic
 from typing import Any
 
@@ -155,8 +156,8 @@ class Importer:
             session.done = session.bytes
             return session.progress()
 
-    async def finish(self, id: str, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
-        """The commit, and the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
+    async def finish(self, id: str, watch: Stopwatch) -> Written:
+        """The commit, with the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
         async with self._of(id).turn:
             session = self._of(id)
             try:
@@ -167,7 +168,7 @@ class Importer:
                 session.intake.spool.close()
                 self._sessions.pop(id, None)
 
-    async def _finished(self, session: Session, watch: Stopwatch) -> tuple[Written, dict[str, Any]]:
+    async def _finished(self, session: Session, watch: Stopwatch) -> Written:
         await _whole(session.take, session.reading.finish())
         counts, spool = session.intake.counts, session.intake.spool
         if not spool.rows:
@@ -201,7 +202,9 @@ class Importer:
             await self._drop(session)
             await self._systems.lookup.forget(session.view)
         session.phase = "replicas"
-        return written, {name: made.notes[name] for name in told} if made else told
+        return replace(
+            written, more={"imported": {name: made.notes[name] for name in told} if made else told}
+        )
 
     async def _drop(self, session: Session) -> None:
         """Unless a commit names it. What cannot be dropped now is swept away before the next import."""

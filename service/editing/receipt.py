@@ -13,8 +13,6 @@ from service.ledger.store import Ledger
 from service.measuring.stopwatch import Stopwatch
 from service.replicas.outcome import Outcome
 
-NOTHING: Mapping[str, Any] = {}
-
 
 @dataclass(frozen=True)
 class Patience:
@@ -30,24 +28,23 @@ async def receipt(
     kind: str,
     watch: Stopwatch,
     patience: Patience | None,
-    more: Mapping[str, Any] = NOTHING,
 ) -> Outcome:
     """The wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 when not every replica confirmed in time.
 
-    patience: None does not wait. more: further fields of the receipt.
+    patience: None does not wait.
     """
     if written.commit is None:
-        return Outcome.ok(_body(None, kind, written, watch, [], False, more), 200)
+        return Outcome.ok(_body(None, kind, written, watch, [], False), 200)
     if patience is None:
         watch.publish()
         version = written.commit.version
-        return Outcome.ok(_body(version, kind, written, watch, [], False, more), 201, version)
+        return Outcome.ok(_body(version, kind, written, watch, [], False), 201, version)
     with watch.part("replicas"):
         version, limit_s = written.commit.version, patience.limit_s
         live, all_applied = await acknowledged(ledger, version, patience.expected, limit_s)
     watch.publish()
     replicas = [one.model_dump(mode="json") for one in live]
-    body = _body(written.commit.version, kind, written, watch, replicas, all_applied, more)
+    body = _body(written.commit.version, kind, written, watch, replicas, all_applied)
     return Outcome.ok(body, 201 if all_applied else 202, version)
 
 
@@ -58,7 +55,6 @@ def _body(
     watch: Stopwatch,
     replicas: list[dict[str, Any]],
     all_applied: bool,
-    more: Mapping[str, Any],
 ) -> bytes:
     report = {**written.report, "timings": watch.timings().model_dump(mode="json")}
     return json.dumps(
@@ -68,6 +64,6 @@ def _body(
             "report": report,
             "replicas": replicas,
             "all_applied": all_applied,
-            **more,
+            **written.more,
         }
     ).encode()

@@ -7,7 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from models.memory import Block
@@ -42,10 +42,11 @@ class Order:
 
 @dataclass(frozen=True)
 class Written:
-    """commit: None for a dry run."""
+    """commit: None for a dry run. more: further fields of the receipt."""
 
     commit: Commit | None
     report: Mapping[str, Any]
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 
 from deploy.grafana.boards.service import FAILED
 from service import metrics
-from service.editing import gauges
+from service.editing import counted as writes
 from service.errors import ErrataError
 from service.http import counted
 from tests.cluster.running import ROOT
@@ -57,10 +57,10 @@ def test_rules_speak_of_metrics_that_exist(expr: str) -> None:
     assert used <= RECORDED.keys()
 
 
-@pytest.mark.parametrize("kind", gauges.KINDS)
+@pytest.mark.parametrize("kind", writes.KINDS)
 def test_every_failure_of_an_edit_that_an_alert_counts_is_there_at_zero(kind: str) -> None:
     metrics.EDITS.clear()
-    gauges.begin_at_zero()
+    writes.begin_at_zero()
     assert looked_for("errata_edits_total")
     for outcome in looked_for("errata_edits_total"):
         assert REGISTRY.get_sample_value("errata_edits_total", {"kind": kind, "outcome": outcome}) == 0
