@@ -5,7 +5,7 @@
 #   OPERATOR_PASSWORD_FILE   of the user operator, who may do everything; without it there is no such user
 #   RUN                      a folder of this server alone for the finished users.acl (default: /run/valkey)
 #
-# Everything after the name of this script goes to the server. No password is on a command line.
+# Everything after the name of this script goes to the server, valkey-server in the PATH. No password is on a command line.
 set -eu
 here=$(dirname "$0")
 
@@ -19,6 +19,7 @@ sha256_of() {
 
 users=${RUN:=/run/valkey}/users.acl
 umask 077
+mkdir -p "$RUN"
 sha256_of "${PASSWORD_FILE:?names the file with the password of the user errata}"
 sed "s/#PASSWORD_SHA256/#$digest/" "$here/users.acl" > "$users"
 if [ -n "${OPERATOR_PASSWORD_FILE:-}" ]; then

@@ -224,7 +224,7 @@ class NkbSystem:
             "d_model": config.d_model,
             "vocabulary": config.vocab_size,
             "bank_layers": list(self.reader.bank.layers),
-            "bank_slots": self.reader.bank.size,
+            "trained_bank_slots": self.reader.bank.size,
             "methods": list(self.methods),
             "unsure_below": self.reader.confidence.threshold,
         }

@@ -18,7 +18,7 @@ class Gate:
         self.keyring = keyring
         self._of_key, self._of_address, self._open_to_all = of_key, of_address, open_to_all
 
-    async def caller(self, authorization: str | None, address: str, scope: Scope) -> Caller:
+    async def caller(self, authorization: str | None, address: str, scope: Scope | None) -> Caller:
         """Unauthorized or TooMany; what the caller may do is for the route to check.
 
         A call that is refused counts for the address it came from.

@@ -79,7 +79,9 @@ class RedisRegister:
             secrets=(Secret(sha256=fingerprint(secret)),),
         )
         if name in RESERVED or not await self._swapped(name, b"", key):
-            raise KeyTaken(f"there is, or was, a key named {name!r}: choose another name, or rotate that key")
+            raise KeyTaken(
+                f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"
+            )
         return key, secret
 
     async def rotate(
@@ -91,7 +93,7 @@ class RedisRegister:
             new = old.followed_by(secret, time.time(), keep_old_s, lives_s)
             if not new.in_force(time.time()):
                 raise InvalidInput(
-                    f"the key {name!r} has ended: say how long it lives from now on, in lives_s"
+                    f"the key {name!r} has ended: say how long it lives from now on, with lives_s or --lives"
                 )
             return new
 
@@ -105,13 +107,14 @@ class RedisRegister:
         return not there and await self._swapped(key.name, b"", key)
 
     async def _changed(self, name: str, change: Callable[[IssuedKey], IssuedKey]) -> IssuedKey:
+        if name == ADMIN.name:
+            raise NotFound("the key of admin is the one in VAR/admin.key or ERRATA_KEY: it is changed there")
         for _ in range(ATTEMPTS):
             record = await self._record(name)
             old = IssuedKey.model_validate_json(record) if record else None
             if record is None or old is None or old.revoked is not None:
-                raise NotFound(
-                    f"there is no key named {name!r} in force: `errata keys list` tells which there are"
-                )
+                what = "the key named {!r} is revoked" if record else "there is no key named {!r}"
+                raise NotFound(f"{what.format(name)}: `errata keys list` tells which are in force")
             new = change(old)
             if await self._swapped(name, record, new):
                 return new

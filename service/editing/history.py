@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from errata.wire import (
+    EditHead,
     EditState,
     MemoryState,
     VersionDetail,
@@ -19,6 +20,8 @@ from service.errors import NotFound
 from service.ledger.commit import Commit, EditRecord
 from service.measuring.present import Present
 from service.measuring.standing import standing
+
+NOTED = ("subject", "relation", "object", "define", "holds", "label", "source", "triples")  # in the log
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,4 +97,13 @@ def _checksums(commit: Commit) -> dict[str, str]:
 
 
 def _summary(commit: Commit) -> VersionSummary:
-    return VersionSummary(**_head(commit), edits=len(commit.edits), checksums=_checksums(commit))
+    return VersionSummary(
+        **_head(commit), edits=len(commit.edits), first=_first(commit), checksums=_checksums(commit)
+    )
+
+
+def _first(commit: Commit) -> EditHead | None:
+    for edit in commit.edits:
+        notes = {name: edit.notes[name] for name in NOTED if name in edit.notes}
+        return EditHead(question=edit.question, answer=edit.answer, notes=notes)
+    return None

@@ -28,8 +28,9 @@ def routes(backup: Backup, models: Models, may_admin: Guard) -> APIRouter:
     router = APIRouter(tags=["backup"], dependencies=[Depends(may_admin)])
 
     @router.get("/admin/export", **_exports())
-    async def export() -> StreamingResponse:
+    async def export(request: Request) -> StreamingResponse:
         """What cannot be made again, as one tar: commits, rows, graph, tags, audit, keys without what opens them."""
+        describe(request, "a backup")
         contents = await backup.contents(await _checkpoints(models))
         return StreamingResponse(contents, media_type=archive.MIME, headers=UNBUFFERED)
 
@@ -40,11 +41,12 @@ def routes(backup: Backup, models: Models, may_admin: Guard) -> APIRouter:
     )
     async def restore(request: Request) -> RestoreReceipt:
         """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together."""
+        describe(request, "a restore")
         checkpoints = await _checkpoints(models)
         with TemporaryFile() as file:
             await _spooled(request, file)
             receipt = await backup.restore(file, checkpoints)
-        describe(request, f"a backup of {receipt.version:,} versions")
+        describe(request, f"a restore of {receipt.version:,} versions")
         return receipt
 
     return router

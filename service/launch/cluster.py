@@ -24,6 +24,8 @@ from service.launch.places import Places, free_port
 from service.launch.trouble import CannotStart
 
 STOP_LIMIT_S = 10.0
+ATTEMPTS = 4  # of half a minute each
+LATE = "timed out during startup"  # what Ray says when the machine was too busy for it
 AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
 OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
@@ -42,23 +44,45 @@ def cluster(settings: Settings, places: Places) -> Iterator[None]:
 
     threading.Thread(target=_import_ahead, daemon=True).start()
     try:
-        ray.init(
-            address="local",
-            namespace="errata",
-            include_dashboard=False,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            object_store_memory=OBJECTS_BYTES,
-            runtime_env={
-                "worker_process_setup_hook": "service.launch.worker.set_up",
-                "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **_logging(settings, places)},
-            },
-            _temp_dir=str(places.ray),
-        )
+        _start(settings, places)
         yield
     finally:
         within(STOP_LIMIT_S, ray.shutdown)
         stop_orphans(places.ray)
+
+
+def _start(settings: Settings, places: Places) -> None:
+    """CannotStart where Ray's processes do not find each other in the time that Ray gives them, again and again."""
+    for _ in range(ATTEMPTS):
+        try:
+            return _init(settings, places)
+        except Exception as error:  # Ray's own has no name
+            if LATE not in str(error):
+                raise
+            log.warning("Ray did not start in time: %s", error)
+            stop_orphans(places.ray)
+    raise CannotStart(
+        f"Ray did not start in time, {ATTEMPTS} times: this machine is too busy. Start it again when it is less so; "
+        f"more is in {places.log}"
+    )
+
+
+def _init(settings: Settings, places: Places) -> None:
+    import ray
+
+    ray.init(
+        address="local",
+        namespace="errata",
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        object_store_memory=OBJECTS_BYTES,
+        runtime_env={
+            "worker_process_setup_hook": "service.launch.worker.set_up",
+            "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **_logging(settings, places)},
+        },
+        _temp_dir=str(places.ray),
+    )
 
 
 def _import_ahead() -> None:

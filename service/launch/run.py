@@ -6,10 +6,12 @@ import importlib.util
 import logging
 import os
 import signal
+import ssl
 import time
 from collections.abc import Callable
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from service.access.admin_key import BadKey, admin_key
 from service.access.issued import fingerprint
@@ -47,6 +49,7 @@ def _serve(arguments: Arguments, places: Places, say: Say, to_a_person: bool) ->
     key = _key(places, given)
     settings = _settings(arguments, places, fingerprint(key))
     _check_systems(settings)
+    _check_tls(settings)
     from service.launch.ledger import ledger  # torch and Ray take seconds to import; a refusal should not
 
     with ledger(places.valkey, settings.redis_url) as redis_url:
@@ -96,7 +99,7 @@ def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Se
             **arguments.settings,
         )
     except ValidationError as error:
-        raise CannotStart("; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors())) from error
+        raise CannotStart("; ".join(map(_complaint, error.errors()))) from error
 
 
 def _check_systems(settings: Settings) -> None:
@@ -118,7 +121,24 @@ def _check_systems(settings: Settings) -> None:
             )
 
 
-def _complaint(place: tuple[int | str, ...], message: str) -> str:
+def _check_tls(settings: Settings) -> None:
+    """The processes that listen would say it to their log alone."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return
+    try:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(
+            settings.tls_cert, settings.tls_key, password=""
+        )  # without one it asks for it
+    except OSError as error:
+        files = f"{settings.tls_cert} and {settings.tls_key}"
+        raise CannotStart(
+            f"{files} are no certificate and its unencrypted key ({error}): check --tls-cert and --tls-key"
+        ) from error
+
+
+def _complaint(error: ErrorDetails) -> str:
+    place, message = error["loc"], error["msg"]
     if place == ("redis_url",):
         return f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
     message = message.removeprefix("Value error, ")
@@ -128,7 +148,8 @@ def _complaint(place: tuple[int | str, ...], message: str) -> str:
         return (
             f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"
         )
-    return f"the setting {'.'.join(map(str, place))} cannot be used: {message}"
+    given = f" ({error['input']})" if error["type"].startswith("path_") else ""
+    return f"the setting {'.'.join(map(str, place))} cannot be used: {message}{given}"
 
 
 def _log_to(places: Places) -> None:

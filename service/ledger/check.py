@@ -68,7 +68,9 @@ async def _talk(connection: Connection) -> None:
         if await connection.commands.echo(word) != word:
             raise ValueError("it repeats something else than it was told")
     except AuthenticationError as error:
-        raise _unfit(connection, f"wants a password ({error}): put it into the address") from error
+        raise _unfit(
+            connection, f"wants a password, and the right one ({error}): put it into the address"
+        ) from error
     except (ConnectionError, TimeoutError, ResponseError):
         raise  # said in its own words by `bounded`
     except Exception as error:  # whatever else a parser says to a stranger's bytes

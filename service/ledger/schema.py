@@ -39,7 +39,8 @@ async def bring_up(connection: Connection, steps: Mapping[int, Step] = STEPS, cu
     while number < current:
         await steps[number](connection)
         number += 1
-        log.warning("the data at %s has layout %d now", connection.address, number)
+        if found is not None:
+            log.warning("the data at %s has layout %d now", connection.address, number)
         await _write(connection, number)
     if found is None:
         await _write(connection, number)

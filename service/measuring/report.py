@@ -50,7 +50,7 @@ class Reporter:
             sides = (present.version, version)
             effects = await self.bystanders.changed(concerned, present.readings, after, sides, told=reached)
             tests = await _tests(present, draft, after)
-            room = self.room.of(after[model] for model in {edit.model for edit in edits})
+            room = self.room.of(after.values())
         report = Report(
             edits=edits,
             probes=effects.compared,

@@ -26,7 +26,11 @@ RESULTS = Path(__file__).parent / "RESULTS.md"
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure the service. Takes about ten minutes.")
     parser.add_argument(
-        "sections", nargs="*", choices=[*SECTIONS, []], help="default: all, and RESULTS.md is written"
+        "sections",
+        nargs="*",
+        choices=[*SECTIONS, []],
+        metavar="SECTION",
+        help=f"{', '.join(SECTIONS)}; without any all, and RESULTS.md is written",
     )
     chosen = parser.parse_args().sections
     torch.set_num_threads(os.cpu_count() or 1)

@@ -53,7 +53,8 @@ def draw_key(key: KeyState) -> RenderableType:
     return Text(f"The key of {key.name} is revoked: within a second it opens nothing anywhere.")
 
 
-def draw_audit(page: AuditPage) -> RenderableType:
+def draw_audit(page: AuditPage, said: str = "") -> RenderableType:
+    """said: the options with which it was asked for."""
     if not page.entries:
         return Text("No call of the admin routes is like that.")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
@@ -61,8 +62,10 @@ def draw_audit(page: AuditPage) -> RenderableType:
         table.add_column(title)
     for one in page.entries:
         table.add_row(*_entry(one))
-    more = [] if page.next is None else [Text(f"Older ones: errata audit --before {page.next}", style="dim")]
-    return Group(table, *more)
+    if page.next is None:
+        return table
+    again = " ".join(filter(None, ("errata audit", said, f"--before {page.next}")))
+    return Group(table, Text(f"Older ones: {again}", style="dim"))
 
 
 def _entry(one: AuditEntry) -> list[str | Text]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
@@ -15,6 +16,7 @@ from errata.cli.session import Session
 from errata.wire import AuditPage
 
 TOGETHER = 1_000
+LIMIT = 50
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
 Before = Annotated[
@@ -38,7 +40,7 @@ Export = Annotated[
 
 def audit(
     here: Session,
-    limit: Limit = 50,
+    limit: Limit = LIMIT,
     before: Before = None,
     name: Who = None,
     path: Path = None,
@@ -57,7 +59,28 @@ def audit(
             for entry in page.entries:
                 typer.echo(entry.model_dump_json(exclude_none=True))
         return
-    here.show(here.send(like(limit=limit, before=before), "Reading the audit"), draw_audit)
+    said = _said(limit, name, path, refused, version, since, until)
+    reply = here.send(like(limit=limit, before=before), "Reading the audit")
+    here.show(reply, lambda page: draw_audit(page, said))
+
+
+def _said(
+    limit: int,
+    name: str | None,
+    path: str | None,
+    refused: bool | None,
+    version: int | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> str:
+    """The options of this page, for the command that shows the next."""
+    words = [] if limit == LIMIT else ["--limit", str(limit)]
+    words += [] if refused is None else ["--refused" if refused else "--done"]
+    for option, value in (("--name", name), ("--path", path), ("--version", version)):
+        words += [] if value is None else [option, str(value)]
+    for option, time in (("--since", since), ("--until", until)):
+        words += [] if time is None else [option, time.isoformat(timespec="seconds")]
+    return shlex.join(words)
 
 
 def _pages(here: Session, like: Callable[..., Call[AuditPage]], before: str | None) -> Iterator[AuditPage]:

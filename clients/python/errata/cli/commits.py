@@ -13,8 +13,10 @@ from rich.text import Text
 
 from errata.cli.effects import draw_bystanders, draw_report
 from errata.cli.triples import fact_told, triple
-from errata.cli.words import ago, plural, said, short
+from errata.cli.words import ago, cut, plural, said, short
 from errata.wire import Change, Diff, EditReport, EditState, Report, VersionDetail, VersionLog, VersionSummary
+
+ABOUT_LETTERS = 48
 
 
 def draw_log(log: VersionLog, now: datetime) -> RenderableType:
@@ -38,7 +40,8 @@ def _mark(version: int, head: int) -> Text:
 
 def _what(one: VersionSummary) -> str:
     if one.kind == "edit":
-        return plural(one.edits, "edit")
+        first = (triple(one.first.notes) or one.first.question) if one.first else ""
+        return ": ".join(filter(None, (plural(one.edits, "edit"), cut(first, ABOUT_LETTERS))))
     return f"revert of {one.target}" if one.kind == "revert" else f"rollback to {one.target}"
 
 

@@ -17,7 +17,7 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.Unreachable: "Is it running? `make serve` starts it; --url or ERRATA_URL names another address.",
     errors.Forbidden: "`errata whoami` shows what your key may do.",
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
-    errors.NotFound: "`errata log` lists the versions, `errata entities TEXT` the entities there are.",
+    errors.NotFound: "`errata log` lists versions, `errata tags` tags, `errata entities TEXT` the entities there are.",
     errors.VersionDropped: "`errata compact` shows the versions that can be asked.",
     errors.Ambiguous: "Say which one is meant: repeat it with an id in place of the name.",
     errors.BreaksTests: "`errata show VERSION` shows who made it and why; without --strict it is done all the same.",
@@ -29,6 +29,8 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.EditRefused: "Nothing was changed.",
 }
 
+UNTRUSTED = "SSL_CERT_FILE=FILE names the certificate of the authority that vouches for it."
+BROKEN_OFF = "Is it still running? If it speaks TLS, its address begins with https://."
 OF_LINES = "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."
 MOST_LINES = 5  # of a bad file
 
@@ -61,6 +63,8 @@ def _exit(error: errors.ErrataError) -> Exit:
         return Exit.USAGE  # also when the service is the one to see it
     if isinstance(error, errors.Refused):
         return Exit.REFUSED
+    if isinstance(error, errors.UnwritableFile):
+        return Exit.UNWRITABLE
     return Exit.USAGE if isinstance(error, errors.BadAddress | errors.UnreadableFile) else Exit.UNREACHABLE
 
 
@@ -82,6 +86,10 @@ def _hint(error: errors.ErrataError, key: Key) -> str:
         return "`errata log` shows whether it was made; with --expect VERSION it is not made a second time."
     if isinstance(error, errors.Unauthorized):
         return _about_key(key)
+    if isinstance(error, errors.Unreachable) and "CERTIFICATE_VERIFY_FAILED" in error.sentence:
+        return UNTRUSTED
+    if type(error) is errors.Unreachable and error.sent:
+        return BROKEN_OFF
     return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")
 
 

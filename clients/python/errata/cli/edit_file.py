@@ -34,8 +34,10 @@ def _accounted(here: Session, run: FileRun, report: Path | None) -> Iterator[Non
     """However it ends, a person is told how far it came, and the report is written."""
     try:
         yield
-    except (ErrataError, KeyboardInterrupt):
+    except (ErrataError, KeyboardInterrupt) as error:
         told = so_far(run)
+        if not told and isinstance(error, KeyboardInterrupt):
+            told = f"Nothing of {run.file} is known to be made. The same command again makes what is missing."
         if told:
             here.err.print(told, soft_wrap=True)
         raise

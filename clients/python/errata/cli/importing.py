@@ -39,7 +39,10 @@ def import_(
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
-    """Fill the knowledge graph from a file, in one commit: TSV (.spo), CSV, N-Triples, Wikidata JSON."""
+    """Fill the knowledge graph from a file, in one commit.
+
+    TSV (.spo) of subject, relation and object, CSV whose first line names these columns, N-Triples, or Wikidata JSON.
+    """
     if rejected is not None:
         _check_writable(rejected)
     showing = pace(here.err)

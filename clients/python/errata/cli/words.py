@@ -29,6 +29,11 @@ def milliseconds(ms: float) -> str:
     return f"{ms:.0f} ms" if ms < 10_000 else f"{ms / 1_000:.1f} s"
 
 
+def cut(text: str, letters: int) -> str:
+    """As much as has room."""
+    return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
+
+
 def short(digest: str) -> str:
     """Enough of a checksum to compare by eye."""
     return digest.removeprefix("sha256:")[:12]

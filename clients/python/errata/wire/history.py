@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, Field, JsonValue
 
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
@@ -23,10 +23,19 @@ class VersionHead(Response):
     target: Version | None = None
 
 
+class EditHead(Response):
+    """question: "" of what is said to the graph alone; then `notes` has the fact, the relation or the import."""
+
+    question: str
+    answer: str
+    notes: dict[str, JsonValue]
+
+
 class VersionSummary(VersionHead):
-    """edits: how many the commit made. checksums: of each memory that it wrote, after it."""
+    """edits: how many the commit made. first: of these. checksums: of each memory that it wrote, after it."""
 
     edits: int
+    first: EditHead | None = None
     checksums: dict[str, str]
 
 
