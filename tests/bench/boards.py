@@ -45,8 +45,7 @@ def main() -> None:
 
 @contextmanager
 def running(var: Path) -> Iterator[Service]:
-    service = Service(var, replicas=2, system=SYSTEMS[0])
-    service._words += ["--system", SYSTEMS[1]]
+    service = Service(var, replicas=2, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
     try:
         process = service.launch()
         wait_until(lambda: process.poll() is not None or READY in service.said(), START_S, "the service")

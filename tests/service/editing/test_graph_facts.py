@@ -67,6 +67,13 @@ async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLe
     assert set((await ledger.get(1)).writes) == {GRAPH}
 
 
+async def test_a_change_of_the_graph_alone_tells_what_room_the_others_have(editor: Editor) -> None:
+    await fact(editor, "Peru", "capital", "Cusco")
+    receipt = await fact(editor, "Peru", "capital", "Arequipa", only="graph")
+    room = receipt["report"]["capacity"]
+    assert (room["slots_used"], room["slots_reserved"]) == (1, 65_536)
+
+
 async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many(editor: Editor) -> None:
     await fact(editor, "Chile", "shares_border_with", "Bolivia")
     assert await both(editor, NEIGHBOUR) == ["Bolivia, Peru", "Bolivia, Peru"]

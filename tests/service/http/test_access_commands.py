@@ -47,6 +47,7 @@ async def test_the_list_says_how_each_key_stands(run: Run) -> None:
         (("create", "anna", "-s", "ask", "--lives", "90"), "such as 90d"),
         (("rotate", "nobody"), "no key named 'nobody'"),
         (("revoke", "nobody"), "errata keys list"),
+        (("rotate", "admin"), "ERRATA_KEY"),
     ],
 )
 async def test_what_cannot_be_is_told_in_words(run: Run, words: tuple[str, ...], said: str) -> None:
@@ -64,6 +65,9 @@ async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
     assert re.search(r"ben +127\.0\.0\.1 +POST /admin/edits .*403 forbidden", shown)
     assert re.search(r"admin .*'who\?' -> 'anna' \(she told me\) +version 1", shown)
     assert "/admin/versions" not in (await run("audit", "--refused")).stdout
+    page = (await run("audit", "--name", "ben", "--since", "2026-01-01", "-n", "1")).stdout
+    older = r"Older ones: errata audit --limit 1 --name ben --since 2026-01-01T00:00:00 --before \d+-\d+"
+    assert re.search(older, page)
     lines = [
         json.loads(line) for line in (await run("audit", "--export", "--name", "ben")).stdout.splitlines()
     ]

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
 
 from service.launch import cluster, run, signals
 from service.launch.arguments import Arguments
@@ -93,6 +95,29 @@ def test_a_model_that_cannot_be_found_is_named(
         served(places, loader)
     assert names in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize("wrong", ["the two swapped", "the key of another", "a key with a password"])
+def test_files_that_make_no_tls_are_named_before_anything_starts(
+    wrong: str, places: Places, tmp_path: Path
+) -> None:
+    ours, other = (trustme.CA().issue_cert("127.0.0.1") for _ in range(2))
+    key = serialization.load_pem_private_key(ours.private_key_pem.bytes(), None)
+    cipher = serialization.BestAvailableEncryption(b"secret")
+    locked = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, cipher)
+    cert, plain = ours.cert_chain_pems[0].bytes(), ours.private_key_pem.bytes()
+    files = {
+        "the two swapped": (plain, cert),
+        "the key of another": (cert, other.private_key_pem.bytes()),
+        "a key with a password": (cert, locked),
+    }
+    paths = tmp_path / "cert.pem", tmp_path / "key.pem"
+    for path, content in zip(paths, files[wrong], strict=True):
+        path.write_bytes(content)
+    tls = dict(zip(("tls_cert", "tls_key"), paths, strict=True))
+    arguments = Arguments(8000, places.var, "127.0.0.1", 1, {"toy": TOY}, settings=tls)
+    with pytest.raises(CannotStart, match=f"{paths[0]} and {paths[1]} are no certificate"):
+        run._serve(arguments, places, str, True)
 
 
 @pytest.fixture

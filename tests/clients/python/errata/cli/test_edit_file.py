@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 COMMAND = [sys.executable, "-c", "from errata.cli import main; main()"]
@@ -185,6 +186,20 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
     assert done.stdout.startswith("Versions 1-40: 40 lines of a.csv.")
     questions = [one.question for commit in tiny.commits for one in commit["edits"]]
     assert questions == [f"q{n}" for n in range(40)]
+
+
+def test_ctrl_c_before_anything_is_made_says_so(
+    run: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corrections(folder, 4)
+
+    def interrupted(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(httpx.Client, "send", interrupted)
+    stopped = run("edit", "--file", "a.csv")
+    assert stopped.exit_code == 130
+    assert "Nothing of a.csv is known to be made. The same command again makes" in stopped.stderr
 
 
 def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Path) -> None:
