@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 
 from service.launch.arguments import parse
 from service.launch.run import run
@@ -29,4 +30,5 @@ def main() -> int:
 
 if __name__ == "__main__":
     status = main()
+    sys.stdout.flush()
     os._exit(status)  # all is stopped; what Ray does at exit ends in a crash where a thread of it hangs

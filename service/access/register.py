@@ -78,7 +78,9 @@ class RedisRegister:
             expires=expires,
             secrets=(Secret(sha256=fingerprint(secret)),),
         )
-        if name in RESERVED or not await self._swapped(name, b"", key):
+        if name in RESERVED:
+            raise KeyTaken(f"{name!r} is a name of the service's own: choose another")
+        if not await self._swapped(name, b"", key):
             raise KeyTaken(
                 f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"
             )
@@ -108,7 +110,9 @@ class RedisRegister:
 
     async def _changed(self, name: str, change: Callable[[IssuedKey], IssuedKey]) -> IssuedKey:
         if name == ADMIN.name:
-            raise NotFound("the key of admin is the one in VAR/admin.key or ERRATA_KEY: it is changed there")
+            raise NotFound(
+                "the key of admin is in VAR/admin.key, ERRATA_KEY or ERRATA_KEY_FILE: it is changed there"
+            )
         for _ in range(ATTEMPTS):
             record = await self._record(name)
             old = IssuedKey.model_validate_json(record) if record else None

@@ -40,6 +40,5 @@ async def counted(kind: str, write: Callable[[], Awaitable[Written]]) -> Written
     finally:
         metrics.EDITS.labels(kind, ending).inc()
     if written.commit is not None:
-        metrics.LEDGER_VERSION.labels("errata").set(written.commit.version)
         metrics.committed(written.commit.author)
     return written

@@ -189,7 +189,8 @@ class Editor:
 
     async def _made(self, kind: str, write: Callable[[], Awaitable[Written]]) -> Written:
         written = await counted(kind, write)
-        if written.commit is not None:
+        if written.commit is not None and self._writer.present is not None:
+            metrics.LEDGER_VERSION.labels("errata").set(self._writer.present.version)
             publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
         return written
 

@@ -21,7 +21,18 @@ from service.ledger.commit import Commit, EditRecord
 from service.measuring.present import Present
 from service.measuring.standing import standing
 
-NOTED = ("subject", "relation", "object", "define", "holds", "label", "source", "triples")  # in the log
+NOTED = (
+    "subject",
+    "relation",
+    "object",
+    "act",
+    "define",
+    "holds",
+    "label",
+    "source",
+    "triples",
+)  # in the log
+MOST_LETTERS = 200  # of each
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +114,11 @@ def _summary(commit: Commit) -> VersionSummary:
 
 
 def _first(commit: Commit) -> EditHead | None:
-    for edit in commit.edits:
-        notes = {name: edit.notes[name] for name in NOTED if name in edit.notes}
-        return EditHead(question=edit.question, answer=edit.answer, notes=notes)
-    return None
+    if not commit.edits:
+        return None
+    edit = commit.edits[0]
+    notes = {name: edit.notes[name] for name in NOTED if name in edit.notes}
+    return EditHead(
+        question=edit.question[:MOST_LETTERS],
+        notes={name: said[:MOST_LETTERS] if isinstance(said, str) else said for name, said in notes.items()},
+    )

@@ -19,13 +19,14 @@ from typing import Any
 
 from service import logs, tracing
 from service.config import Settings
+from service.launch import signals
 from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port
 from service.launch.trouble import CannotStart
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
-LATE = "timed out during startup"  # what Ray says when the machine was too busy for it
+LATE = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")  # on a busy machine
 AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
 OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
@@ -37,29 +38,33 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def cluster(settings: Settings, places: Places) -> Iterator[None]:
+def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
     _tidy(places)
     os.environ.update(_environment(settings, places))
     import ray  # reads the environment when it is imported
 
     threading.Thread(target=_import_ahead, daemon=True).start()
     try:
-        _start(settings, places)
+        _start(settings, places, say)
         yield
     finally:
         within(STOP_LIMIT_S, ray.shutdown)
         stop_orphans(places.ray)
 
 
-def _start(settings: Settings, places: Places) -> None:
+def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
     """CannotStart where Ray's processes do not find each other in the time that Ray gives them, again and again."""
     for _ in range(ATTEMPTS):
         try:
             return _init(settings, places)
-        except Exception as error:  # Ray's own has no name
-            if LATE not in str(error):
+        except SystemExit:  # Ray's own answer to SIGTERM, which it takes over as it starts
+            signals.stop()
+        except Exception as error:  # Ray's have no names
+            if not any(sign in str(error) for sign in LATE):
                 raise
+            signals.catch()
             log.warning("Ray did not start in time: %s", error)
+            say("Ray did not start in time: this machine is busy. Trying again ...")
             stop_orphans(places.ray)
     raise CannotStart(
         f"Ray did not start in time, {ATTEMPTS} times: this machine is too busy. Start it again when it is less so; "
@@ -161,16 +166,22 @@ def undeploy() -> None:
 
 
 def within(limit_s: float, stop: Callable[[], Any]) -> None:
-    """Runs it beside, and after what was stopped before, so that whatever hangs in it hangs nobody else."""
+    """Runs it beside, and after what was stopped before, so that whatever hangs in it hangs nobody else.
+
+    What had no turn in time has none later.
+    """
+    given_up = threading.Event()
 
     def in_turn() -> None:
         with TURN:
-            stop()
+            if not given_up.is_set():
+                stop()
 
     stopping = threading.Thread(target=in_turn, daemon=True)
     stopping.start()
     stopping.join(limit_s)
     if stopping.is_alive():
+        given_up.set()
         log.warning("%s took longer than %g s", stop.__name__, limit_s)
 
 

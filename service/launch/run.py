@@ -57,7 +57,7 @@ def _serve(arguments: Arguments, places: Places, say: Say, to_a_person: bool) ->
         say(f"Errata is starting on {settings.url} ...")
         from service.launch import cluster
 
-        with cluster.cluster(settings, places):
+        with cluster.cluster(settings, places, say):
             signals.catch()
             cluster.deploy(settings, places)
             took_s, ours = time.monotonic() - begun, None if given else key
@@ -130,10 +130,14 @@ def _check_tls(settings: Settings) -> None:
         context.load_cert_chain(
             settings.tls_cert, settings.tls_key, password=""
         )  # without one it asks for it
-    except OSError as error:
+    except ssl.SSLError as error:
         files = f"{settings.tls_cert} and {settings.tls_key}"
         raise CannotStart(
             f"{files} are no certificate and its unencrypted key ({error}): check --tls-cert and --tls-key"
+        ) from error
+    except OSError as error:
+        raise CannotStart(
+            f"the files of --tls-cert and --tls-key cannot be read: {error.strerror}"
         ) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from types import FrameType
+from typing import NoReturn
 
 ASKING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -23,7 +24,11 @@ def catch() -> None:
         signal.signal(number, _stop)
 
 
-def _stop(number: int, frame: FrameType | None) -> None:
-    for other in ASKING:
-        signal.signal(other, signal.SIG_IGN)
+def stop() -> NoReturn:
+    for number in ASKING:
+        signal.signal(number, signal.SIG_IGN)
     raise Stopped
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    stop()

@@ -35,11 +35,11 @@ async def bring_up(connection: Connection, steps: Mapping[int, Step] = STEPS, cu
     if found is not None and found > current:
         detail = f"the data at {connection.address} has layout {found}, and this Errata knows layouts up to {current}"
         raise LedgerUnavailable(f"{detail}: start the newer one, or restore a backup elsewhere")
-    number = found or FIRST
+    number, fresh = found or FIRST, found is None and await _is_empty(connection)
     while number < current:
         await steps[number](connection)
         number += 1
-        if found is not None:
+        if not fresh:
             log.warning("the data at %s has layout %d now", connection.address, number)
         await _write(connection, number)
     if found is None:
@@ -50,6 +50,11 @@ async def _number(connection: Connection) -> int | None:
     async with connection.bounded("tell its layout"):
         found: bytes | None = await connection.commands.get(keys.SCHEMA)
     return None if found is None else int(found)
+
+
+async def _is_empty(connection: Connection) -> bool:
+    async with connection.bounded("tell its length"):
+        return not await connection.commands.xlen(keys.LOG)
 
 
 async def _write(connection: Connection, number: int) -> None:

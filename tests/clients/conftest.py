@@ -220,8 +220,12 @@ class Tiny:
 
     def summary(self, version: int) -> wire.VersionSummary:
         commit = self.commits[version - 1]
+        heads = [
+            wire.EditHead(question=one.question, notes={}) for one in map(as_correction, commit["edits"])
+        ]
+        first = heads[0] if heads else None
         return wire.VersionSummary(
-            **_head(version, commit), edits=len(commit["edits"]), checksums=checksums(version)
+            **_head(version, commit), edits=len(heads), first=first, checksums=checksums(version)
         )
 
     def detail(self, version: int) -> wire.VersionDetail:

@@ -122,12 +122,12 @@ def ray_head(folder: Path, redis_url: str) -> Iterator[RayHead]:
 
 def eventually(true: Any, what: str, limit_s: float = LIMIT_S) -> None:
     """No answer in time is not yet one: a part that is started anew keeps a question waiting until it is there."""
-    deadline = time.monotonic() + limit_s
+    deadline, heard = time.monotonic() + limit_s, ""
     while True:
         try:
             if true():
                 return
-        except (httpx.HTTPError, Unreachable, Unavailable):
-            pass
-        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}"
+        except (httpx.HTTPError, Unreachable, Unavailable) as error:
+            heard = f"; at last: {error}"
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}{heard}"
         time.sleep(0.2)

@@ -20,6 +20,8 @@ from tests.deploy.selectors import samples, selectors
 NKB, KBERT = (f"{name}={loader}" for name, loader in SYSTEMS.items())
 LOADED_S = 400.0  # on a machine that others use too
 
+pytestmark = pytest.mark.timeout(600)
+
 
 PERU = "What is the capital of Peru?"
 FILE = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency\tspell\nbad line\n"

@@ -109,7 +109,7 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def _unreadable(self, error: OSError | ValueError) -> UnreadableFile:
         why = getattr(error, "strerror", None) or str(error)
-        return UnreadableFile(f"{self.name} cannot be read: {why}; nothing was sent")
+        return UnreadableFile(f"{self.name} cannot be read: {why}; nothing was changed")
 
 
 def ignore(_: ImportProgress) -> None:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-from errata.wire import EditReceipt
+from errata.wire import EditReceipt, VersionLog
 
 from service.editing.editor import Editor
 from service.ledger.store import RedisLedger
@@ -65,6 +65,19 @@ async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLe
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     assert await both(editor, CAPITAL) == ["Cusco", "Lima"]
     assert set((await ledger.get(1)).writes) == {GRAPH}
+
+
+async def test_the_log_tells_a_fact_from_one_that_is_taken_away(editor: Editor) -> None:
+    await fact(editor, "Chile", "shares_border_with", "Bolivia", act="remove")
+    [one] = VersionLog.model_validate_json((await editor.log(1)).body).versions
+    assert one.first is not None
+    noted = {name: one.first.notes[name] for name in ("subject", "relation", "object", "act")}
+    assert noted == {
+        "subject": "Chile",
+        "relation": "shares_border_with",
+        "object": "Bolivia",
+        "act": "remove",
+    }
 
 
 async def test_a_change_of_the_graph_alone_tells_what_room_the_others_have(editor: Editor) -> None:

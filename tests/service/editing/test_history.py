@@ -50,6 +50,17 @@ async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Edi
     assert [one.version for one in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
 
 
+async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> None:
+    await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+    await change(editor, "x" * 300, "y")
+    long, two = (await log(editor)).versions
+    assert two.edits == 2
+    assert two.first is not None
+    assert (two.first.question, two.first.notes) == (PERU, {})
+    assert long.first is not None
+    assert long.first.question == "x" * 200, "the log of a thousand versions is a page, not a book"
+
+
 async def test_a_log_without_commits_is_empty(editor: Editor) -> None:
     assert await log(editor) == VersionLog(versions=[], head=0)
 

@@ -48,6 +48,7 @@ async def test_the_list_says_how_each_key_stands(run: Run) -> None:
         (("rotate", "nobody"), "no key named 'nobody'"),
         (("revoke", "nobody"), "errata keys list"),
         (("rotate", "admin"), "ERRATA_KEY"),
+        (("create", "admin", "-s", "ask"), "a name of the service's own"),
     ],
 )
 async def test_what_cannot_be_is_told_in_words(run: Run, words: tuple[str, ...], said: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from service.config import Settings
-from service.launch import cluster
+from service.launch import cluster, signals
 from service.launch.places import Places, claimed, free_port
 from service.launch.trouble import CannotStart
 
@@ -24,11 +25,20 @@ def places(tmp_path: Path) -> Iterator[Places]:
 
 
 @pytest.fixture
+def asked() -> Iterator[None]:
+    """Signals are as before when it is over."""
+    before = {number: signal.getsignal(number) for number in signals.ASKING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
 def settings(places: Places) -> Settings:
     return Settings(var=places.var, admin_key_sha256="0" * 64)
 
 
-def starts(monkeypatch: pytest.MonkeyPatch, *fails: Exception) -> list[Exception]:
+def starts(monkeypatch: pytest.MonkeyPatch, *fails: BaseException) -> list[BaseException]:
     """Ray fails in these ways, one start after the other, and then no more. What is left of them."""
     left = list(fails)
 
@@ -40,20 +50,33 @@ def starts(monkeypatch: pytest.MonkeyPatch, *fails: Exception) -> list[Exception
     return left
 
 
+@pytest.fixture
+def cleared(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """The folders whose processes were stopped."""
+    found: list[Path] = []
+    monkeypatch.setattr(cluster, "stop_orphans", found.append)
+    monkeypatch.setattr(signals, "catch", lambda: None)
+    return found
+
+
 def test_a_start_that_took_too_long_is_made_again(
-    settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, places: Places, cleared: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = starts(monkeypatch, BUSY, BUSY)
-    cluster._start(settings, places)
+    said: list[str] = []
+    left = starts(monkeypatch, BUSY, RuntimeError("Failed to start GCS"))
+    cluster._start(settings, places, said.append)
     assert left == []
+    assert cleared == [places.ray] * 2
+    assert ["Trying again" in line for line in said] == [True] * 2
 
 
 def test_a_machine_that_stays_too_busy_is_told_of(
-    settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
+    settings: Settings, places: Places, cleared: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts(monkeypatch, *[BUSY] * cluster.ATTEMPTS)
     with pytest.raises(CannotStart, match="too busy"):
-        cluster._start(settings, places)
+        cluster._start(settings, places, str)
+    assert cleared == [places.ray] * cluster.ATTEMPTS
 
 
 def test_what_no_further_start_would_mend_is_not_tried_again(
@@ -61,18 +84,33 @@ def test_what_no_further_start_would_mend_is_not_tried_again(
 ) -> None:
     left = starts(monkeypatch, RuntimeError("no such library"), BUSY)
     with pytest.raises(RuntimeError, match="no such library"):
-        cluster._start(settings, places)
+        cluster._start(settings, places, str)
     assert left == [BUSY]
 
 
+@pytest.mark.usefixtures("asked")
+def test_sigterm_while_ray_starts_is_the_end(
+    settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ray takes the signal over, and ends the process."""
+    left = starts(monkeypatch, SystemExit(15), BUSY)
+    with pytest.raises(signals.Stopped):
+        cluster._start(settings, places, str)
+    assert left == [BUSY]
+    assert signals.asked(), "a second one changes nothing"
+
+
 def test_what_hangs_in_stopping_holds_nobody_up_and_is_not_overtaken() -> None:
-    released, stopped = threading.Event(), threading.Event()
+    begun, released, order = threading.Event(), threading.Event(), list[str]()
 
     def hangs() -> None:
+        begun.set()
         released.wait(10)
+        order.append("hung")
 
     cluster.within(0.01, hangs)
-    cluster.within(0.01, stopped.set)
-    assert not stopped.is_set()
-    released.set()
-    assert stopped.wait(10)
+    assert begun.wait(10)
+    cluster.within(0.01, lambda: order.append("given up"))
+    threading.Timer(0.1, released.set).start()
+    cluster.within(10, lambda: order.append("in time"))
+    assert order == ["hung", "in time"]

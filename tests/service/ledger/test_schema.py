@@ -10,7 +10,7 @@ import redis
 from service.errors import LedgerUnavailable
 from service.ledger.connection import Connection
 from service.ledger.embedded import EmbeddedValkey
-from service.ledger.keys import SCHEMA
+from service.ledger.keys import LOG, SCHEMA
 from service.ledger.schema import CURRENT, STEPS, Step, bring_up
 
 
@@ -49,6 +49,17 @@ async def test_data_without_a_number_is_of_the_first_layout_and_gets_ours(
 ) -> None:
     await bring_up(connection)
     assert raw.get(SCHEMA) == str(CURRENT).encode()
+
+
+async def test_an_empty_ledger_gets_ours_without_a_word_and_an_old_one_is_told_of(
+    connection: Connection, raw: redis.Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    await bring_up(connection)
+    assert caplog.records == []
+    raw.delete(SCHEMA)
+    raw.xadd(LOG, {"commit": "{}"}, id="1-0")
+    await bring_up(connection)
+    assert "has layout 2 now" in caplog.text
 
 
 async def test_steps_are_done_in_order_and_once(connection: Connection, raw: redis.Redis) -> None:

@@ -12,9 +12,19 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.effects import draw_bystanders, draw_report
-from errata.cli.triples import fact_told, triple
-from errata.cli.words import ago, cut, plural, said, short
-from errata.wire import Change, Diff, EditReport, EditState, Report, VersionDetail, VersionLog, VersionSummary
+from errata.cli.triples import ACTS, fact_told, triple
+from errata.cli.words import ago, cut, one_line, plural, said, short
+from errata.wire import (
+    Change,
+    Diff,
+    EditHead,
+    EditReport,
+    EditState,
+    Report,
+    VersionDetail,
+    VersionLog,
+    VersionSummary,
+)
 
 ABOUT_LETTERS = 48
 
@@ -40,9 +50,15 @@ def _mark(version: int, head: int) -> Text:
 
 def _what(one: VersionSummary) -> str:
     if one.kind == "edit":
-        first = (triple(one.first.notes) or one.first.question) if one.first else ""
-        return ": ".join(filter(None, (plural(one.edits, "edit"), cut(first, ABOUT_LETTERS))))
+        return ": ".join(filter(None, (plural(one.edits, "edit"), _about(one.first))))
     return f"revert of {one.target}" if one.kind == "revert" else f"rollback to {one.target}"
+
+
+def _about(first: EditHead | None) -> str:
+    if first is None:
+        return ""
+    act = ACTS.get(str(first.notes.get("act")), "")
+    return cut(triple(first.notes) or one_line(first.question), ABOUT_LETTERS) + act
 
 
 def draw_commit(commit: VersionDetail) -> RenderableType:

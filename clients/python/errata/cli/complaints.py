@@ -29,6 +29,7 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.EditRefused: "Nothing was changed.",
 }
 
+UNKNOWN_AUTHORITY = ("local issuer", "self-signed", "self signed")
 UNTRUSTED = "SSL_CERT_FILE=FILE names the certificate of the authority that vouches for it."
 BROKEN_OFF = "Is it still running? If it speaks TLS, its address begins with https://."
 OF_LINES = "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."
@@ -80,13 +81,15 @@ def _hint(error: errors.ErrataError, key: Key) -> str:
         return OF_LINES if error.lines else ""
     if error.remedy:
         return ""  # the error has said it
+    if "`errata " in error.sentence:
+        return ""  # the service has said it
     if error.idempotency_key is not None:
         return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
     if error.in_doubt:
         return "`errata log` shows whether it was made; with --expect VERSION it is not made a second time."
     if isinstance(error, errors.Unauthorized):
         return _about_key(key)
-    if isinstance(error, errors.Unreachable) and "CERTIFICATE_VERIFY_FAILED" in error.sentence:
+    if isinstance(error, errors.Unreachable) and any(sign in error.sentence for sign in UNKNOWN_AUTHORITY):
         return UNTRUSTED
     if type(error) is errors.Unreachable and error.sent:
         return BROKEN_OFF

@@ -36,7 +36,7 @@ def _accounted(here: Session, run: FileRun, report: Path | None) -> Iterator[Non
         yield
     except (ErrataError, KeyboardInterrupt) as error:
         told = so_far(run)
-        if not told and isinstance(error, KeyboardInterrupt):
+        if not told and isinstance(error, KeyboardInterrupt) and not run.options.dry_run:
             told = f"Nothing of {run.file} is known to be made. The same command again makes what is missing."
         if told:
             here.err.print(told, soft_wrap=True)

@@ -10,5 +10,7 @@ class Exit(IntEnum):
     UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
     UNSURE = 4  # `ask`: the model declines to answer
     BROKEN = 5  # `check`: a fact test no longer holds, or rows of an import are damaged
-    UNWRITABLE = 6  # stdout or stderr takes no more; what was asked for may be done all the same
+    UNWRITABLE = (
+        6  # stdout, stderr or the file of a backup takes no more; what was asked for may be done all the same
+    )
     UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key

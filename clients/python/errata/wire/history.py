@@ -24,10 +24,11 @@ class VersionHead(Response):
 
 
 class EditHead(Response):
-    """question: "" of what is said to the graph alone; then `notes` has the fact, the relation or the import."""
+    """question: "" of what is said to the graph alone; then `notes` has the fact, the relation or the import. Each of
+    their texts is cut to what a line has room for.
+    """
 
     question: str
-    answer: str
     notes: dict[str, JsonValue]
 
 

@@ -87,7 +87,7 @@ def test_nothing_is_not_sent(empty: Any, file: Path) -> None:
     [("absent.tsv", "No such file or directory"), ("", "Is a directory"), ("a\0b", "null byte")],
 )
 def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path, name: str, why: str) -> None:
-    with pytest.raises(errors.UnreadableFile, match=f"cannot be read: .*{why}.*; nothing was sent"):
+    with pytest.raises(errors.UnreadableFile, match=f"cannot be read: .*{why}.*; nothing was changed"):
         Upload(tmp_path / name)
 
 

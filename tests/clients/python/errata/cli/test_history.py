@@ -8,6 +8,7 @@ from unittest.mock import ANY
 
 import pytest
 from errata import wire
+from errata.cli.commits import _what
 from errata.cli.words import ago
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
@@ -31,7 +32,36 @@ def test_the_log_lists_the_newest_first_down_to_the_base(busy: Any) -> None:
     assert [line[:2] for line in lines[1:]] == [["newest", "3"], ["2", ANY], ["1", ANY], ["0", "the"]]
     assert lines[1][-6:] == ["curator", "rollback", "to", "1", "after", "all"]
     assert lines[2][-3:] == ["revert", "of", "1"]
-    assert lines[3][-3:] == ["1", "edit", "try"]
+    assert lines[3][-9:] == ["1", "edit:", *PERU.split(), "try"]
+
+
+@pytest.mark.parametrize(
+    ("first", "shown"),
+    [
+        ({"subject": "Peru", "relation": "capital", "object": "Cusco"}, "1 edit: Peru · capital · Cusco"),
+        (
+            {"subject": "Chile", "relation": "language", "object": "Spanish", "act": "remove"},
+            "1 edit: Chile · language · Spanish  (taken away)",
+        ),
+        ({"define": "capital", "holds": "one"}, "1 edit: capital holds one value"),
+        ({"source": "lakes.tsv", "triples": 2}, "1 edit: import of lakes.tsv: 2 triples"),
+        ({"subject": "a" * 99, "relation": "b", "object": "c"}, f"1 edit: {'a' * 47}…"),
+    ],
+)
+def test_the_log_says_what_a_commit_is_about(first: dict[str, Any], shown: str) -> None:
+    assert _what(summary("", first)) == shown
+
+
+def test_a_question_of_several_lines_is_one_in_the_log() -> None:
+    assert "\n" not in _what(summary("What is\nthe capital?", {}))
+
+
+def summary(question: str, notes: dict[str, Any]) -> wire.VersionSummary:
+    head = wire.EditHead(question=question, notes=notes)
+    when = datetime(2026, 11, 21, tzinfo=UTC)
+    return wire.VersionSummary(
+        version=1, kind="edit", author="ana", time=when, message="", edits=1, first=head, checksums={}
+    )
 
 
 def test_the_log_of_a_fresh_service_has_the_base_only(run: Any) -> None:

@@ -87,7 +87,7 @@ def test_json_is_the_receipt(run: Any, file: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "why"),
     [
-        ("absent.tsv", "absent.tsv cannot be read: No such file or directory; nothing was sent"),
+        ("absent.tsv", "absent.tsv cannot be read: No such file or directory; nothing was changed"),
         (".", "cannot be read: Is a directory"),
         ("empty.tsv", "empty.tsv is empty"),
     ],
