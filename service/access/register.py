@@ -79,7 +79,7 @@ class RedisRegister:
             secrets=(Secret(sha256=fingerprint(secret)),),
         )
         if name in RESERVED:
-            raise KeyTaken(f"{name!r} is a name of the service's own: choose another")
+            raise KeyTaken(f"{name!r} is a name of the service's own: choose another name")
         if not await self._swapped(name, b"", key):
             raise KeyTaken(
                 f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"

@@ -68,14 +68,14 @@ async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLe
 
 
 async def test_the_log_tells_a_fact_from_one_that_is_taken_away(editor: Editor) -> None:
-    await fact(editor, "Chile", "shares_border_with", "Bolivia", act="remove")
+    await fact(editor, "Chile", "shares_border_with", "Peru", act="remove")
     [one] = VersionLog.model_validate_json((await editor.log(1)).body).versions
     assert one.first is not None
     noted = {name: one.first.notes[name] for name in ("subject", "relation", "object", "act")}
     assert noted == {
         "subject": "Chile",
         "relation": "shares_border_with",
-        "object": "Bolivia",
+        "object": "Peru",
         "act": "remove",
     }
 
