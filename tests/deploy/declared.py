@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import yaml
 from errata import Errata, Retry
-from errata.errors import Unavailable, Unreachable
+from errata.errors import ErrataError
 
 from tests.cluster.running import ROOT, clean_environment, kill, parent, processes, quiet_port
 
@@ -121,13 +121,13 @@ def ray_head(folder: Path, redis_url: str) -> Iterator[RayHead]:
 
 
 def eventually(true: Any, what: str, limit_s: float = LIMIT_S) -> None:
-    """No answer in time is not yet one: a part that is started anew keeps a question waiting until it is there."""
+    """An error is not yet an answer: while a part starts anew, Ray lets a call wait for it, or answers 500 itself."""
     deadline, heard = time.monotonic() + limit_s, ""
     while True:
         try:
             if true():
                 return
-        except (httpx.HTTPError, Unreachable, Unavailable) as error:
+        except (httpx.HTTPError, ErrataError) as error:
             heard = f"; at last: {error}"
         assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}{heard}"
         time.sleep(0.2)
