@@ -122,14 +122,12 @@ def _check_systems(settings: Settings) -> None:
 
 
 def _check_tls(settings: Settings) -> None:
-    """The processes that listen would say it to their log alone."""
+    """The processes that listen would say it to their log alone. A password is given, or it would be asked for."""
     if settings.tls_cert is None or settings.tls_key is None:
         return
     try:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-        context.load_cert_chain(
-            settings.tls_cert, settings.tls_key, password=""
-        )  # without one it asks for it
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
     except ssl.SSLError as error:
         files = f"{settings.tls_cert} and {settings.tls_key}"
         raise CannotStart(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +10,10 @@ import pytest
 
 from service.config import Settings
 from service.launch import cluster, signals
-from service.launch.places import Places, claimed, free_port
+from service.launch.places import Places
 from service.launch.trouble import CannotStart
 
 BUSY = Exception("The current node timed out during startup. This could happen because ...")
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
-        yield places
-
-
-@pytest.fixture
-def asked() -> Iterator[None]:
-    """Signals are as before when it is over."""
-    before = {number: signal.getsignal(number) for number in signals.ASKING}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture
@@ -88,7 +71,7 @@ def test_what_no_further_start_would_mend_is_not_tried_again(
     assert left == [BUSY]
 
 
-@pytest.mark.usefixtures("asked")
+@pytest.mark.usefixtures("ctrl_c")
 def test_sigterm_while_ray_starts_is_the_end(
     settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:

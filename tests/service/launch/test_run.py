@@ -15,16 +15,10 @@ from cryptography.hazmat.primitives import serialization
 
 from service.launch import cluster, run, signals
 from service.launch.arguments import Arguments
-from service.launch.places import Places, claimed, free_port
+from service.launch.places import Places, free_port
 from service.launch.trouble import CannotStart
 from service.ledger.embedded import EmbeddedValkey
 from tests.service.parts import TOY
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Iterator[Places]:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
-        yield places
 
 
 @pytest.fixture
@@ -118,15 +112,6 @@ def test_files_that_make_no_tls_are_named_before_anything_starts(
     arguments = Arguments(8000, places.var, "127.0.0.1", 1, {"toy": TOY}, settings=tls)
     with pytest.raises(CannotStart, match=f"{paths[0]} and {paths[1]} are no certificate"):
         run._serve(arguments, places, str, True)
-
-
-@pytest.fixture
-def ctrl_c() -> Iterator[None]:
-    """Signals are the test's own while it runs."""
-    before = {number: signal.getsignal(number) for number in signals.ASKING}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 @pytest.mark.usefixtures("ctrl_c")

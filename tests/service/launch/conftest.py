@@ -1,0 +1,27 @@
+"""A folder that is claimed as a launcher claims it, and signals that are the test's own."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from service.launch import signals
+from service.launch.places import Places, claimed, free_port
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Iterator[Places]:
+    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
+        yield places
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Signals are the test's own while it runs."""
+    before = {number: signal.getsignal(number) for number in signals.ASKING}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
