@@ -11,12 +11,13 @@ BIN := .venv/bin
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
-test: export PYTHONDONTWRITEBYTECODE =  # a dozen services are started, and would compile the same files
+test live: export PYTHONDONTWRITEBYTECODE =  # a dozen services are started, and would compile the same files
+test live: export OMP_WAIT_POLICY = PASSIVE  # two workers share the cores: threads that spin would take them from each other
+
 test: .venv/dev
 	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder --ignore tests/live
 
-live: export PYTHONDONTWRITEBYTECODE =
 live: .venv/dev
 	@deploy/prometheus/install.sh
 	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder tests/live

@@ -1,7 +1,7 @@
 """From the settings' import path to a loaded system, in the process and the thread that will use it.
 
-Each thread that torch computes in has a team of its own; where the teams together outnumber the cores, every team
-sleeps between two steps instead of spinning, and a question that takes 18 ms takes 33. So one thread does it all.
+Each thread that torch computes in has a team of its own, as large as the replica's share of the cores; two teams would
+be in each other's way. So one thread does it all.
 """
 
 from __future__ import annotations

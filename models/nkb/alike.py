@@ -72,6 +72,9 @@ class Pairs:
     found: Int[Tensor, " pair"]
     logit: Float[Tensor, " pair"]
 
+    def __len__(self) -> int:
+        return len(self.asked)
+
     @staticmethod
     def none() -> "Pairs":
         empty = torch.empty(0, dtype=torch.long)
@@ -105,6 +108,8 @@ def _alike(scope: Scope, asked: Keyed, table: Keyed) -> Iterator[Pairs]:
         some = asked.select(slice(start, start + AT_A_TIME))
         near = some.keys[:, :FIRST] @ table.keys[:, :FIRST].T >= scope.least - ROUNDING
         left, right = near.nonzero(as_tuple=True)
+        if not len(left):
+            continue
         agree = some.numbers[left] == table.numbers[right]
         about, of = some.subjects[left], table.subjects[right]
         agree &= (about == of) | (about == UNKNOWN) | (of == UNKNOWN)

@@ -49,6 +49,8 @@ def chosen(pairs: Pairs, gates: Sequence[Gates]) -> list[Opened | None]:
 
     The views are of one generation.
     """
+    if not len(pairs):
+        return [None] * len(gates)
     views = {view: place for place, view in enumerate(dict.fromkeys(gates))}
     owned = torch.zeros(len(views), max(len(view.table) for view in views), dtype=torch.bool)
     for view, place in views.items():

@@ -7,11 +7,12 @@ import argparse
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from service.launch.cluster import COMPUTING
 from tests.bench.questions import questions
 from tests.bench.table import Row, show
 from tests.bench.timing import cost
@@ -33,13 +34,13 @@ for line in sys.stdin:
 
 
 class Side:
-    """A process that answers with the code in `tree`."""
+    """A process that answers with the code in `tree`, its environment a replica's or another one."""
 
-    def __init__(self, tree: Path) -> None:
+    def __init__(self, tree: Path, environment: Mapping[str, str] = COMPUTING) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", ANSWERING],
             cwd=tree,
-            env={"PYTHONPATH": f"{tree}:{tree / 'clients' / 'python'}"},
+            env={"PYTHONPATH": f"{tree}:{tree / 'clients' / 'python'}", **environment},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

@@ -20,6 +20,7 @@ from service.config import Settings
 from service.editing.acknowledge import acknowledged
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
+from service.launch.cluster import COMPUTING
 from service.launch.declared import NOT_OURS, application, declared
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -104,6 +105,12 @@ def test_every_process_is_set_up_to_log(path: Path) -> None:
     """By a name that Ray keeps for itself: an application's file has no other for it."""
     [given] = read(path)["applications"]
     assert load_class(given["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_replicas_compute_as_those_of_the_launcher(path: Path) -> None:
+    [given] = read(path)["applications"]
+    assert given["runtime_env"]["env_vars"].items() >= COMPUTING.items()
 
 
 def test_a_part_may_fail_on_a_machine_that_is_lost_and_start_on_another(secrets: None) -> None:
