@@ -11,8 +11,10 @@ BIN := .venv/bin
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
 
-test live: export PYTHONDONTWRITEBYTECODE =  # a dozen services are started, and would compile the same files
-test live: export OMP_WAIT_POLICY = PASSIVE  # two workers share the cores: threads that spin would take them from each other
+# A dozen services are started, and would compile the same files.
+test live: export PYTHONDONTWRITEBYTECODE =
+# Two workers share the cores: threads that spin while they wait would take them from each other.
+test live: export OMP_WAIT_POLICY = PASSIVE
 
 test: .venv/dev
 	@deploy/prometheus/install.sh

@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does not look into them
@@ -63,17 +63,21 @@ class Block:
         if actual != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found {actual}")
         try:
-            block = Block(key, order, _kind(data), load(data))
+            block = Block(key, order, _kind(_header(data)), load(data))
         except Exception as cause:  # of bytes that were never written as a block, anything
             raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
         block.__dict__["encoded"], block.__dict__["digest"] = data, digest
         return block
 
 
-def _kind(data: bytes) -> str:
-    """From the header that safetensors begins with, whose own reader keeps it to itself."""
-    header = json.loads(data[8 : 8 + int.from_bytes(data[:8], "little")])
-    kind = header["__metadata__"]["kind"]
+def _header(data: bytes) -> bytes:
+    """What safetensors begins with; its own reader keeps it to itself."""
+    return data[8 : 8 + int.from_bytes(data[:8], "little")]
+
+
+@lru_cache(maxsize=64)  # blocks of the same shapes have the same header
+def _kind(header: bytes) -> str:
+    kind = json.loads(header)["__metadata__"]["kind"]
     if not isinstance(kind, str):
         raise TypeError(f"the kind of a block is a text, not {kind!r}")
     return kind

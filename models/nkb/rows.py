@@ -6,6 +6,7 @@ Readings that are alike, bit for bit, share a row.
 import hashlib
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 
 from models.nkb.alike import Keyed
@@ -44,5 +45,6 @@ class Rows:
 
 def _contents(readings: Keyed) -> Iterator[bytes]:
     """A subject follows from its key."""
-    for parts in zip(readings.keys, readings.numbers, readings.words, strict=True):
-        yield hashlib.sha256(b"".join(part.numpy().tobytes() for part in parts)).digest()
+    parts = (readings.keys, readings.numbers[:, None], readings.words)
+    for row in np.concatenate([part.contiguous().numpy().view(np.uint8) for part in parts], 1):
+        yield hashlib.sha256(row).digest()

@@ -152,6 +152,7 @@ class SlotTable:
         keys = torch.cat([one["keys"] for one in tensors])
         numbers = torch.cat([one["numbers"] for one in tensors])
         words = [
-            one.get("words", torch.zeros(len(one["keys"]), MOST_WORDS, dtype=torch.int32)) for one in tensors
+            one["words"] if "words" in one else torch.zeros(len(one["keys"]), MOST_WORDS, dtype=torch.int32)
+            for one in tensors
         ]
         return Keyed(keys, numbers, familiarity(keys, self._taught)[1], torch.cat(words))
