@@ -52,7 +52,7 @@ class Scope(nn.Module):
         """Subject, relation, name and whole, each of unit length, side by side."""
         weights = self.attend(states).masked_fill(~mask[..., None], float("-inf")).softmax(1)
         pooled = weights.transpose(1, 2) @ states
-        spelt = (weights[..., 2:] * F.embedding(ids, spelling())).sum(1)
+        spelt = (weights[..., 2:] * spelling(ids)).sum(1)
         whole = states.sum(1) / mask.sum(1, keepdim=True)
         parts = (
             self.read_subject(pooled[:, 0]),
@@ -84,11 +84,15 @@ class Scope(nn.Module):
     def least(self) -> float:
         """A gate whose first three cosines sum to less than this stays shut, whatever the fourth is."""
         steps = torch.linspace(-1, 1, GRID)
-        first = torch.cartesian_prod(steps, steps, steps)
-        with torch.no_grad():
-            opens = self.logit(torch.cat([first, torch.ones(len(first), 1)], -1)) > 0
-        step = 2 / (GRID - 1)
-        return float(first[opens].sum(-1).min()) - 3 * step if opens.any() else float("inf")
+        others = torch.cartesian_prod(steps, steps, torch.ones(1))
+        sums = [self._least_sum(F.pad(others, (1, 0), value=float(first))) for first in steps]
+        return min(sums) - 3 * 2 / (GRID - 1)
+
+    @torch.no_grad()
+    def _least_sum(self, cosines: Float[Tensor, "pair 4"]) -> float:
+        """Of the first three cosines of those that open; infinity where none does."""
+        opens = self.logit(cosines) > 0
+        return float(cosines[opens, :-1].sum(-1).min()) if opens.any() else float("inf")
 
     @staticmethod
     def from_weights(weights: Mapping[str, Tensor]) -> "Scope":
