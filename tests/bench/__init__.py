@@ -2,6 +2,5 @@
 
 import os
 
-os.environ.setdefault(
-    "OMP_WAIT_POLICY", "PASSIVE"
-)  # peers wait for their threads as replicas do; read as torch loads
+# Peers wait for their threads as replicas do. It is read as torch loads.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
