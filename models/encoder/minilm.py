@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from models.encoder.weights import EncoderFiles, find
 from models.matrix import Matrix
@@ -70,7 +71,7 @@ class MiniLM:
         lengths = torch.tensor([len(row) for row in ids])
         mask = torch.arange(int(lengths.max())) < lengths[:, None]
         packed = torch.cat(ids)
-        placed = packed.new_zeros(mask.shape).masked_scatter_(mask, packed)
+        placed = pad_sequence(ids, batch_first=True)
         return Encoded(self._forward(packed, mask), placed, mask, tuple(cut for _, cut in rows))
 
     def _forward(

@@ -28,7 +28,7 @@ STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
 LATE = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")  # on a busy machine
 AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
-COMPUTING = {  # what replicas' libraries find in their environment
+REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
     "TOKENIZERS_PARALLELISM": "false",
 }
@@ -104,7 +104,7 @@ def _import_ahead() -> None:
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": str(settings.threads_per_replica),
-        **COMPUTING,
+        **REPLICA_ENVIRONMENT,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # in spite of its name: every port of Ray on 127.0.0.1 alone

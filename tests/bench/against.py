@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from service.launch.cluster import COMPUTING
+from service.launch.cluster import REPLICA_ENVIRONMENT
 from tests.bench.questions import questions
 from tests.bench.table import Row, show
 from tests.bench.timing import cost
@@ -37,7 +37,7 @@ for line in sys.stdin:
 class Side:
     """A process that answers with the code in `tree`, its environment a replica's or another one."""
 
-    def __init__(self, tree: Path, environment: Mapping[str, str] = COMPUTING) -> None:
+    def __init__(self, tree: Path, environment: Mapping[str, str] = REPLICA_ENVIRONMENT) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-c", ANSWERING],
             cwd=tree,

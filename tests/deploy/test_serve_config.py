@@ -20,7 +20,7 @@ from service.config import Settings
 from service.editing.acknowledge import acknowledged
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
-from service.launch.cluster import COMPUTING
+from service.launch.cluster import REPLICA_ENVIRONMENT
 from service.launch.declared import NOT_OURS, application, declared
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -110,7 +110,7 @@ def test_every_process_is_set_up_to_log(path: Path) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_replicas_compute_as_those_of_the_launcher(path: Path) -> None:
     [given] = read(path)["applications"]
-    assert given["runtime_env"]["env_vars"].items() >= COMPUTING.items()
+    assert given["runtime_env"]["env_vars"].items() >= REPLICA_ENVIRONMENT.items()
 
 
 def test_a_part_may_fail_on_a_machine_that_is_lost_and_start_on_another(secrets: None) -> None:
