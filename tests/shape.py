@@ -33,25 +33,30 @@ NOT_COUNTED = (
     "models/packs/build/",
 )  # how checkpoints and packs are made, not what is served
 
-PRONOUNS = frozenset(
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+PRONOUNS = words(
     """one ones some others each both who whom whose what which mine own ours theirs yours it them they these those
     here there everything something nothing anything everyone someone nobody anybody most more less least few many
-    several""".split()
+    several"""
 )
-IRREGULAR_PARTICIPLES = frozenset(
+IRREGULAR_PARTICIPLES = words(
     """told said made found given known held kept left gone wanted asked taken seen unseen shown written
     spoken unspoken drawn chosen meant sent done bent spent spelt taught untold brought fed begun come become met
     lost won thrown grown torn sworn stolen bound built bought caught dealt felt heard laid led paid sold sought
-    stood struck swept thought understood worn wound""".split()
+    stood struck swept thought understood worn wound"""
 )
 REGULAR_PARTICIPLE = re.compile(r"[a-z]+[^e]ed|[a-z]+eed")
 # Nouns and verbs that end like participles, and states that the field itself names so.
-STANDARD_WORDS = frozenset(
+STANDARD_WORDS = words(
     """seed feed need speed red embed bed
     expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted
     superseded truncated degraded deprecated cancelled finished healthy trained allowed required supported
     malformed ignored skipped failed refused changed applied declined scheduled compressed limited isolated
-    unbounded unauthorized""".split()
+    unbounded unauthorized"""
 )
 
 
