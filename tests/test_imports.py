@@ -35,6 +35,7 @@ MAY = {
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
+            "service.batch_queue",
             "service.builds",
             "service.ending",
             "service.graph",
@@ -52,7 +53,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.builds", "service.collection", "service.logs", "service.tracing"),
+        *("service.batch_queue", "service.builds", "service.collection", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {

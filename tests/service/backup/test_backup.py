@@ -33,7 +33,7 @@ from errata.errors import (
 from typer.testing import CliRunner
 
 from service import errors as service_errors
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.backup.contents import Contents
 from service.editing.editor import Editor
 from service.errors import InvalidInput

@@ -89,7 +89,7 @@ async def test_what_stays_has_to_be_said(moved: Run) -> None:
 
 
 async def test_it_takes_the_scope_admin_and_is_audited(moved: Run, app: FastAPI) -> None:
-    _, key = await app.state.access.register.issue("anna", ("read", "edit"), None, "admin")
+    _, key = await app.state.access.keys.issue("anna", ("read", "edit"), None, "admin")
     assert "Every version" in await done(moved, "compact", key=key)
     refused = await moved("compact", "--versions", "1", key=key)
     assert (refused.exit_code, "admin" in refused.output) == (1, True)
