@@ -45,7 +45,7 @@ class Contents:
         about = About(
             version=version,
             digest=digest,
-            made=time.time(),
+            created=time.time(),
             checkpoints=self.checkpoints,
             oldest=kept.oldest,
             older=kept.also,
