@@ -28,7 +28,7 @@ from errata.wire import (
 )
 from ray import serve
 
-from service import metrics
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.compacting import Compactor
@@ -46,7 +46,6 @@ from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
-from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -64,6 +63,7 @@ from service.measuring.report import Reporter, unmeasured
 from service.measuring.rewording import Rewording
 from service.measuring.standing import check, standing
 from service.measuring.stopwatch import Stopwatch
+from service.metrics import metrics
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Editor:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts("editor")
+        metrics.count_start("editor")
         self._settings = settings
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
@@ -106,16 +106,16 @@ class Editor:
             keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
             self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
-        metrics.begin("editor", settings.metrics_port)
+        metrics.set_ready("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
 
     async def _end(self) -> None:
-        metrics.ends("editor")
+        metrics.count_end("editor")
         await self.aclose()
 
     @outcome

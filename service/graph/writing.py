@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from models.graph.blocks import Manifest
+from service.concurrency import iterate_in_thread
 from service.errors import LedgerCorrupt, NotReady
 from service.graph import keys, piece
 from service.graph.bucketing import Bucketing, chunk
 from service.ledger import keys as ledger_keys
 from service.ledger.connection import Connection
 from service.ledger.script import lua
-from service.threads import in_thread
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class Imports:
         waiting: list[tuple[str, str]] = []
         triples = entities = 0
         await self._note(bucketing.source, noted, first=True)
-        async for some in in_thread(bucketing.written()):
+        async for some in iterate_in_thread(bucketing.written()):
             noted.more |= some.more
             waiting += some.names
             named, waiting = _full(waiting)

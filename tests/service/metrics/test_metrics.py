@@ -17,9 +17,9 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from service import metrics
 from service.http.measured import Measured
 from service.http.nodes import listening
+from service.metrics import metrics
 from tests.cluster.running import ROOT, quiet_port, wait_until
 
 SETS = """
@@ -28,15 +28,15 @@ from pathlib import Path
 model, version, state, port, takes = sys.argv[1:]
 for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"gauge_live*_{takes}.db"):
     file.rename(file.with_name(file.name.replace(takes, str(os.getpid()))))
-from service import metrics
-metrics.starts(model)
-metrics.replica_at(model, int(version), 7)
+from service.metrics import metrics
+metrics.count_start(model)
+metrics.set_replica_version(model, int(version), 7)
 metrics.LEDGER_UP.labels("replica").set(int(state))
-metrics.begin(model, int(port) or None)
+metrics.set_ready(model, int(port) or None)
 metrics.QUEUE.labels(model, "replica").set(3)
 print("set", flush=True)
 sys.stdin.readline()
-metrics.ends(model)
+metrics.count_end(model)
 print("ended", flush=True)
 sys.stdin.read()
 """
@@ -57,11 +57,11 @@ def shown(name: str, **labels: str) -> float | None:
 def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(authors: set[str]) -> None:
     authors.clear()
     before = shown("errata_commits_total", author="others") or 0
-    for number in range(metrics.MOST_AUTHORS + 10):
-        metrics.committed(f"author {number}")
-    metrics.committed("author 0")
+    for number in range(metrics.MAX_AUTHORS + 10):
+        metrics.count_commit(f"author {number}")
+    metrics.count_commit("author 0")
     assert shown("errata_commits_total", author="author 0") == 2
-    assert shown("errata_commits_total", author=f"author {metrics.MOST_AUTHORS}") is None
+    assert shown("errata_commits_total", author=f"author {metrics.MAX_AUTHORS}") is None
     assert shown("errata_commits_total", author="others") == before + 10
 
 
@@ -84,14 +84,14 @@ def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
     alive = process("nkb", "7", "1", folder=tmp_path)
     dead = process("nkb", "5", "0", folder=tmp_path)
     try:
-        page = metrics.page().decode()
+        page = metrics.render().decode()
         assert 'errata_replica_version_min{model="nkb"} 5.0' in page
         assert 'errata_replica_version_max{model="nkb"} 7.0' in page
         assert 'errata_ledger_up{role="replica"} 0.0' in page
         assert 'errata_queue_questions{model="nkb",place="replica"} 6.0' in page
         dead.kill()
         dead.wait()
-        page = metrics.page().decode()
+        page = metrics.render().decode()
         assert 'errata_replica_version_min{model="nkb"} 7.0' in page
         assert 'errata_ledger_up{role="replica"} 1.0' in page
         assert 'errata_queue_questions{model="nkb",place="replica"} 3.0' in page
@@ -128,7 +128,7 @@ def test_who_began_and_neither_runs_nor_ended_as_it_was_asked_to_has_died(
 
 def deaths() -> float:
     """As the rule instance_part:errata_process_deaths:total counts them."""
-    families = text_string_to_metric_families(metrics.page().decode())
+    families = text_string_to_metric_families(metrics.render().decode())
     found = {one.name: one.value for family in families for one in family.samples if "part" in one.labels}
     return (
         found["errata_process_starts_total"] - found["errata_process_ends_total"] - found["errata_processes"]
@@ -141,14 +141,14 @@ def test_what_a_dead_process_left_is_not_shown_although_its_number_is_taken(
 ) -> None:
     monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
     dead = process("nkb", "5", "0", folder=tmp_path)
-    assert 'errata_ledger_up{role="replica"} 0.0' in metrics.page().decode()
+    assert 'errata_ledger_up{role="replica"} 0.0' in metrics.render().decode()
     dead.kill()
     dead.communicate()
     with somebody(who) as number:
         for file in tmp_path.glob(f"gauge_live*_{dead.pid}.db"):
             taken = file.rename(file.with_name(file.name.replace(f"_{dead.pid}.", f"_{number}.")))
             os.utime(taken, (0, 0))
-        page = metrics.page().decode()
+        page = metrics.render().decode()
     assert "errata_ledger_up" not in page
     assert "errata_replica_version_min" not in page
 
@@ -177,7 +177,7 @@ def test_a_file_that_its_process_is_just_making_stays(
     monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
     made = tmp_path / f"gauge_livemax_{os.getpid()}.db"
     made.write_bytes(bytes(2**16))
-    metrics.page()
+    metrics.render()
     assert made.exists()
 
 
@@ -190,7 +190,7 @@ def test_a_process_goes_on_from_nothing_that_an_earlier_one_of_its_number_left(
     earlier.communicate()
     later = process("kbert", "7", "1", folder=tmp_path, takes=earlier.pid)
     try:
-        page = metrics.page().decode()
+        page = metrics.render().decode()
         assert 'errata_replica_version_min{model="kbert"} 7.0' in page
         assert 'model="nkb"' not in page
     finally:

@@ -1,8 +1,9 @@
-"""Every metric of the service, by its Prometheus name, and the page that shows them for all processes here.
+"""Every metric of the service, by its Prometheus name, and the page that shows them for all processes of a machine.
 
 Seconds; prefix `errata_`; labels are bounded by the configuration. Processes of one machine write into
 PROMETHEUS_MULTIPROC_DIR, so any of them can serve the whole page. Per-replica figures are not labels here, for a dead
-replica's label would stay for ever: they are JSON at /admin/replicas.
+replica's label would stay for ever: they are JSON at /admin/replicas. A `part` is `ingress`, `editor`, or the name of a
+model.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from prometheus_client import (
 )
 from prometheus_client.multiprocess import MultiProcessCollector
 
-from service.exporter import export
-from service.figures_folder import bury, enter
+from service.metrics import exporter
+from service.metrics.multiprocess import prepare_directory, remove_stale_gauges
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
-MOST_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
+MAX_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
 
 if os.environ.get(DIRECTORY):
-    enter(Path(os.environ[DIRECTORY]))
+    prepare_directory(Path(os.environ[DIRECTORY]))
 
 ANSWERS = Counter(
     "errata_answers",
@@ -118,7 +119,7 @@ DISAGREEING = Gauge(
     ["model"],
     multiprocess_mode="livemax",
 )
-STANDING = Gauge(
+EDIT_STATES = Gauge(
     "errata_edits_standing",
     "Edits by state: holding, broken, superseded, reverted.",
     ["state"],
@@ -182,8 +183,15 @@ RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], m
 _authors: set[str] = set()
 
 
-def informed(model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]) -> None:
-    """What the graph cost one batch, and how many facts each of its questions got. cache: hits and misses."""
+def observe_graph(
+    model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]
+) -> None:
+    """Records what the graph cost a batch.
+
+    Args:
+        cache: hits and misses.
+        facts: how many facts each question got.
+    """
     GRAPH_PARTS.labels(model, "link").observe(link_s)
     GRAPH_PARTS.labels(model, "read").observe(read_s)
     GRAPH_ROWS.labels(model, "hit").inc(cache[0])
@@ -192,16 +200,16 @@ def informed(model: str, link_s: float, read_s: float, cache: tuple[int, int], f
         FACTS.labels(model).observe(count)
 
 
-def edits_stand(counts: Mapping[str, int]) -> None:
-    """Of the newest version."""
+def set_edit_states(counts: Mapping[str, int]) -> None:
+    """Sets how many edits of the newest version are in each state."""
     for state in ("holding", "broken", "superseded", "reverted"):
-        STANDING.labels(state).set(counts[state])
+        EDIT_STATES.labels(state).set(counts[state])
 
 
-def room(
+def set_memory_usage(
     memory: str, used: int, reserved: int | None, rows_per_slot: float | None, margin: float | None
 ) -> None:
-    """How full a memory is. None where that means nothing for it."""
+    """Sets how full a memory is. None where a figure means nothing for it."""
     SLOTS.labels(memory, "used").set(used)
     if reserved is not None:
         SLOTS.labels(memory, "reserved").set(reserved)
@@ -211,51 +219,48 @@ def room(
         MARGIN.labels(memory).set(margin)
 
 
-def replica_at(model: str, version: int, head: int) -> None:
-    """Where this process's replica stands."""
+def set_replica_version(model: str, version: int, head: int) -> None:
+    """Sets the version of this process's replica, and how far it is behind the ledger's."""
     VERSION_MIN.labels(model).set(version)
     VERSION_MAX.labels(model).set(version)
     LAG.labels(model).set(max(0, head - version))
 
 
-def starts(part: str) -> None:
-    """Of a process that begins. part: ingress, editor, or the name of a model.
-
-    Those that began, and neither run nor ended as they were asked to, were killed or fell.
-    """
+def count_start(part: str) -> None:
+    """Counts this process as running. Starts without an end, and without a running process, were kills or crashes."""
     RUNNING.labels(part).set(1)
     STARTS.labels(part).inc()
     ENDS.labels(part)
 
 
-def ends(part: str) -> None:
-    """Of a process that is asked to end."""
+def count_end(part: str) -> None:
+    """Counts this process as ended on request."""
     ENDS.labels(part).inc()
     RUNNING.labels(part).set(0)
 
 
-def begin(part: str, port: int | None) -> None:
-    """Of a process that is ready. port: of the page on its own."""
+def set_ready(part: str, port: int | None) -> None:
+    """Records that this process is ready, and serves the machine's page on `port`, if any."""
     STARTED.labels(part).set(time.time())
     BUILD.labels(version("errata"), python_version()).set(1)
     if port is not None:
-        export(page, CONTENT_TYPE_LATEST, port)
+        exporter.start(render, CONTENT_TYPE_LATEST, port)
 
 
-def committed(author: str) -> None:
-    """One more commit of this author; of `others` where there are too many for a label each."""
-    if author not in _authors and len(_authors) >= MOST_AUTHORS:
+def count_commit(author: str) -> None:
+    """Counts a commit of this author; of `others` where there are too many for a label each."""
+    if author not in _authors and len(_authors) >= MAX_AUTHORS:
         author = "others"
     _authors.add(author)
     COMMITS.labels(author).inc()
 
 
-def page() -> bytes:
-    """Prometheus text of every process on this machine; of this one alone where there is no shared folder."""
-    folder = os.environ.get(DIRECTORY)
-    if not folder:
+def render() -> bytes:
+    """Prometheus text of every process on this machine; of this one alone where they share no directory."""
+    directory = os.environ.get(DIRECTORY)
+    if not directory:
         return generate_latest(REGISTRY)
-    bury(Path(folder))
+    remove_stale_gauges(Path(directory))
     registry = CollectorRegistry()
-    MultiProcessCollector(registry, folder)  # type: ignore[no-untyped-call]
+    MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
     return generate_latest(registry)
