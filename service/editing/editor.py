@@ -84,7 +84,7 @@ class Editor:
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)), thread)
         self._folder = Folder(self._ledger, self._systems)
-        self._room = Room(settings.bank_slots, settings.bank_grows)
+        self._room = Room(settings.bank_slots, settings.auto_grow_bank)
         self._rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)

@@ -87,8 +87,8 @@ def connected(settings: Settings) -> Access:
         settings.redis_url,
         settings.redis_timeout_s,
         settings.admin_key_sha256,
-        Rate.of(settings.key_rate, settings.at_once),
-        Rate.of(settings.address_rate, settings.at_once),
+        Rate.of(settings.key_rate, settings.max_concurrent),
+        Rate.of(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
         None if settings.oidc is None else _tokens(settings.oidc),
     )
