@@ -19,7 +19,7 @@ from service.backup.checking import Checked
 from service.backup.layout import About
 from service.concurrency import iterate_in_thread
 from service.errors import InvalidInput, LedgerNotEmpty, NotReady
-from service.graph.writing import Imports
+from service.graph.imports.store import ImportStore
 from service.ledger import rows
 from service.ledger.kept import Retention
 from service.ledger.store import RedisLedger
@@ -76,7 +76,7 @@ class Restoring:
 
     async def _rows(self, backup: Checked, done: int) -> None:
         """Imports that a commit here names have theirs: noted again, they would be taken for dead."""
-        imports = Imports(self.ledger.connection)
+        imports = ImportStore(self.ledger.connection)
         coming = {source for source, version in backup.made.items() if version > done}
         for source in coming:
             await imports.announce(source, backup.pieces[source])

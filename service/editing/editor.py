@@ -47,9 +47,9 @@ from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
 from service.errors import ErrataError, NotFound, UnknownModel
+from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.graph.writing import Imports
 from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
@@ -93,7 +93,7 @@ class Editor:
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
-        self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
+        self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
         self._tags = Tags(self._ledger.connection)
         self._compactor = Compactor(self._ledger.connection, self._writer, self._folder)
         self._checking = asyncio.Lock()

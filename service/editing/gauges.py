@@ -26,11 +26,11 @@ def publish(present: Present | None, version: int, counts: Mapping[str, int] | N
 
 
 def _publish_graph(view: GraphView) -> None:
-    said = [one for pairs in view.edited.values() for _, one in pairs]
+    said = [one for pairs in view.edits.values() for _, one in pairs]
     files = [one.manifest for one in view.imports]
-    _hold("base", sum(map(len, view.base.told.values())), len(view.base.told))
+    _hold("base", sum(map(len, view.base.statements.values())), len(view.base.statements))
     _hold("imports", sum(one.triples for one in files), sum(one.entities for one in files))
-    _hold("edits", sum(len(one.statements) for one in said), len(view.edited))
+    _hold("edits", sum(len(one.statements) for one in said), len(view.edits))
 
 
 def _hold(source: str, statements: int, entities: int) -> None:

@@ -130,7 +130,7 @@ class Replica:
     def _degraded(self) -> str | None:
         """The code of what is wrong, if anything: the ledger is away or damaged, or names of the graph are."""
         if self._tail.degraded is None and self._lookup is not None:
-            return LedgerCorrupt.code if self._lookup.damaged(self._tail.newest.view) else None
+            return LedgerCorrupt.code if self._lookup.find_damage(self._tail.newest.view) else None
         return self._tail.degraded
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
