@@ -25,7 +25,6 @@ BY_CODE: dict[str, type[errors.Refused]] = {
     "unauthorized": errors.Unauthorized,
     "forbidden": errors.Forbidden,
     "not_found": errors.NotFound,
-    "version_dropped": errors.VersionDropped,
     "unknown_model": errors.UnknownModel,
     "stale_version": errors.StaleVersion,
     "graph_moved": errors.GraphMoved,
