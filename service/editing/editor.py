@@ -29,7 +29,7 @@ from errata.wire import (
 )
 from ray import serve
 
-from service import metrics
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.counted import begin_at_zero, counted
@@ -45,11 +45,10 @@ from service.editing.systems import Systems
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
-from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
+from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.graph.writing import Imports
 from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
@@ -63,6 +62,7 @@ from service.measuring.report import Reporter, unmeasured
 from service.measuring.rewording import Rewording
 from service.measuring.standing import check, standing
 from service.measuring.stopwatch import Stopwatch
+from service.metrics import metrics
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Editor:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts("editor")
+        metrics.count_start("editor")
         self._settings = settings
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
@@ -92,7 +92,7 @@ class Editor:
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
-        self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
+        self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
         self._tags = Tags(self._ledger.connection)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
@@ -101,16 +101,16 @@ class Editor:
         self._looking = asyncio.create_task(self._look_ahead())
         self._tasks = [self._looking, asyncio.create_task(watch(self._ledger, expected))]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
-        metrics.begin("editor", settings.metrics_port)
+        metrics.set_ready("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
 
     async def _end(self) -> None:
-        metrics.ends("editor")
+        metrics.count_end("editor")
         await self.aclose()
 
     @outcome

@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service import metrics
 from service.access.audit import Audit, Call
 from service.access.caller import Caller
 from service.access.limits import Limits, Rate
 from service.errors import ErrataError, TooMany
+from service.metrics import metrics
 from service.replicas.outcome import CODE, VERSION, Outcome
 
 ADMIN = "/admin/"

@@ -34,7 +34,7 @@ from typer.testing import CliRunner
 from service.access.issued import fingerprint
 from service.editing.editor import Editor
 from service.errors import InvalidInput
-from service.graph.bucketing import chunk, chunk_of
+from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.http.application import application
 from service.http.models import Models
 from service.ledger.commit import Commit
