@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO, TypeVar
 
-from errata.wire import Tag
 from pydantic import ValidationError
 
 from models.graph.blocks import IMPORT, read_manifest
@@ -23,6 +22,7 @@ from service.errors import InvalidInput, LedgerCorrupt
 from service.graph import keys
 from service.ledger import commit, rows
 from service.ledger.commit import Commit
+from service.ledger.tags import Tag
 
 T = TypeVar("T")
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -49,9 +49,9 @@ from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
+from service.ledger import tags
 from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Tags
 from service.loading import load_system
 from service.measuring.bystanders import Bystanders
 from service.measuring.capacity import Room
@@ -93,7 +93,7 @@ class Editor:
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
-        self._tags = Tags(self._ledger.connection)
+        self._tags = tags.Tags(self._ledger.connection)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         begin_at_zero()
@@ -226,18 +226,18 @@ class Editor:
 
     @outcome
     async def tags(self) -> Outcome:
-        return Outcome.ok(TagList(tags=list(await self._tags.all())))
+        return Outcome.ok(TagList(tags=[_tag_to_wire(tag) for tag in await self._tags.all()]))
 
     @outcome
     async def tag(self, name: str, version: int, author: str) -> Outcome:
         history = await self._history()
-        named = Tag(name=name, version=history.existing(version), by=author, time=datetime.now(UTC))
+        named = tags.Tag(name=name, version=history.existing(version), by=author, time=time.time())
         await self._tags.put(named)
-        return Outcome.ok(named)
+        return Outcome.ok(_tag_to_wire(named))
 
     @outcome
     async def untag(self, name: str) -> Outcome:
-        return Outcome.ok(await self._tags.remove(name))
+        return Outcome.ok(_tag_to_wire(await self._tags.remove(name)))
 
     @outcome
     async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:
@@ -293,6 +293,10 @@ class Editor:
             await self._bystanders.prepare(present.readings)
         except ErrataError as error:
             log.warning("the first edit will take a second longer: %s", error.detail)
+
+
+def _tag_to_wire(tag: tags.Tag) -> Tag:
+    return Tag.model_validate(tag.model_dump())
 
 
 EditorDeployment = serve.deployment(Editor)

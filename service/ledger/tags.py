@@ -7,11 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from errata.wire import Tag
+from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound
 from service.ledger import keys
 from service.ledger.connection import Connection
+
+
+class Tag(BaseModel):
+    """by: who gave the name. time: unix time in seconds."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    version: int
+    by: str
+    time: float
 
 
 class Tags:
