@@ -42,7 +42,7 @@ class Contents:
         about = About(
             version=version,
             digest=digest,
-            made=time.time(),
+            created=time.time(),
             checkpoints=self.checkpoints,
         )
         yield layout.ABOUT, about.model_dump_json().encode()

@@ -31,7 +31,7 @@ class About(BaseModel):
     format: int = FORMAT
     version: int
     digest: str
-    made: float
+    created: float = 0.0
     checkpoints: Mapping[str, str]
 
 

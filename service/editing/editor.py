@@ -186,7 +186,9 @@ class Editor:
         written = await counted(kind, write)
         if written.commit is not None and self._writer.present is not None:
             metrics.LEDGER_VERSION.labels("errata").set(self._writer.present.version)
-            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+            publish(
+                self._writer.present, written.commit.version, written.report.get("test_status"), self._room
+            )
         return written
 
     @outcome
@@ -198,7 +200,7 @@ class Editor:
                 edits = present.active_edits()
                 checked = await check(present.version, edits, present.edits, present.readings)
                 damaged = await self._importer.damage(present)
-                self._checked = checked.model_copy(update={"damaged": damaged})
+                self._checked = checked.model_copy(update={"damaged_imports": damaged})
                 counts = checked.edits.model_dump() if checked.edits else None
                 publish(self._writer.present, present.version, counts, self._room)
         if self._checked is None:

@@ -205,7 +205,10 @@ class Importer:
             await self._systems.lookup.rebuild_names(session.view)
         session.phase = "replicas"
         return replace(
-            written, more={"imported": {name: made.notes[name] for name in told} if made else told}
+            written,
+            more={
+                "counts": {name: made.notes.get(name, own) for name, own in told.items()} if made else told
+            },
         )
 
     async def _drop(self, session: Session) -> None:

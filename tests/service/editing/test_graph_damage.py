@@ -128,7 +128,7 @@ async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
             found = await entity(fresh, id)
             assert (found["status"], found.get("label")) == (200, label)
         assert (await fact(fresh, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
-        assert (await entity(fresh, "Q419"))["facts"][0]["added"] == 4
+        assert (await entity(fresh, "Q419"))["facts"][0]["added_in"] == 4
         assert await search(fresh, "Peru") == ["Q419"]
 
 
