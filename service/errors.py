@@ -12,7 +12,6 @@
     │   └── Forbidden                    403 forbidden
     ├── Missing
     │   ├── NotFound                     404 not_found
-    │   ├── VersionDropped               410 version_dropped      extras: version, oldest
     │   └── UnknownModel                 404 unknown_model
     ├── Conflict                         right in itself, wrong at this moment
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
@@ -113,12 +112,6 @@ class Missing(ErrataError):
 
 class NotFound(Missing):
     pass
-
-
-class VersionDropped(Missing):
-    """It was there, and its commit still is; its rows are not."""
-
-    code = "version_dropped"
 
 
 class UnknownModel(Missing):

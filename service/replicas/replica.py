@@ -30,7 +30,6 @@ from service.errors import (
     NotFound,
     NotReady,
     VersionAhead,
-    VersionDropped,
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -87,14 +86,7 @@ class Replica:
         metrics.set_ready(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
-        """The newest version there is, which may be dropped while it is loaded."""
-        while True:
-            head = await self._ledger.head()
-            try:
-                return await self._loader.at(head)
-            except VersionDropped:
-                if await self._ledger.head() == head:
-                    raise
+        return await self._loader.at(await self._ledger.head())
 
     async def _join(self) -> None:
         """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""

@@ -19,7 +19,6 @@
         │   └── Forbidden                403 forbidden
         ├── Missing
         │   ├── NotFound                 404 not_found
-        │   ├── VersionDropped           410 version_dropped: .oldest
         │   └── UnknownModel             404 unknown_model
         ├── Conflict
         │   ├── StaleVersion             409 stale_version: .current
@@ -192,16 +191,6 @@ class Missing(Refused):
 
 class NotFound(Missing, codes=("not_found",)):
     pass
-
-
-class VersionDropped(Missing, codes=("version_dropped",)):
-    """Its commit is there and its rows are not: a tag brings them back."""
-
-    @property
-    def oldest(self) -> int | None:
-        """From this version on all are there."""
-        oldest = self.extra("oldest")
-        return oldest if isinstance(oldest, int) else None
 
 
 class UnknownModel(Missing, codes=("unknown_model",)):

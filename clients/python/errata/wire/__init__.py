@@ -96,7 +96,6 @@ from errata.wire.report import (
     SideEffect,
     SupersededTest,
 )
-from errata.wire.retention import Compaction, CompactionRequest, Retained
 from errata.wire.state import (
     BackupHead,
     EditCounts,
@@ -135,8 +134,6 @@ __all__ = [
     "Change",
     "CheckReport",
     "CommitVersion",
-    "Compaction",
-    "CompactionRequest",
     "Details",
     "Diff",
     "EditCounts",
@@ -186,7 +183,6 @@ __all__ = [
     "Request",
     "Response",
     "RestoreReceipt",
-    "Retained",
     "RevertRequest",
     "RollbackRequest",
     "RotateRequest",

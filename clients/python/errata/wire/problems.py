@@ -29,7 +29,6 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "unauthorized": ProblemKind(401, "No valid key"),
         "forbidden": ProblemKind(403, "Not allowed"),
         "not_found": ProblemKind(404, "Not found"),
-        "version_dropped": ProblemKind(410, "The version was dropped"),
         "unknown_model": ProblemKind(404, "Unknown model"),
         "stale_version": ProblemKind(409, "The ledger has moved"),
         "graph_moved": ProblemKind(409, "The graph has moved"),
