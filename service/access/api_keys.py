@@ -176,7 +176,7 @@ class KeyStore:
             new = old.rotate(secret, time.time(), keep_old_s, expires_in_s)
             if not new.is_active(time.time()):
                 raise InvalidInput(
-                    f"the key {name!r} has ended: say how long it lives from now on, with lives_s or --lives"
+                    f"the key {name!r} has ended: say how long it lives from now on, with expires_in_s or --expires-in"
                 )
             return new
 

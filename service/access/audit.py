@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from service.access.caller import Method
 from service.ledger.connection import Connection
@@ -28,7 +28,7 @@ class Call(BaseModel):
 
     Attributes:
         name: Of the caller; "" for one who is not known.
-        what: The request in a few words.
+        summary: The request in a few words.
         code: Of a problem.
         version: Of a commit.
         request: The request's id, as in the logs.
@@ -41,7 +41,9 @@ class Call(BaseModel):
     method: str
     path: str
     by: Method | None = None
-    what: str = ""
+    summary: Annotated[str, Field(validation_alias=AliasChoices("summary", "what"))] = (
+        ""  # `what` until 2026-11-23
+    )
     status: int
     code: str | None = None
     version: int | None = None

@@ -45,7 +45,7 @@ def routes(store: KeyStore, gate: Gate, is_known: Guard, may_admin: Guard) -> AP
         asked = await parsed(KeyRequest, request, ADMIN_LIMIT)
         scopes = list(dict.fromkeys(asked.scopes))
         describe(request, f"a key for {asked.name}: {', '.join(scopes)}")
-        expires = None if asked.lives_s is None else time.time() + asked.lives_s
+        expires = None if asked.expires_in_s is None else time.time() + asked.expires_in_s
         key, secret = await store.issue(asked.name, scopes, expires, caller(request).name)
         gate.authenticator.forget(asked.name)
         return NewKey.model_validate({**_told(key), "key": secret})
@@ -59,7 +59,7 @@ def routes(store: KeyStore, gate: Gate, is_known: Guard, may_admin: Guard) -> AP
         """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
         asked = await parsed(RotateRequest, request, ADMIN_LIMIT)
         describe(request, f"the old one for {asked.keep_old_s:g} s more")
-        key, secret = await store.rotate(name, asked.keep_old_s, asked.lives_s)
+        key, secret = await store.rotate(name, asked.keep_old_s, asked.expires_in_s)
         gate.authenticator.forget(name)
         return NewKey.model_validate({**_told(key), "key": secret})
 
@@ -76,4 +76,4 @@ def routes(store: KeyStore, gate: Gate, is_known: Guard, may_admin: Guard) -> AP
 
 
 def _told(key: ApiKey) -> dict[str, Any]:
-    return {**key.model_dump(exclude={"secrets"}), "opens": bool(key.secrets)}
+    return {**key.model_dump(exclude={"secrets"}), "has_secret": bool(key.secrets)}

@@ -32,7 +32,7 @@ ANNA = {"sub": "anna", SCOPES: ["errata:ask", "errata:edit", "payroll:admin"], "
 
 
 class Issuer:
-    def __init__(self, port: int, max_age_s: int = 600) -> None:
+    def __init__(self, port: int, expires_in_s: int = 600) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self._arguments = [
             "--port",
@@ -40,7 +40,7 @@ class Issuer:
             "--user-claims",
             json.dumps(ANNA),
             "--token-max-age",
-            str(max_age_s),
+            str(expires_in_s),
         ]
 
     @contextmanager
@@ -197,7 +197,7 @@ async def test_with_the_issuer_gone_its_known_keys_go_on_and_unknown_ones_are_to
 
 
 async def test_a_token_ends_when_the_issuer_said() -> None:
-    issuer = Issuer(quiet_port(), max_age_s=-40)
+    issuer = Issuer(quiet_port(), expires_in_s=-40)
     with issuer.running(), pytest.raises(Unauthorized, match="expired"):
         await issuer.verifier().verify(issuer.token())
 
