@@ -7,7 +7,6 @@ from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from service import metrics
 from service.access.access import Access
 from service.access.caller import EVERYTHING
 from service.access.issuer_keys import IssuerKeys
@@ -27,7 +26,6 @@ from service.http import (
     openai,
     openapi,
     problems,
-    retention,
     state,
     tags,
     writes,
@@ -39,6 +37,7 @@ from service.http.identified import Identified
 from service.http.measured import Measured
 from service.http.models import Models
 from service.http.secured import Secured
+from service.metrics import metrics
 
 TRACES_ALONE = {
     "metrics": False,
@@ -64,11 +63,10 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(imports.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
     app.include_router(tags.routes(editor, reads, edits))
-    app.include_router(retention.routes(editor, reads, admins))
     app.include_router(keys.routes(access.register, access.gate, may(access.gate, None), admins))
     app.include_router(audit.routes(access.audit, admins))
     app.include_router(backups.routes(Backup.over(access), models, admins))
-    app.include_router(health.routes(models, editor, metrics.page, settings.replica_count))
+    app.include_router(health.routes(models, editor, metrics.render, settings.replica_count))
     app.get("/", include_in_schema=False)(_front_door)
     app.add_middleware(Audited, audit=access.audit)
     app.add_middleware(Secured, tls=settings.tls_cert is not None)
