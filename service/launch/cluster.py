@@ -27,7 +27,7 @@ from service.launch.trouble import CannotStart
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
 LATE = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")  # on a busy machine
-AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
+AHEAD = ("torch", "service.http.app")  # seconds of what `service.app` imports, and nothing of Ray
 REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
     "TOKENIZERS_PARALLELISM": "false",
