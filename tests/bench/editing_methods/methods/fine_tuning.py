@@ -11,8 +11,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.editors.method import Bank, Edit, Values, rows_bytes
-from models.editors.targets import loss
+from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
+from tests.bench.editing_methods.methods.targets import loss
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.editors.method import Bank, Edit, Values
 from models.system import EditRefused
+from tests.bench.editing_methods.methods.method import Bank, Edit, Values
 
 PENDING = 128  # rows by which P may be out of date: one product of many rows is cheaper than many of few
 

@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.editors import recursion
-from models.editors.method import Bank, Edit, Values, rows_bytes
+from tests.bench.editing_methods.methods import recursion
+from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
 
 
 @dataclass(frozen=True)

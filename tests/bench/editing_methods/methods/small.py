@@ -2,8 +2,8 @@
 
 import torch
 
-from models.editors.method import Bank, Edit, covariance
-from models.editors.targets import targets
+from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
+from tests.bench.editing_methods.methods.targets import targets
 
 SLOTS, D, TOKENS, EPSILON = 48, 16, 40, 1e-6
 

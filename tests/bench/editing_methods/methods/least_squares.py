@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.editors.method import Bank, Edit, Values, rows_bytes
-from models.editors.targets import AT_A_TIME, logits, targets
+from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
+from tests.bench.editing_methods.methods.targets import AT_A_TIME, logits, targets
 
 MARGIN = 1.0  # logits by which each wanted token must lead
 ROUNDS = 8

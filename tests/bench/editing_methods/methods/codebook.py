@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.editors.method import NONE, Bank, Edit
+from tests.bench.editing_methods.methods.method import NONE, Bank, Edit
 
 Answer = tuple[int, ...]
 

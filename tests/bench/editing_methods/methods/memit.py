@@ -10,8 +10,8 @@ overwrites them; Cp is how AlphaEdit's authors (arXiv:2410.02355) repair that. O
 
 from dataclasses import dataclass
 
-from models.editors import recursion
-from models.editors.method import Bank, Edit, Values, rows_bytes
+from tests.bench.editing_methods.methods import recursion
+from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,15 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.editors.alphaedit import AlphaEdit, null_projection
-from models.editors.codebook import Grace
-from models.editors.decoder_slots import DecoderSlots
-from models.editors.fine_tuning import FineTuning
-from models.editors.least_squares import LeastSquares, holds
-from models.editors.memit import Memit
-from models.editors.method import NONE, Bank, Edit, Method, Rows, Values, fold
-from models.editors.targets import ENOUGH, loss, targets
-from tests.models.editors.small import SLOTS, D, bank, edits
+from tests.bench.editing_methods.methods.alphaedit import AlphaEdit, null_projection
+from tests.bench.editing_methods.methods.codebook import Grace
+from tests.bench.editing_methods.methods.decoder_slots import DecoderSlots
+from tests.bench.editing_methods.methods.fine_tuning import FineTuning
+from tests.bench.editing_methods.methods.least_squares import LeastSquares, holds
+from tests.bench.editing_methods.methods.memit import Memit
+from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Rows, Values, fold
+from tests.bench.editing_methods.methods.small import SLOTS, D, bank, edits
+from tests.bench.editing_methods.methods.targets import ENOUGH, loss, targets
 from tests.one_thread import one_thread as one_thread
 
 MEMIT, PREVIOUS = Memit("memit", 0.5, remember=False), Memit("previous keys", 0.5, remember=True)
