@@ -41,6 +41,7 @@ MAY = {
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
+            "service.batch_queue",
             "service.concurrency",
             "service.graph",
             "service.loading",
@@ -57,7 +58,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.concurrency", "service.logs", "service.tracing"),
+        *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {
