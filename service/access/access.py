@@ -11,7 +11,7 @@ from service.access.limits import Limits, Rate
 from service.access.register import RedisRegister, Register
 from service.access.remembered import Remembered
 from service.access.shared_counts import SharedCounts
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 
 @dataclass(frozen=True)

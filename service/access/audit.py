@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from service.access.caller import By
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 AUDIT = PREFIX + "audit"
 RESTORED = AUDIT + ":restored"
@@ -101,7 +101,7 @@ class RedisAudit:
         self._redis = connection.commands
 
     async def append(self, call: Call) -> None:
-        async with self._connection.bounded("write its audit"):
+        async with self._connection.call("write its audit"):
             await self._redis.xadd(AUDIT, {"entry": call.model_dump_json(exclude_none=True)})
 
     async def newest(self, limit: int, before: str | None, wanted: Filter) -> Sequence[Entry]:
@@ -123,7 +123,7 @@ class RedisAudit:
         return found
 
     async def restore(self, entries: Sequence[Entry]) -> int:
-        async with self._connection.bounded("write its audit back"):
+        async with self._connection.call("write its audit back"):
             last: list[Any] = await self._redis.xrevrange(RESTORED, "+", "-", count=1)
             newest = _entry(last[0]).place if last else (0, 0)
             later = [one for one in entries if one.place > newest]
@@ -152,7 +152,7 @@ class RedisAudit:
     async def _pages(self, stream: str, start: str, end: str, backwards: bool) -> AsyncGenerator[Entry]:
         page: list[Any] = [None] * PAGE
         while len(page) == PAGE:
-            async with self._connection.bounded("read its audit"):
+            async with self._connection.call("read its audit"):
                 if backwards:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
                 else:

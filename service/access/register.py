@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from service.access.caller import ADMIN, NOBODY, Scope
 from service.access.issued import IssuedKey, Secret, fingerprint, new_key
 from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 KEYS = PREFIX + "keys"
 ATTEMPTS = 5
@@ -62,7 +62,7 @@ class RedisRegister:
         return IssuedKey.model_validate_json(record) if record else None
 
     async def all(self) -> Sequence[IssuedKey]:
-        async with self._connection.bounded("list its keys"):
+        async with self._connection.call("list its keys"):
             found: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
         return sorted(map(IssuedKey.model_validate_json, found.values()), key=lambda key: key.name)
 
@@ -125,11 +125,11 @@ class RedisRegister:
         raise NotReady(f"others kept changing the key {name!r}: try again")
 
     async def _record(self, name: str) -> bytes | None:
-        async with self._connection.bounded("look a key up"):
+        async with self._connection.call("look a key up"):
             record: bytes | None = await self._redis.hget(KEYS, name)
         return record
 
     async def _swapped(self, name: str, old: bytes, new: IssuedKey) -> bool:
         arguments: list[Any] = [name, old, new.model_dump_json()]
-        async with self._connection.bounded("change a key"):
+        async with self._connection.call("change a key"):
             return bool(await self._swap(keys=[KEYS], args=arguments))

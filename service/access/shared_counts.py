@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from limits.aio.storage import RedisStorage
 
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
 

@@ -19,8 +19,8 @@ from service.backup import layout
 from service.backup.layout import About
 from service.graph.imports.store import ImportStore
 from service.ledger.commit import Commit, Entry
-from service.ledger.images import page
 from service.ledger.rows import chunks
+from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
 
@@ -67,7 +67,7 @@ class Contents:
     async def _pages(self, version: int) -> AsyncIterator[list[Commit]]:
         done = 0
         while done < version:
-            commits = [one for one in await page(self.ledger, done) if one.version <= version]
+            commits = [one for one in await read_page(self.ledger, done) if one.version <= version]
             yield commits
             done = commits[-1].version
 

@@ -20,7 +20,7 @@ from service.launch import greeting, signals
 from service.launch.arguments import Arguments
 from service.launch.places import Places, claimed
 from service.launch.trouble import CannotStart
-from service.ledger.address import FORMS
+from service.ledger.redis.address import FORMS
 
 Say = Callable[[str], None]
 

@@ -33,8 +33,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import arrived
-from service.ledger.schema import bring_up
+from service.ledger.schema import migrate
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
@@ -73,15 +73,15 @@ class Replica:
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
         self._queue = Queue(self._batch, settings.max_batch)
-        await arrived(lambda: bring_up(self._ledger.connection), self.id)
-        first = await arrived(self._first, self.id)
+        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        first = await wait_for_ledger(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await arrived(self._registration.now, self.id)
-        await arrived(self._join, self.id)
+        await wait_for_ledger(self._registration.now, self.id)
+        await wait_for_ledger(self._join, self.id)
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
 

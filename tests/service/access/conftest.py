@@ -11,8 +11,8 @@ import redis
 from service.access.caller import Scope
 from service.access.issued import IssuedKey, Secret, fingerprint, new_key
 from service.errors import LedgerUnavailable
-from service.ledger.connection import Connection
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.connection import Connection
 
 
 class InMemory:

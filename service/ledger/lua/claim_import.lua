@@ -1,4 +1,4 @@
--- Take an unfinished import for dead: from now on no commit can name it, and its rows may be dropped.
+-- Claim an unfinished import as dead: from now on no commit can name it, and its rows may be dropped.
 -- KEYS[1] the unfinished imports    ARGV[1] the import
 -- KEYS[2] those being dropped
 -- Returns what it has, as noted, or nil when there is no such import: a commit named it, or others dropped it.

@@ -11,13 +11,14 @@ import redis
 
 from service.errors import LedgerUnavailable
 from service.ledger import keys
-from service.ledger.address import servers
-from service.ledger.cluster_view import Node, Nodes, View
-from service.ledger.connection import Connection
-from service.ledger.embedded import EmbeddedValkey
-from service.ledger.pool import Pool
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.address import parse_servers
+from service.ledger.redis.cluster import ClusterLocator, View
+from service.ledger.redis.connection import Connection
+from service.ledger.redis.failover import Node
+from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
-from tests.service.ledger.clusters import HOST, SLOT, LocalCluster, NodeProcess, free_ports
+from tests.service.ledger.redis.clusters import HOST, SLOT, LocalCluster, NodeProcess, free_ports
 from tests.service.ledger.writing import filled
 
 NOBODY = f"{HOST}:9"  # the port of a service that is never there
@@ -60,7 +61,7 @@ async def test_a_list_of_nodes_may_carry_a_user_and_settings(cluster: LocalClust
     await written_and_read(f"redis://ann:p%2Cw@{places(cluster.nodes)}/0?socket_keepalive=yes")
 
 
-class Witnesses(Nodes):
+class Witnesses(ClusterLocator):
     """Each of five nodes names a holder; the quickest of them was cut off and names itself."""
 
     async def _view(self, node: Node) -> View:
@@ -69,16 +70,16 @@ class Witnesses(Nodes):
 
 
 async def test_most_nodes_are_believed_and_not_the_quickest() -> None:
-    nodes = Witnesses(servers("redis://a:1,b:2,c:3,d:4,e:90"), Pool(4, 1.0, 1.0))
+    nodes = Witnesses(parse_servers("redis://a:1,b:2,c:3,d:4,e:90"), Pool(4, 1.0, 1.0))
     start = time.perf_counter()
-    assert await nodes.holder() == ("holder", 2)
+    assert await nodes.locate() == ("holder", 2)
     assert time.perf_counter() - start < 0.3, "the slowest is not waited for"
 
 
 async def test_a_cluster_that_moved_whole_is_found_again_by_its_address(cluster: LocalCluster) -> None:
-    nodes = Nodes(servers(cluster.others[0].url), Pool(4, 1.0, 1.0))
-    nodes._known = [(HOST, 9)]  # as if the pods had new addresses and the name the old one
-    assert await nodes.holder() == (HOST, cluster.master.port)
+    nodes = ClusterLocator(parse_servers(cluster.others[0].url), Pool(4, 1.0, 1.0))
+    nodes._nodes = [(HOST, 9)]  # as if the pods had new addresses and the name the old one
+    assert await nodes.locate() == (HOST, cluster.master.port)
 
 
 @pytest.mark.parametrize("place", ["cluster", "valkey"])

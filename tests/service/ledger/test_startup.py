@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from service.errors import LedgerUnavailable
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import filled
 

@@ -15,15 +15,15 @@ import pytest
 import redis
 
 from service.errors import LedgerUnavailable
-from service.ledger import embedded
-from service.ledger.embedded import EmbeddedValkey
-from service.ledger.locks import FolderLock
-from service.ledger.valkey_files import ValkeyFiles
+from service.ledger.embedded import server as server_module
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.lock import FolderLock
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.ledger.processes import frozen, kill, pid_of, running
 
 ERRATA = """
 import sys, time, pathlib
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 server = EmbeddedValkey(pathlib.Path(sys.argv[1])).start()
 print(server.pid, flush=True)
 time.sleep(60)
@@ -87,7 +87,7 @@ def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pyt
     server = EmbeddedValkey(tmp_path).start()
     kill(pid_of(server))
     with monkeypatch.context() as broken:
-        broken.setattr(embedded, "_binary", lambda: tmp_path / "missing")
+        broken.setattr(server_module, "_binary", lambda: tmp_path / "missing")
         for _ in range(2):
             with pytest.raises(LedgerUnavailable, match=r"cannot be started: .*missing"):
                 server.revive()
@@ -149,7 +149,7 @@ def test_an_orphan_of_a_killed_errata_is_ended_before_the_next_server_starts(tmp
 
 
 def test_an_orphan_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(embedded, "STOP_LIMIT_S", 0.5)
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.5)
     with errata(tmp_path) as (owner, orphan):
         kill(owner)
         with frozen(orphan), EmbeddedValkey(tmp_path) as server:
@@ -160,23 +160,24 @@ def test_an_orphan_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: p
 def test_a_process_that_happens_to_have_the_orphans_number_is_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "STOP_LIMIT_S", 0.2)
-    held = FolderLock(tmp_path / "server.lock")
-    assert held.take()
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.2)
+    lock = FolderLock(tmp_path / "server.lock")
+    assert lock.take()
     with subprocess.Popen(["sleep", "30"]) as bystander:
         (tmp_path / "valkey.pid").write_text(str(bystander.pid))
         with pytest.raises(LedgerUnavailable, match=f"stop process {bystander.pid} yourself"):
             EmbeddedValkey(tmp_path).start()
         assert bystander.poll() is None
+        assert (tmp_path / "valkey.pid").exists(), "of a server that may still live"
         bystander.kill()
-    held.release()
+    lock.release()
     EmbeddedValkey(tmp_path).start().stop()
 
 
 def test_a_frozen_server_is_stopped_in_bounded_time(
     own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedded, "STOP_LIMIT_S", 0.5)
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.5)
     pid, start = pid_of(own_valkey), time.monotonic()
     os.kill(pid, signal.SIGSTOP)
     own_valkey.stop()

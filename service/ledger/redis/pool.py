@@ -1,4 +1,4 @@
-"""How connections are kept: bounded in number and in time, RESP3, raw bytes.
+"""Connection pools: bounded in number and in time, RESP3, raw bytes.
 
 Replies have redis-py's new shapes and are bytes, because rows are bytes.
 """
@@ -15,18 +15,18 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from service.concurrency import finish
-from service.ledger.address import Server
+from service.ledger.redis.address import ServerSettings
 
 
 @dataclass(frozen=True)
 class Pool:
-    """Who wants a connection waits for a free one no longer than to connect."""
+    """Limits of the connections to one server. A caller waits for a free one at most `connect_s`."""
 
     max_connections: int
     reply_s: float
     connect_s: float
 
-    def client(self, server: Server, retries: int) -> Any:
+    def client(self, server: ServerSettings, retries: int) -> Any:
         """A Redis, which redis-py types in part only. Settings in the address win; ValueError for nonsense."""
         settings: dict[str, Any] = {
             "max_connections": self.max_connections,
@@ -41,8 +41,8 @@ class Pool:
         return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
 
     @asynccontextmanager
-    async def asking(self, server: Server) -> AsyncIterator[Any]:
-        """A Redis for one question, closed whatever becomes of who asks."""
+    async def temporary_client(self, server: ServerSettings) -> AsyncIterator[Any]:
+        """A Redis for one question; it is closed even when the caller is cancelled."""
         redis = self.client(server, retries=0)
         try:
             yield redis

@@ -12,9 +12,9 @@ import redis
 
 from service.errors import LedgerUnavailable
 from service.ledger import keys
-from service.ledger.address import without_secrets
-from service.ledger.connection import MAX_CONNECTIONS, Connection
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.address import redact
+from service.ledger.redis.connection import MAX_CONNECTIONS, Connection
 from service.ledger.store import Ledger, RedisLedger
 from tests.service.ledger.processes import frozen, kill, pid_of
 from tests.service.ledger.writing import BASES, Writer
@@ -25,7 +25,7 @@ CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "end": lambda ledger: ledger.end(),
     "append": lambda ledger: ledger.append(*Writer().edit()),
     "append without rows": lambda ledger: ledger.append(Writer().edit()[0]),
-    "remembered": lambda ledger: ledger.remembered("k"),
+    "find_version": lambda ledger: ledger.find_version("k"),
     "read": lambda ledger: ledger.read(0),
     "get": lambda ledger: ledger.get(1),
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
@@ -173,7 +173,7 @@ def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> 
     ],
 )
 def test_a_password_in_the_address_is_never_shown(url: str, shown: str) -> None:
-    assert without_secrets(url) == shown
+    assert redact(url) == shown
 
 
 def test_the_socket_file_is_the_address(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:

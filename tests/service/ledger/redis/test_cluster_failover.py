@@ -10,9 +10,9 @@ import pytest
 
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
-from tests.service.ledger.clusters import LocalCluster, until
 from tests.service.ledger.processes import frozen, kill
-from tests.service.ledger.test_connection import CALLS, SLACK_S
+from tests.service.ledger.redis.clusters import LocalCluster, until
+from tests.service.ledger.redis.test_connection import CALLS, SLACK_S
 from tests.service.ledger.test_crash import Session
 from tests.service.ledger.writing import BASES, Writer, filled
 

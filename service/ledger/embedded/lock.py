@@ -18,7 +18,8 @@ class FolderLock:
         self._fd: int | None = None
 
     @property
-    def held(self) -> bool:
+    def is_taken(self) -> bool:
+        """By this object."""
         return self._fd is not None
 
     @property
@@ -31,12 +32,20 @@ class FolderLock:
         """The process id that the holder left in the file."""
         return self._path.read_text(encoding="ascii", errors="replace").strip()
 
-    def take(self, limit_s: float = 0.0) -> bool:
-        """False when somebody else holds it for longer than limit_s."""
+    def take(self, timeout_s: float = 0.0) -> bool:
+        """False when another process holds it for longer than `timeout_s`."""
         fd = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-        if not _locked_within(fd, limit_s):
-            os.close(fd)
-            return False
+        deadline = time.monotonic() + timeout_s
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= deadline:
+                    os.close(fd)
+                    return False
+                time.sleep(POLL_S)
+            else:
+                break
         os.ftruncate(fd, 0)
         os.write(fd, str(os.getpid()).encode())
         self._fd = fd
@@ -50,16 +59,3 @@ class FolderLock:
     def release(self) -> None:
         if self._fd is not None:
             self.hand_over()
-
-
-def _locked_within(fd: int, limit_s: float) -> bool:
-    deadline = time.monotonic() + limit_s
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(POLL_S)
-        else:
-            return True

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from models.memory import Block, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
-from service.ledger import images, keys, log
+from service.ledger import keys, snapshots
 from service.ledger.commit import Commit, Write
-from service.ledger.connection import Connection
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.manifests import Manifest
-from service.ledger.store import RedisLedger
+from service.ledger.redis.connection import Connection
+from service.ledger.store import RedisLedger, StreamEntry
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, filled, rows
 
 STEPS = st.lists(
@@ -60,7 +60,7 @@ async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> No
                 if keep:
                     await ledger.put_image(made[0].version, writer.history[-1])
         for version, expected in enumerate(writer.history):
-            assert bits(await images.load(ledger, version, BASES)) == bits(expected)
+            assert bits(await snapshots.load(ledger, version, BASES)) == bits(expected)
     finally:
         await ledger.aclose()
 
@@ -80,30 +80,30 @@ async def test_following_commit_by_commit_equals_loading_at_once(ledger: RedisLe
     await ledger.append(*writer.rollback(4))
     following: dict[str, Image] = dict(BASES)
     for commit in writer.commits:
-        following = await images.advance(following, [commit], ledger)
-        assert bits(following) == bits(await images.load(ledger, commit.version, BASES))
+        following = await snapshots.advance(following, [commit], ledger)
+        assert bits(following) == bits(await snapshots.load(ledger, commit.version, BASES))
 
 
 async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedger) -> None:
     writer = await filled(ledger, 5)
     for version in (3, 1, 5, 2, 4):
         await ledger.append(*writer.revert(version))
-    assert bits(await images.load(ledger, 10, BASES)) == bits(BASES)
-    assert sums(await images.load(ledger, 10, BASES)) == sums(BASES)
+    assert bits(await snapshots.load(ledger, 10, BASES)) == bits(BASES)
+    assert sums(await snapshots.load(ledger, 10, BASES)) == sums(BASES)
 
 
 async def test_a_replica_of_one_memory_leaves_the_others_alone(ledger: RedisLedger) -> None:
     writer = await filled(ledger, 3)
     await ledger.put_image(2, writer.history[2])
-    found = await images.load(ledger, 3, {SUMS: BASES[SUMS]})
+    found = await snapshots.load(ledger, 3, {SUMS: BASES[SUMS]})
     assert sums(found) == {SUMS: writer.history[3][SUMS].checksum}
 
 
 async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: RedisLedger) -> None:
     await filled(ledger, 3)
-    await ledger.put_image(3, {SLOTS: (await images.load(ledger, 3, BASES))[SLOTS]})
+    await ledger.put_image(3, {SLOTS: (await snapshots.load(ledger, 3, BASES))[SLOTS]})
     other = {"toy/new": Image("sha256:" + "ab" * 32)}
-    assert sums(await images.load(ledger, 3, other)) == sums(other)
+    assert sums(await snapshots.load(ledger, 3, other)) == sums(other)
 
 
 async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(ledger: RedisLedger) -> None:
@@ -112,20 +112,20 @@ async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(le
     await ledger.put_image(3, {SLOTS: writer.history[3][SLOTS]})
     await ledger.append(*writer.edit())
     for version in (3, 4):
-        assert bits(await images.load(ledger, version, BASES)) == bits(writer.history[version])
+        assert bits(await snapshots.load(ledger, version, BASES)) == bits(writer.history[version])
 
 
 async def test_a_manifest_is_held_against_the_commit_it_is_of(ledger: RedisLedger) -> None:
     writer = await filled(ledger, 3)
     await ledger.put_image(3, writer.history[2])
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 3 .*ZREM \{errata\}:images 3"):
-        await images.load(ledger, 3, BASES)
+        await snapshots.load(ledger, 3, BASES)
 
 
 async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
     base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
     await ledger.put_image(0, {"toy/own": base})
-    assert bits(await images.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
+    assert bits(await snapshots.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
 
 
 async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLedger) -> None:
@@ -135,13 +135,13 @@ async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLed
     with pytest.raises(
         LedgerCorrupt, match=rf"{SLOTS} at version 2 lies on the checkpoint {BASES[SLOTS].base}"
     ):
-        await images.load(ledger, 2, {SLOTS: other})
+        await snapshots.load(ledger, 2, {SLOTS: other})
 
 
 async def test_another_checkpoint_than_the_writers_is_said_so_without_a_manifest(ledger: RedisLedger) -> None:
     await filled(ledger, 2)
     with pytest.raises(LedgerCorrupt, match="another checkpoint than the writer"):
-        await images.load(ledger, 2, {SLOTS: Image("sha256:" + "ef" * 32)})
+        await snapshots.load(ledger, 2, {SLOTS: Image("sha256:" + "ef" * 32)})
 
 
 async def test_rows_that_do_not_give_the_recorded_checksum_are_refused(ledger: RedisLedger) -> None:
@@ -153,7 +153,7 @@ async def test_rows_that_do_not_give_the_recorded_checksum_are_refused(ledger: R
     with pytest.raises(
         LedgerCorrupt, match=rf"{SUMS} at version 1 should be sha256:0+ and is {write.checksum}"
     ):
-        await images.load(ledger, 1, BASES)
+        await snapshots.load(ledger, 1, BASES)
 
 
 async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
@@ -161,7 +161,7 @@ async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw:
     lost = writer.history[3][SLOTS].ordered[1]
     raw.delete(keys.block(lost.digest))
     with pytest.raises(LedgerCorrupt, match=f"rows '{lost.key}'"):
-        await images.load(ledger, 3, BASES)
+        await snapshots.load(ledger, 3, BASES)
 
 
 @pytest.mark.parametrize(
@@ -184,9 +184,9 @@ async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
     damaged = damage(written)
     raw.set(keys.image(2), damaged) if damaged else raw.delete(keys.image(2))
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 2 .*ZREM \{errata\}:images 2"):
-        await images.load(ledger, 4, BASES)
+        await snapshots.load(ledger, 4, BASES)
     raw.zrem("{errata}:images", 2)
-    assert sums(await images.load(ledger, 4, BASES)) == sums(writer.history[4])
+    assert sums(await snapshots.load(ledger, 4, BASES)) == sums(writer.history[4])
 
 
 async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: RedisLedger) -> None:
@@ -229,8 +229,8 @@ class Slow(RedisLedger):
 
     per_commit_s = 0.02
 
-    async def _range(self, first: str, last: str, count: int) -> list[log.Raw]:
-        async with self._connection.bounded("read large commits"):
+    async def _range(self, first: str, last: str, count: int) -> list[StreamEntry]:
+        async with self._connection.call("read large commits"):
             await asyncio.sleep(self.per_commit_s * count)
         return await super()._range(first, last, count)
 
@@ -242,8 +242,8 @@ async def test_commits_too_large_to_be_read_together_are_read_in_smaller_parts(
     writer = await filled(ledger, count)
     slow = Slow(Connection(valkey.url, 0.1))
     try:
-        assert bits(await images.load(slow, count, BASES)) == bits(writer.history[count])
-        assert (await images.page(slow, 0))[0] == writer.commits[0]
+        assert bits(await snapshots.load(slow, count, BASES)) == bits(writer.history[count])
+        assert (await snapshots.read_page(slow, 0))[0] == writer.commits[0]
     finally:
         await slow.aclose()
 
@@ -255,7 +255,7 @@ async def test_a_ledger_too_slow_for_a_single_commit_is_unavailable(
     slow = Slow(Connection(valkey.url, 0.05))
     try:
         with pytest.raises(LedgerUnavailable, match=r"no reply within 0\.05 s"):
-            await images.page(slow, 0, 8)
+            await snapshots.read_page(slow, 0, 8)
     finally:
         await slow.aclose()
 
@@ -289,7 +289,7 @@ def long_history(count: int) -> tuple[list[Commit], dict[str, Block], dict[int, 
 
 async def load_within(ledger: RedisLedger, version: int) -> tuple[float, Image]:
     start = time.perf_counter()
-    found = await images.load(ledger, version, {SLOTS: BASES[SLOTS]})
+    found = await snapshots.load(ledger, version, {SLOTS: BASES[SLOTS]})
     return time.perf_counter() - start, found[SLOTS]
 
 

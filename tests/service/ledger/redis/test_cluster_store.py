@@ -8,12 +8,12 @@ import pytest
 import redis
 
 from service.ledger.store import RedisLedger
-from tests.service.ledger.clusters import LocalCluster
-from tests.service.ledger.test_connection import (
+from tests.service.ledger.redis.clusters import LocalCluster
+from tests.service.ledger.redis.test_connection import (
     test_replies_have_the_shapes_that_the_store_takes_apart,  # noqa: F401
     test_what_the_server_refuses_keeps_the_servers_words,  # noqa: F401
 )
-from tests.service.ledger.test_images import *  # noqa: F403
+from tests.service.ledger.test_snapshots import *  # noqa: F403
 from tests.service.ledger.test_store import *  # noqa: F403
 
 
