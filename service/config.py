@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FilePath, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
-from service.access.limits import Rate
+from service.access.rate_limits import Rate
 from service.logs import Format, Level
 
 SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
@@ -36,7 +36,7 @@ PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
 
 
 def _rate(text: str) -> str:
-    Rate.of(None if text == NO_LIMIT else text)
+    Rate.parse(None if text == NO_LIMIT else text)
     return text
 
 

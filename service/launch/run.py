@@ -13,8 +13,8 @@ from collections.abc import Callable
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from service.access.admin_key import BadKey, admin_key
-from service.access.issued import fingerprint
+from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import fingerprint
 from service.config import SecretMissing, Settings, given_key, given_redis_url
 from service.launch import greeting, signals
 from service.launch.arguments import Arguments
@@ -78,7 +78,7 @@ def _from_outside(given: Callable[[], str | None]) -> str | None:
 
 def _key(places: Places, given: str | None) -> str:
     try:
-        return admin_key(places.var, given)
+        return load_admin_key(places.var, given)
     except BadKey as error:
         raise CannotStart(str(error)) from error
 

@@ -19,7 +19,7 @@ import redis
 from fastapi import FastAPI
 from redis.exceptions import NoPermissionError
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.backup.backup import Backup
 from service.config import Settings
 from service.editing.editor import Editor

@@ -15,7 +15,7 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application

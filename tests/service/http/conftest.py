@@ -14,7 +14,7 @@ from errata.cli.app import app as command
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application

@@ -16,7 +16,7 @@ import redis
 from errata.wire import EntityState, ImportReceipt, Problem
 from fastapi import FastAPI
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
