@@ -27,8 +27,8 @@ from pydantic import (
 )
 from pydantic_core import ErrorDetails
 
-from service.access.limits import Rate
-from service.ledger.address import FORMS
+from service.access.rate_limits import Rate
+from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
 SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
@@ -53,7 +53,7 @@ def count_cores() -> int:
 
 
 def _check_rate(text: str) -> str:
-    Rate.of(None if text == NO_LIMIT else text)
+    Rate.parse(None if text == NO_LIMIT else text)
     return text
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from service.errors import ErrataError
 from service.launch.exits import CannotStart
-from service.ledger.arriving import looked_at
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.startup import check_address
 
 CHECK_EVERY_S, MAX_PAUSE_S = 0.1, 5.0
 
@@ -25,11 +25,11 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
     """Yields the address of a server that can hold the ledger. CannotStart says why there is none."""
     try:
         if url is not None:
-            asyncio.run(looked_at(url))  # for its refusals; its warnings are the editor's to log
+            asyncio.run(check_address(url))  # for its refusals; its warnings are the editor's to log
             yield url
             return
         with EmbeddedValkey(folder) as valkey, keep_alive(valkey):
-            asyncio.run(looked_at(valkey.url))
+            asyncio.run(check_address(valkey.url))
             yield valkey.url
     except ErrataError as error:
         raise CannotStart(error.detail) from error

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from service.access.admin_key import BadKey, admin_key
-from service.access.issued import fingerprint
+from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import fingerprint
 from service.config import SecretMissing, Settings, explain, take_key, take_redis_url
 from service.launch import exits, greeting
 from service.launch.checks import check_devices, check_systems, check_tls
@@ -50,7 +50,7 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
     started_s = time.monotonic()
     try:
         operator_key, redis_url = take_key(), take_redis_url()
-        key = admin_key(places.var, operator_key)
+        key = load_admin_key(places.var, operator_key)
         settings = Settings(**arguments, admin_key_sha256=fingerprint(key), redis_url=redis_url)
     except (SecretMissing, BadKey) as error:
         raise CannotStart(str(error)) from error

@@ -15,8 +15,8 @@ import ray
 from pydantic import ValidationError
 from ray.serve import Application
 
-from service.access.admin_key import checked
-from service.access.issued import fingerprint
+from service.access.admin_key import check_key
+from service.access.api_keys import fingerprint
 from service.app import build
 from service.config import Settings, explain, take_key, take_redis_url
 
@@ -55,7 +55,7 @@ def read_settings(args: dict[str, Any]) -> Settings:
         "var": Path(tempfile.gettempdir()),  # nothing is stored there
         "host": ALL_INTERFACES,
         "redis_url": redis_url,
-        "admin_key_sha256": fingerprint(checked(key, "ERRATA_KEY")),
+        "admin_key_sha256": fingerprint(check_key(key, "ERRATA_KEY")),
     }
     try:
         return Settings(**args, **fixed)

@@ -20,6 +20,7 @@ from ray import serve
 
 from models.system import Ask, Reply, View
 from service import tracing
+from service.batch_queue import BatchQueue
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -33,8 +34,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import arrived
-from service.ledger.schema import bring_up
+from service.ledger.schema import migrate
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
@@ -42,7 +43,6 @@ from service.replicas.asking import Answered, Waiting, asked, told
 from service.replicas.figures import begin_at_zero
 from service.replicas.history import History
 from service.replicas.outcome import Outcome
-from service.replicas.queue import Queue
 from service.replicas.registration import Registration
 from service.replicas.snapshot import Loader, Snapshot
 from service.replicas.tail import Tail
@@ -72,16 +72,17 @@ class Replica:
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
-        self._queue = Queue(self._batch, settings.max_batch)
-        await arrived(lambda: bring_up(self._ledger.connection), self.id)
-        first = await arrived(self._first, self.id)
+        waiting = metrics.QUEUE.labels(model, "replica")
+        self._queue = BatchQueue(self._batch, settings.max_batch, defer=True, on_length=waiting.set)
+        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        first = await wait_for_ledger(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await arrived(self._registration.now, self.id)
-        await arrived(self._join, self.id)
+        await wait_for_ledger(self._registration.now, self.id)
+        await wait_for_ledger(self._join, self.id)
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
 
@@ -133,7 +134,7 @@ class Replica:
     async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
         try:
             waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
-            answered = await self._queue.ask(waiting)
+            answered = await self._queue.submit(waiting)
         except ErrataError as error:
             return Outcome.of(error, None)
         self._measure(answered)
@@ -202,7 +203,6 @@ class Replica:
         newest, begun = self._tail.newest, perf_counter()
         snapshots = [one.pinned or newest for one in waiting]
         metrics.BATCH.labels(self._model).observe(len(waiting))
-        metrics.QUEUE.labels(self._model, "replica").set(self._queue.length)
         informed = await self._informed([one.ask for one in waiting], [one.view for one in snapshots])
         asked, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, informed, snapshots)

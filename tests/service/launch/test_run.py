@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import serialization
 from service.launch import cluster, exits, run
 from service.launch.exits import CannotStart
 from service.launch.places import Places, free_port
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.parts import TOY
 
 ARGUMENTS: Mapping[str, Any] = {"host": "127.0.0.1", "port": 8000, "replicas": 1}

@@ -34,7 +34,6 @@ from errata.wire.base import (
     Details,
     Message,
     Name,
-    Problem,
     Request,
     Response,
     Text,
@@ -84,6 +83,7 @@ from errata.wire.history import (
     VersionSummary,
     WriteSummary,
 )
+from errata.wire.problems import PROBLEMS, Problem, ProblemKind
 from errata.wire.report import (
     BrokenTest,
     Capacity,
@@ -117,6 +117,7 @@ __all__ = [
     "MAX_PARAPHRASES",
     "MAX_PREVIEW_EDITS",
     "MAX_TEXT_CHARS",
+    "PROBLEMS",
     "Act",
     "Alternative",
     "Answer",
@@ -171,6 +172,7 @@ __all__ = [
     "NewKey",
     "ParaphraseReport",
     "Problem",
+    "ProblemKind",
     "RefusedEdit",
     "RejectedLine",
     "RelationItem",
