@@ -11,14 +11,16 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import ray
+from pydantic import ValidationError
 from ray.serve import Application
 
 from service.access.admin_key import check_key
 from service.access.api_keys import fingerprint
 from service.app import build
-from service.config import Settings, given_key, given_redis_url
+from service.config import Settings, explain, take_key, take_redis_url
 
-NOT_OURS = {
+SET_ELSEWHERE = {
     "host": "http_options: host",
     "port": "http_options: port",
     "tls_cert": "a load balancer in front of Ray",
@@ -31,27 +33,31 @@ NOT_OURS = {
     "log_level": "ERRATA_LOG_LEVEL in runtime_env: env_vars",
     "var": "nothing: the ledger is in Redis",
 }
-SOME_TRIES = 20  # a machine may be lost while something starts on it
-ANYWHERE = "0.0.0.0"  # whoever listens for us may listen to other machines, so that asking needs a key
+TRIES = 20  # a machine may be lost while something starts on it
+ALL_INTERFACES = "0.0.0.0"  # who listens for us may listen to other machines, so that asking needs a key
 
 
 def application(args: dict[str, Any]) -> Application:
     """ValueError with a sentence that `serve status` shows."""
-    return build(declared(args), SOME_TRIES)
+    n_gpus = int(ray.cluster_resources().get("GPU", 0)) if ray.is_initialized() else 0
+    return build(read_settings(args), n_gpus, TRIES)
 
 
-def declared(args: dict[str, Any]) -> Settings:
-    for name, instead in NOT_OURS.items():
+def read_settings(args: dict[str, Any]) -> Settings:
+    for name, place in SET_ELSEWHERE.items():
         if name in args:
-            raise ValueError(f"{name!r} is no setting of a deployed service: what counts is {instead}")
-    redis_url, key = given_redis_url(), given_key()
+            raise ValueError(f"{name!r} is no setting of a deployed service: what counts is {place}")
+    redis_url, key = take_redis_url(), take_key()
     if redis_url is None or key is None:
         missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_KEY"
         raise ValueError(f"{missing} is not in the environment of Ray's nodes: set it, or {missing}_FILE")
-    return Settings(
-        **args,
-        var=Path(tempfile.gettempdir()),  # nothing is kept there
-        host=ANYWHERE,
-        redis_url=redis_url,
-        admin_key_sha256=fingerprint(check_key(key, "ERRATA_KEY")),
-    )
+    fixed: dict[str, Any] = {
+        "var": Path(tempfile.gettempdir()),  # nothing is stored there
+        "host": ALL_INTERFACES,
+        "redis_url": redis_url,
+        "admin_key_sha256": fingerprint(check_key(key, "ERRATA_KEY")),
+    }
+    try:
+        return Settings(**args, **fixed)
+    except ValidationError as error:
+        raise ValueError(explain(error)) from error
