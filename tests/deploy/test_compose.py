@@ -19,7 +19,7 @@ from service.launch.arguments import parse
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.guarded import HOST, Guarded, guarded
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = Path(sys.executable).with_name("docker-compose")
@@ -138,7 +138,7 @@ async def test_with_these_secrets_the_service_reaches_its_ledger(
 
 async def _written_and_read(url: str, server: Guarded) -> None:
     ledger = RedisLedger.connect(url)
-    writer = await filled(ledger, 2)
+    writer = await fill(ledger, 2)
     assert await ledger.read(0) == writer.commits
     found = await ledger.check()
     await ledger.aclose()
