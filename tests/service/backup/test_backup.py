@@ -397,7 +397,7 @@ async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Pl
 
 
 async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tmp_path: Path) -> None:
-    from service.backup.restoring import Restoring
+    from service.backup.restore import Restore
 
     await old.errata.backup(tmp_path / "all.tar")
     about = _member(tmp_path / "all.tar", "errata.json")
@@ -410,9 +410,9 @@ async def test_rows_of_another_checkpoint_are_refused(old: Place, new: Place, tm
             else c
         ),
     )
-    restoring = Restoring(None, None, None, {"nkb/bank": "sha256:ours"})  # type: ignore[arg-type]
+    restore = Restore(None, None, None, {"nkb/bank": "sha256:ours"})  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="sha256:ours"):
-        await restoring.run(io.BytesIO(other))
+        await restore.run(io.BytesIO(other))
 
 
 def test_every_bucket_is_in_the_chunk_that_says_so() -> None:

@@ -9,7 +9,7 @@ import redis
 
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.keys import KEPT, LOG, RESTORE, SCHEMA
+from service.ledger.keys import LEGACY_RESTORE, LOG, RESTORE, SCHEMA
 from service.ledger.redis.connection import Connection
 from service.ledger.schema import CURRENT, STEPS, Step, migrate
 
@@ -105,7 +105,7 @@ async def test_what_an_older_errata_noted_of_a_restore_and_of_dropped_versions_i
     restore: bytes | None,
     warned: bool,
 ) -> None:
-    raw.mset({SCHEMA: 2} if kept is None else {SCHEMA: 2, KEPT: kept})
+    raw.mset({SCHEMA: 2} if kept is None else {SCHEMA: 2, LEGACY_RESTORE: kept})
     await migrate(connection)
     assert raw.get(RESTORE) == restore
     assert ("before 5 were dropped" in caplog.text) == warned
@@ -114,6 +114,6 @@ async def test_what_an_older_errata_noted_of_a_restore_and_of_dropped_versions_i
 async def test_a_note_of_an_older_errata_that_cannot_be_read_is_damage(
     connection: Connection, raw: redis.Redis
 ) -> None:
-    raw.mset({SCHEMA: 2, KEPT: b"garbage"})
+    raw.mset({SCHEMA: 2, LEGACY_RESTORE: b"garbage"})
     with pytest.raises(LedgerCorrupt, match="is not what was written"):
         await migrate(connection)
