@@ -21,7 +21,7 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
 from service.http.models import Models
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import noted, rows
