@@ -71,7 +71,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (backup.build_router(Backup.over(access), models), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replica_count))
+    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replicas))
     app.get("/", include_in_schema=False)(_redirect_to_docs)
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)

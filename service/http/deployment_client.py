@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from errata.wire import ReplicaList, Wait
@@ -98,17 +99,18 @@ def _is_death(error: BaseException) -> bool:
 class ModelClient(DeploymentClient):
     """The replicas of one model. A question is a plain AnswerRequest, and may carry a `trace`."""
 
-    def __init__(self, handle: Any, name: str, attempts: int = 1) -> None:
-        super().__init__(handle, name, attempts)
-        self._answer, self._answer_many = handle.answer, handle.answer_many  # each look-up makes a new handle
+    @cached_property
+    def _methods(self) -> tuple[Any, Any]:
+        """Ray makes a new handle at each look-up of a method."""
+        return self.handle.answer, self.handle.answer_many
 
     async def answer(self, question: Mapping[str, object]) -> Outcome:
-        outcome: Outcome = await self.send(self._answer, question, timeout_s=ANSWER_S)
+        outcome: Outcome = await self.send(self._methods[0], question, timeout_s=ANSWER_S)
         return outcome
 
     async def answer_many(self, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
         """Return one outcome a question, in order, from one replica."""
-        outcomes: list[Outcome] = await self.send(self._answer_many, questions, timeout_s=ANSWER_S)
+        outcomes: list[Outcome] = await self.send(self._methods[1], questions, timeout_s=ANSWER_S)
         return outcomes
 
     async def describe(self) -> dict[str, Any]:

@@ -30,7 +30,7 @@ class Ingress:
         clients = {
             name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        max_running = 2 * settings.highest_count  # one answering, one on its way, at each replica
+        max_running = 2 * settings.replica_limit  # one answering, one on its way, at each replica
         self._models = ModelRouter(clients, settings.max_batch, max_running, settings.max_queued)
         self._editor = EditorClient(editor)
 

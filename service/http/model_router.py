@@ -27,7 +27,7 @@ from service.errors import (
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
 from service.replicas.outcome import CODE, Outcome
-from service.tracing import carried
+from service.tracing import inject
 
 SERVER_FAILURES = tuple(
     error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
@@ -140,5 +140,5 @@ def _count(model: str, outcome: Outcome) -> None:
 
 def _to_question(request: AnswerRequest) -> Question:
     """Add the trace that the request is part of: questions of several requests cross the handle in one call."""
-    trace = carried()
+    trace = inject()
     return request.model_dump(exclude_defaults=True, exclude={"stream"}) | ({"trace": trace} if trace else {})

@@ -30,7 +30,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.deploy.guarded import HOST, REDIS, Guarded, command, guarded
 from tests.service.http.conftest import KEY, local_editor, local_router
-from tests.service.ledger.clusters import free_ports
+from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS

@@ -19,7 +19,7 @@ from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.app import build_app
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.http.conftest import local_editor, local_router
 from tests.service.http.listening import listening

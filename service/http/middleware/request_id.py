@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.logs import request_id
-from service.tracing import noted
+from service.tracing import set_attributes
 
 HEADER = "x-request-id"
 USABLE = re.compile(r"[\w.:@+/=-]{1,128}")
@@ -27,7 +27,7 @@ class RequestIdMiddleware:
         id = sender_id if USABLE.fullmatch(sender_id) else uuid4().hex
         scope.setdefault("state", {})["request_id"] = id
         token = request_id.set(id)
-        noted(**{"errata.request": id})
+        set_attributes(**{"errata.request": id})
 
         async def send_with_id(message: Message) -> None:
             if message["type"] == "http.response.start":

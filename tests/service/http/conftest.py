@@ -22,7 +22,7 @@ from service.editing.editor import Editor
 from service.http.app import build_app
 from service.http.deployment_client import EditorClient, ModelClient
 from service.http.model_router import ModelRouter
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.listening import listening
