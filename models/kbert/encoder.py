@@ -1,164 +1,156 @@
-"""The encoder: a BERT whose attention is told who may see whom.
+"""The encoder: a BERT whose attention is told who may see whom, with linear layers on real tokens only.
 
-Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Mask-Transformer". Equation 5 puts the mask under the
-root of d_k; the authors' code adds -10000 behind it, and so does this (specs/kbert.md, section 4). Modules bear
-the names in the authors' files.
+Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Mask-Transformer", equations 5 and 6:
+
+    S = (Q K^T) / sqrt(d_k) + M,   h' = LN(Wo softmax(S) V + h),   h'' = LN(W2 gelu(W1 h') + h')
+
+Equation 5 puts M under the root of d_k; the authors' code adds -10000 behind it, and so does this. The exact gelu.
 """
 
-from typing import TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from einops import rearrange
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from jaxtyping import Bool, Float
+from torch import Tensor
 
-from models.kbert.batch import Batch
-from models.kbert.config import EncoderConfig
-from models.kbert.norm import LayerNorm
+from models.encoder.minilm import unpack
+from models.kbert.row import Batch
+from models.matrix import Matrix
 
-UNSEEN = -10000.0
-INITIAL_DEVIATION = 0.02  # of a model without a checkpoint
-
-M = TypeVar("M", bound=nn.Module)
-Hidden = Float[Tensor, "batch token hidden"]
-Mask = Float[Tensor, "batch 1 query key"]
+MASK_VALUE = -10000.0
+BERT_EPSILON, UER_EPSILON = 1e-12, 1e-6
+NormKind = Literal["bert", "uer"]
 
 
-class Embedding(nn.Module):
-    """e = LN(word + position + segment)."""
+@dataclass(frozen=True)
+class LayerNorm:
+    """gamma (x - mean) / deviation + beta, in float32 whatever the dtype of x.
 
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.word_embedding = nn.Embedding(config.vocab, config.hidden)
-        self.position_embedding = nn.Embedding(config.positions, config.hidden)
-        self.segment_embedding = nn.Embedding(config.segments, config.hidden)
-        self.layer_norm = LayerNorm(config.hidden, config.norm)
-        self.dropout = nn.Dropout(config.dropout)
+    kind: "bert" divides by the root of the biased variance plus epsilon (Devlin et al., arXiv:1810.04805), "uer", the
+    library of K-BERT's authors, by the deviation with N - 1 plus epsilon. A checkpoint fits one of them: over 12 layers
+    the outputs differ by some thousandths.
+    """
 
-    def forward(
+    gamma: Float[Tensor, " width"]
+    beta: Float[Tensor, " width"]
+    kind: NormKind = "bert"
+
+    def __call__(self, x: Float[Tensor, "*row width"]) -> Float[Tensor, "*row width"]:
+        wide = x.float()
+        if self.kind == "bert":
+            return F.layer_norm(wide, self.gamma.shape, self.gamma, self.beta, BERT_EPSILON).to(x.dtype)
+        deviation, mean = torch.std_mean(wide, -1, keepdim=True)
+        return (self.gamma * (wide - mean) / (deviation + UER_EPSILON) + self.beta).to(x.dtype)
+
+
+@dataclass(frozen=True)
+class Layer:
+    """qkv: query, key and value of all heads in one product."""
+
+    heads: int
+    qkv: Matrix
+    out: Matrix
+    out_norm: LayerNorm
+    up: Matrix
+    down: Matrix
+    down_norm: LayerNorm
+
+    def __call__(
         self,
-        ids: Int[Tensor, "batch token"],
-        positions: Int[Tensor, "batch token"],
-        segments: Int[Tensor, "batch token"],
-    ) -> Hidden:
-        words = self.word_embedding(ids) + self.position_embedding(positions)
-        embedded: Tensor = self.dropout(self.layer_norm(words + self.segment_embedding(segments)))
-        return embedded
+        packed: Float[Tensor, "real width"],
+        is_real: Bool[Tensor, "batch token"],
+        mask: Float[Tensor, "batch 1 query key"],
+    ) -> Float[Tensor, "real width"]:
+        batch, length = is_real.shape
+        qkv = unpack(self.qkv(packed), is_real).view(batch, length, 3, self.heads, -1)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
+        values = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        values = values.transpose(1, 2).reshape(batch, length, -1)[is_real]
+        packed = self.out_norm(self.out.add(values, packed))
+        return self.down_norm(self.down.add(F.gelu(self.up(packed)), packed))
 
 
-class SelfAttention(nn.Module):
-    """softmax(Q K^T / sqrt(d_k) + mask) V, then one linear map."""
+@dataclass(frozen=True)
+class Encoder:
+    """segments: rows of padding, first and second text. Thread-safe: weights never change."""
 
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.heads = config.heads
-        self.linear_layers = nn.ModuleList(nn.Linear(config.hidden, config.hidden) for _ in range(3))
-        self.final_linear = nn.Linear(config.hidden, config.hidden)
+    words: Float[Tensor, "vocab width"]
+    positions: Float[Tensor, "position width"]
+    segments: Float[Tensor, "segment width"]
+    norm: LayerNorm
+    layers: tuple[Layer, ...]
 
-    def forward(self, h: Hidden, mask: Mask) -> Hidden:
-        query, key, value = self._split(h)
-        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-        mixed: Tensor = self.final_linear(rearrange(seen, "batch head token d -> batch token (head d)"))
-        return mixed
+    @staticmethod
+    def build(
+        weights: Mapping[str, Tensor],
+        heads: int,
+        norm: NormKind = "bert",
+        device: torch.device | str = "cpu",
+        dtype: torch.dtype = torch.float32,
+    ) -> "Encoder":
+        """An encoder of a BERT's weights under Hugging Face's names.
 
-    def weights(self, h: Hidden, mask: Mask) -> Float[Tensor, "batch head query key"]:
-        """What each query takes of each key."""
-        query, key, _ = self._split(h)
-        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
-        return torch.softmax(scores + mask, -1)
+        Hugging Face's segment table has no row for padding; it is zero here. Norms stay in float32.
 
-    def _split(self, h: Tensor) -> list[Tensor]:
-        shape = "batch token (head d) -> batch head token d"
-        return [rearrange(linear(h), shape, head=self.heads) for linear in self.linear_layers]
+        Raises: KeyError when a tensor is missing.
+        """
 
+        def place(name: str) -> Tensor:
+            return weights[name].to(device, dtype)
 
-class FeedForward(nn.Module):
-    """W2 gelu(W1 h), with the exact gelu."""
+        def read_norm(name: str) -> LayerNorm:
+            gamma, beta = (weights[f"{name}.{kind}"].to(device, torch.float32) for kind in ("weight", "bias"))
+            return LayerNorm(gamma, beta, norm)
 
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.linear_1 = nn.Linear(config.hidden, config.feedforward)
-        self.linear_2 = nn.Linear(config.feedforward, config.hidden)
+        def read_matrix(*names: str) -> Matrix:
+            weight, bias = (
+                torch.cat([place(f"{name}.{kind}") for name in names]) for kind in ("weight", "bias")
+            )
+            return Matrix(weight, bias)
 
-    def forward(self, h: Hidden) -> Hidden:
-        out: Tensor = self.linear_2(F.gelu(self.linear_1(h)))
-        return out
+        def read_layer(prefix: str) -> Layer:
+            return Layer(
+                heads,
+                read_matrix(*(f"{prefix}.attention.self.{name}" for name in ("query", "key", "value"))),
+                read_matrix(f"{prefix}.attention.output.dense"),
+                read_norm(f"{prefix}.attention.output.LayerNorm"),
+                read_matrix(f"{prefix}.intermediate.dense"),
+                read_matrix(f"{prefix}.output.dense"),
+                read_norm(f"{prefix}.output.LayerNorm"),
+            )
 
+        types = place("embeddings.token_type_embeddings.weight")
+        n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
+        return Encoder(
+            place("embeddings.word_embeddings.weight"),
+            place("embeddings.position_embeddings.weight"),
+            torch.cat([torch.zeros_like(types[:1]), types]),
+            read_norm("embeddings.LayerNorm"),
+            tuple(read_layer(f"encoder.layer.{index}") for index in range(n_layers)),
+        )
 
-class Layer(nn.Module):
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.self_attn = SelfAttention(config)
-        self.layer_norm_1 = LayerNorm(config.hidden, config.norm)
-        self.feed_forward = FeedForward(config)
-        self.layer_norm_2 = LayerNorm(config.hidden, config.norm)
-        self.dropout = nn.Dropout(config.dropout)
+    def embed(self, batch: Batch) -> Float[Tensor, "real width"]:
+        """LN(word + position + segment) of the real tokens."""
+        real = batch.is_real
+        words = self.words[batch.ids[real]] + self.positions[batch.positions[real]]
+        return self.norm(words + self.segments[batch.segments[real]])
 
-    def forward(self, h: Hidden, mask: Mask) -> Hidden:
-        h = self.layer_norm_1(self.dropout(self.self_attn(h, mask)) + h)
-        out: Tensor = self.layer_norm_2(self.dropout(self.feed_forward(h)) + h)
-        return out
-
-
-class MaskTransformer(nn.Module):
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.transformer = nn.ModuleList(Layer(config) for _ in range(config.layers))
-
-    def forward(self, h: Hidden, mask: Mask) -> Hidden:
-        for layer in self.transformer:
-            h = layer(h, mask)
-        return h
-
-    def weights(self, h: Hidden, mask: Mask, layer: int) -> Float[Tensor, "batch head query key"]:
-        """The attention of one layer, counted from 0."""
-        for below in self.transformer[:layer]:
-            h = below(h, mask)
-        attention = self.transformer[layer].self_attn
-        assert isinstance(attention, SelfAttention)
-        return attention.weights(h, mask)
-
-
-class Encoder(nn.Module):
-    """Last hidden states of sentence trees."""
-
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.config = config
-        self.embedding = Embedding(config)
-        self.encoder = MaskTransformer(config)
-
-    def forward(
-        self,
-        ids: Int[Tensor, "batch token"],
-        positions: Int[Tensor, "batch token"],
-        segments: Int[Tensor, "batch token"],
-        visible: Bool[Tensor, "batch query key"] | None = None,
-    ) -> Hidden:
-        """visible: True where a query may attend to a key; None: to every key whose segment is not 0."""
-        seen = (segments > 0)[:, None, :].expand(-1, ids.shape[1], -1) if visible is None else visible
-        hidden: Tensor = self.encoder(self.embedding(ids, positions, segments), additive(seen))
-        return hidden
-
-    def read(self, batch: Batch) -> Hidden:
-        states: Tensor = self(batch.ids, batch.positions, batch.segments, batch.visible)
-        return states
-
-    def attention(self, batch: Batch, layer: int) -> Float[Tensor, "batch head query key"]:
-        """The attention weights of one layer, for explanations; exactly 0 where a real query may not look."""
-        embedded = self.embedding(batch.ids, batch.positions, batch.segments)
-        return self.encoder.weights(embedded, additive(batch.visible), layer)
+    @torch.inference_mode()
+    def read(self, batch: Batch) -> Float[Tensor, "batch token width"]:
+        """Last hidden states, zero at padding."""
+        packed = self.embed(batch)
+        mask = additive_mask(batch.visible).to(packed.dtype)
+        for layer in self.layers:
+            packed = layer(packed, batch.is_real, mask)
+        return unpack(packed, batch.is_real)
 
 
-def additive(visible: Bool[Tensor, "batch query key"]) -> Mask:
-    """0 where a query may attend to a key, UNSEEN elsewhere, for all heads alike."""
-    return torch.zeros(visible.shape, device=visible.device).masked_fill_(~visible, UNSEEN)[:, None]
+def additive_mask(visible: Bool[Tensor, "batch query key"]) -> Float[Tensor, "batch 1 query key"]:
+    """0 where a query may attend to a key, MASK_VALUE elsewhere, for all heads alike.
 
-
-def fresh(model: M) -> M:
-    """The authors' start without a checkpoint: all but the norms' gamma and beta from N(0, 0.02)."""
-    for name, parameter in model.named_parameters():
-        if not name.endswith((".gamma", ".beta")):
-            nn.init.normal_(parameter, std=INITIAL_DEVIATION)
-    return model
+    What padding attends to is finite and nobody reads it.
+    """
+    return torch.zeros(visible.shape, device=visible.device).masked_fill_(~visible, MASK_VALUE)[:, None]

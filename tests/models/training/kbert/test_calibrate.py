@@ -2,19 +2,19 @@
 
 import random
 
-from models.training.kbert.scale import calibration_error, fit
+from models.training.kbert.calibrate import calibration_error, fit
 
 
 def test_a_fitted_score_is_the_share_that_is_right() -> None:
     rng = random.Random(1)
     x = [(rng.uniform(-3, 3), rng.uniform(-1, 1)) for _ in range(4000)]
-    right = [rng.random() < 1 / (1 + 2.718 ** -(2 * a - 1)) for a, _ in x]
-    scale = fit(x, right, declined=0.05)
+    is_right = [rng.random() < 1 / (1 + 2.718 ** -(2 * a - 1)) for a, _ in x]
+    scale = fit(x, is_right, max_declined=0.05)
     assert abs(scale.weights[0] - 2) < 0.3
     assert abs(scale.weights[1]) < 0.3
-    scores = [scale.score(one) for one in x]
-    assert calibration_error(list(zip(scores, right, strict=True))) < 2
-    below = sum(s < scale.threshold for s, ok in zip(scores, right, strict=True) if ok) / sum(right)
+    scores = [scale.score(features) for features in x]
+    assert calibration_error(list(zip(scores, is_right, strict=True))) < 2
+    below = sum(s < scale.threshold for s, ok in zip(scores, is_right, strict=True) if ok) / sum(is_right)
     assert abs(below - 0.05) < 0.01
 
 

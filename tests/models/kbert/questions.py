@@ -14,12 +14,12 @@ KIM = Entity(
 )
 
 
-def linked(question: str, name: str, *entities: Entity, **options: object) -> Ask:
+def linked_ask(question: str, name: str, *entities: Entity, **options: object) -> Ask:
     """The first place of `name` in the question may mean each of the entities."""
     start = question.index(name)
     return Ask(question, mentions=(Mention(start, start + len(name), entities),), **options)  # type: ignore[arg-type]
 
 
-def with_facts(*triples: tuple[str, str, str], id: str = "e:1", label: str = "Kim Lee") -> Entity:
+def entity_with(*triples: tuple[str, str, str], id: str = "e:1", label: str = "Kim Lee") -> Entity:
     """An entity with (relation, label, object) facts."""
     return Entity(id, label, facts=tuple(Fact(*triple) for triple in triples))
