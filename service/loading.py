@@ -11,15 +11,15 @@ import importlib
 import torch
 
 from models.system import System
-from service.collection import spare_what_is_here
+from service.concurrency import freeze_gc
 from service.config import Settings
 
 
 def load_system(settings: Settings, model: str) -> System:
     """The system, with this process's share of the cores. Takes seconds; what is wrong with it is raised as it is."""
-    torch.set_num_threads(settings.threads_per_replica)
+    torch.set_num_threads(settings.torch_threads)
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
     system: System = loader()
-    spare_what_is_here()
+    freeze_gc()
     return system

@@ -13,14 +13,15 @@ from typing import Any
 
 from torch import Tensor
 
-from models.kbert.checkpoint import Confidence, Model
+from models.confidence import UNSURE, Confidence
+from models.kbert.checkpoint import Model
 from models.kbert.heads import Options, list_options
 from models.kbert.query import HungRelation, Link, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.system import Alternative, Ask, Reply
 
-UNSURE, NO_ENTITY, NO_FACT, NO_GRAPH = "unsure", "no_entity", "no_fact", "no_graph"  # why nothing is said
+NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
 ROWS_PER_PASS = 64
 SCORES_PER_PASS = 64 * 128 * 128  # places of attention matrices
 MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far

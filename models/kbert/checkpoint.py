@@ -3,16 +3,14 @@
 config.json            how texts are read, and the scale of the adapters
 adapters.safetensors   <module>.A and .B for matrices of the encoder, under Hugging Face's names
 heads.safetensors      pointer, ranker of pairs, weights of rank and support (heads.py), bend (query.py)
-confidence.json        scales of objects, spans and pairs
+confidence.json        scales of objects, spans and pairs (models/confidence.py); their features are in answer.py
 SHA256SUMS             what each of the others has to be
 """
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -20,15 +18,14 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.encoder.minilm import HEADS as ENCODER_HEADS
+from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
 from models.kbert.encoder import Encoder
 from models.kbert.heads import NAMES, Heads
 from models.kbert.query import Relevance
 from models.kbert.text import Tokens, WordPieces
-from models.stored.files import CheckpointError
-from models.stored.sums import ADVICE, digest, record
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
 CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
@@ -62,28 +59,6 @@ class Settings:
 
 
 @dataclass(frozen=True)
-class Confidence:
-    """From what a reading leaves behind to the probability that its answer is right.
-
-    Platt scaling (1999). weights: of the features (answer.py). threshold: below this score the answer is withheld.
-    Fitted on phrasings, names and relations that training never saw, measured on others.
-    """
-
-    weights: tuple[float, ...]
-    bias: float
-    threshold: float
-
-    def score(self, features: Sequence[float]) -> float:
-        """Calibrated probability that the answer is right."""
-        logit = self.bias + sum(w * f for w, f in zip(self.weights, features, strict=True))
-        return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
-
-    @staticmethod
-    def parse(raw: dict[str, Any]) -> "Confidence":
-        return Confidence(tuple(map(float, raw["weights"])), float(raw["bias"]), float(raw["threshold"]))
-
-
-@dataclass(frozen=True)
 class Trained:
     """What training leaves, as it is stored."""
 
@@ -114,14 +89,14 @@ def load(
     """The model of a checkpoint folder.
 
     Args:
-        dtype: of the encoder's matrices and states, float32 or bfloat16; norms, heads and ranks stay in float32.
+        dtype: of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
 
     Raises:
         CheckpointError: names the file that is missing or does not fit.
         EncoderNotFound: names the file of the frozen encoder.
     """
     files = find()
-    total = digest(folder, FILES)
+    total = verify_sums(folder, FILES)
     try:
         heads = {name: value.float() for name, value in load_file(folder / HEADS).items()}
         raw = json.loads((folder / CONFIDENCE).read_text())
@@ -155,8 +130,8 @@ def assemble(
         total,
         trained.settings,
         WordPieces(Tokenizer.from_file(str(files.tokenizer))),
-        Relevance(MiniLM(files), trained.bend),
-        Encoder.build(weights, ENCODER_HEADS, "bert", device, dtype),
+        Relevance(MiniLM(files, device=device, dtype=dtype), trained.bend.to(device)),
+        Encoder.from_weights({name: value.to(device) for name, value in weights.items()}, dtype),
         Heads({name: value.to(device) for name, value in trained.heads.items()}),
         trained.confidences,
         torch.device(device),
@@ -171,9 +146,9 @@ def save(trained: Trained, folder: Path) -> None:
     save_file(adapters, folder / ADAPTERS)
     save_file(heads | {BEND: trained.bend.contiguous()}, folder / HEADS)
     (folder / CONFIG).write_text(json.dumps(asdict(trained.settings), indent=1, sort_keys=True) + "\n")
-    scales = {kind: asdict(confidence) for kind, confidence in trained.confidences.items()}
+    scales = {kind: confidence.to_json() for kind, confidence in trained.confidences.items()}
     (folder / CONFIDENCE).write_text(json.dumps(scales, indent=1, sort_keys=True) + "\n")
-    record(folder, FILES)
+    write_sums(folder, FILES)
 
 
 @torch.no_grad()

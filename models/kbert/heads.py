@@ -35,12 +35,12 @@ class Heads:
     def point(self, states: Float[Tensor, "*token width"]) -> Float[Tensor, "*token 2"]:
         """Start and end logits."""
         weight, bias = (self.tensors[name] for name in POINTER)
-        return F.linear(states.float(), weight, bias)
+        return F.linear(states, weight, bias)
 
     def match(self, first: Float[Tensor, "pair width"]) -> Float[Tensor, " pair"]:
         """Log-odds that the two texts of a pair belong together, by their first states."""
         weight_1, bias_1, weight_2, bias_2 = (self.tensors[name] for name in PAIR)
-        classes = F.linear(torch.tanh(F.linear(first.float(), weight_1, bias_1)), weight_2, bias_2)
+        classes = F.linear(torch.tanh(F.linear(first, weight_1, bias_1)), weight_2, bias_2)
         return classes[:, 1] - classes[:, 0]
 
     @property

@@ -76,10 +76,8 @@ class Relevance:
         return [cosines(vectors, question, labels) for question, labels in queries]
 
     def plain(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
-        """Unit vectors as sentence-transformers makes them, the mean of the last states; not bent."""
-        encoded = self._encoder.encode(texts)
-        mask = encoded.mask[..., None].float()
-        return F.normalize((encoded.states * mask).sum(1) / mask.sum(1), dim=-1)
+        """Unit vectors of the texts, not bent."""
+        return self._encoder.encode(texts).sentences
 
     @torch.inference_mode()
     def _vectors(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:

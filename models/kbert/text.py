@@ -11,7 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from tokenizers import Tokenizer
 
-from models.stored.files import CheckpointError
+from models.checkpoint import CheckpointError
 
 PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
 SPECIAL_TOKENS = (PAD, UNK, CLS, SEP, MASK)

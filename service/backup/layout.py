@@ -2,7 +2,7 @@
 
 errata.json          About: which versions it holds, and of which checkpoints
 log/<first version>  commits, one a line, each in the very bytes that the ledger has
-blocks/<sha256>      rows of the versions that are kept, and what each edit contributes
+blocks/<sha256>      rows of every version, and what each edit contributes
 graph/..., names/... rows of imports, by their keys in Redis
 tags                 names of versions, one a line
 keys                 issued keys, one a line, without what opens them
@@ -16,37 +16,32 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from service.ledger.kept import Kept
 from service.ledger.keys import PREFIX
 
 FORMAT = 2
 ABOUT, LOG, BLOCKS, TAGS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "tags", "keys", "audit/"
-PIECE = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
+IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 
 class About(BaseModel):
-    """digest: of the last commit. checkpoints: memory -> what its rows lie on, where that is known."""
+    """digest: of the last commit. created: unix time in seconds.
+
+    checkpoints: memory -> what its rows lie on, where that is known.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     format: int = FORMAT
     version: int
     digest: str
-    made: float
+    created: float = 0.0
     checkpoints: Mapping[str, str]
-    oldest: int = 1
-    older: tuple[int, ...] = ()
-
-    @property
-    def kept(self) -> Kept:
-        """Which versions it has the rows of; a file of format 1 has all."""
-        return Kept(self.oldest, self.older)
 
 
-def piece(key: str) -> str:
-    """The member for a key of the graph."""
+def member_of(key: str) -> str:
+    """The member that holds the rows under this key of the graph."""
     return key.removeprefix(PREFIX).replace(":", "/")
 
 
-def key_of(piece: str) -> str:
-    return PREFIX + piece.replace("/", ":")
+def key_of(member: str) -> str:
+    return PREFIX + member.replace("/", ":")

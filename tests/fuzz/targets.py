@@ -16,11 +16,10 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
+from models.checkpoint import CheckpointError, read_config, read_tensors, verify_sums
 from models.memory import Block, BlockError, Image
-from models.stored.files import CheckpointError, read_json, read_tensors
-from models.stored.sums import digest
 from service.errors import LedgerCorrupt
-from service.graph.formats import GraphFileError, Reading, Rejected
+from service.graph.formats import GraphFileError, GraphFileReader, Rejected
 from service.ledger import manifests
 from service.ledger.commit import Commit
 
@@ -42,7 +41,7 @@ def graph_file(data: bytes) -> None:
     """The first byte chooses the format, the second where the file is cut."""
     format, cut = FORMATS[data[0] % len(FORMATS)] if data else None, data[1] if len(data) > 1 else 0
     file = data[2:]
-    reading = Reading(format)
+    reading = GraphFileReader(format)
     try:
         found = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
     except GraphFileError:
@@ -69,7 +68,7 @@ def checkpoint(data: bytes) -> None:
         folder = Path(name)
         for file in ("model.safetensors", "config.json", "SHA256SUMS"):
             (folder / file).write_bytes(data)
-        for read in (read_tensors, read_json, lambda there: digest(there, ["config.json"])):
+        for read in (read_tensors, read_config, lambda there: verify_sums(there, ["config.json"])):
             try:
                 read(folder)
             except CheckpointError:

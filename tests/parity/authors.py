@@ -116,7 +116,7 @@ def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
             tensors[f"{known.replace('.N.', f'.{layer}.')}.{kind}"] = tensor
         elif name.startswith(("embedding", "encoder")):
             raise ValueError(f"the encoder has no {name}")
-    encoder = Encoder.build({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads, "uer")
+    encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads, norm="uer")
     return replace(encoder, segments=tensors[SEGMENTS])
 
 

@@ -1,8 +1,8 @@
 """From logits to scores that mean something, and the scores below which nothing is said.
 
-Platt scaling (1999); the error of the calibration is that of Guo et al. (arXiv:1706.04599). Scales and thresholds are
-fitted on held phrasings of every second fact, and on a dozen relations that no weight has seen. Nothing of what is
-measured in the end is among it: other facts, no held entity, none of the five held relations.
+Scales (models/confidence.py) and thresholds are fitted on held phrasings of every second fact, and on a dozen relations
+that no weight has seen. Nothing of what is measured in the end is among it: other facts, no held entity, none of the
+five held relations.
 """
 
 import random
@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
-import torch.nn.functional as F
 
+from models.confidence import Confidence, fit, quantile_threshold
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
 from models.kbert.answer import Answerer, describe_option, support_candidates
-from models.kbert.checkpoint import Confidence, Model, Settings, Trained, assemble
+from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
 from models.system import Ask
 from models.training.kbert.net import Net
@@ -30,7 +30,6 @@ PAIR = Confidence((1.0,), 0.0, 0.0)
 CONTEXTS, CHOICES, BATCH = 600, 400, 64
 PER_RELATION = 120  # questions about each tuning relation
 EVERY = 3  # of the facts for tuning, one in so many is asked
-BINS = 10
 WEIGHT_DECAY = 1e-3  # keeps the weights finite where the classes can be told apart
 
 
@@ -67,7 +66,7 @@ def fit_options(model: Model, questions: Sequence[Question], max_declined: float
             if reading.options is not None and reading.options.by_logit:
                 features.append(describe_option(reading.options))
                 is_right.append(reading.options.by_logit[0].answer == question.expected)
-    return fit(features, is_right, max_declined)
+    return fit_scale(features, is_right, max_declined)
 
 
 def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
@@ -90,39 +89,18 @@ def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> 
             for text, support in zip(ask.candidates, supports, strict=True):
                 features.append((next(matches) or 0.0, support))
                 is_right.append(text == answer)
-    scale = fit(features, is_right, plan.max_declined)
+    scale = fit_scale(features, is_right, plan.max_declined)
     match_weight, support_weight = max(scale.weights[0], 0.05), scale.weights[1]
     return replace(scale, weights=(match_weight,)), support_weight / match_weight
 
 
-def fit(features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float) -> Confidence:
-    """Logistic weights, and the threshold that declines a share `max_declined` of what is right."""
-    x = torch.tensor(features, dtype=torch.float64)
-    y = torch.tensor([float(right) for right in is_right], dtype=torch.float64)
-    weights = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
-    bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights, bias], max_iter=300, line_search_fn="strong_wolfe")
-
-    def loss() -> float:
-        optimizer.zero_grad()
-        decay = WEIGHT_DECAY * weights.square().sum()
-        value = F.binary_cross_entropy_with_logits(x @ weights + bias, y) + decay
-        value.backward()  # type: ignore[no-untyped-call]
-        return float(value.detach())
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    open_scale = Confidence(tuple(weights.tolist()), float(bias.detach()), 0.0)
-    scores = sorted(open_scale.score(row) for row, right in zip(features, is_right, strict=True) if right)
-    return replace(open_scale, threshold=scores[int(max_declined * len(scores))])
-
-
-def calibration_error(outcomes: Sequence[tuple[float, bool]]) -> float:
-    """Expected calibration error of (score, is_right), in points of 100."""
-    bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
-    for score, is_right in outcomes:
-        bins[min(int(score * BINS), BINS - 1)].append((score, is_right))
-    gaps = [abs(sum(score for score, _ in pairs) - sum(right for _, right in pairs)) for pairs in bins]
-    return 100 * sum(gaps) / max(1, len(outcomes))
+def fit_scale(
+    features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float
+) -> Confidence:
+    """Platt scaling, and the threshold that declines a share `max_declined` of what is right."""
+    scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=300)
+    scores = [scale.score(row) for row, right in zip(features, is_right, strict=True) if right]
+    return replace(scale, threshold=quantile_threshold(scores, max_declined))
 
 
 def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.confidence import calibration_error
 from models.kbert.system import KbertSystem
-from models.training.kbert.calibrate import calibration_error
 from models.training.kbert.exam import Exam
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup
@@ -107,9 +107,8 @@ def fill_lines(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _error(outcomes: list[Outcome]) -> float:
-    return calibration_error(
-        [(outcome.reply.score, outcome.reply.best == outcome.question.expected) for outcome in outcomes]
-    )
+    is_right = [outcome.reply.best == outcome.question.expected for outcome in outcomes]
+    return calibration_error([outcome.reply.score for outcome in outcomes], is_right)
 
 
 def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
@@ -138,8 +137,9 @@ def _heading(report: Report) -> Iterator[str]:
     yield f"models/training/kbert/plan.py. It took {report.seconds / 60:.0f} minutes in all. With `--measure` the same"
     yield "command measures it again.\n"
     yield f"Never seen by any weight: the relations {', '.join(split.held_out)} (one of each group of"
-    yield f"relations.py, drawn once with the seed), {len(report.setup.world.held_out):,} entities ({100 * plan.entities:.0f} % of the"
-    yield "subjects), and all held phrasings. Thresholds and scales are fitted on held phrasings of every second fact"
+    yield f"relations.py, drawn once with the seed), {len(report.setup.world.held_out):,} entities"
+    yield f"({100 * plan.entities:.0f} % of the subjects), and all held phrasings. Thresholds and"
+    yield "scales are fitted on held phrasings of every second fact"
     yield f"of the other entities and on practice relations that no weight saw ({', '.join(split.tune)}).\n"
     yield "Shares are in per cent. An answer counts when it is right to the letter, of a relation that holds many with"
     yield "all its objects; an answer that is withheld counts as wrong. Links are exact labels.\n"

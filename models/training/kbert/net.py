@@ -10,9 +10,8 @@ from peft import LoraConfig, inject_adapter_in_model
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.encoder.minilm import EPSILON, HEADS, LAYERS, WIDTH, unpack
+from models.encoder.bert import EPSILON, HEADS, LAYERS, MASK_VALUE, WIDTH, unpack
 from models.encoder.weights import find
-from models.kbert.encoder import additive_mask
 from models.kbert.heads import span_mask
 from models.kbert.row import Batch, QuestionRow
 from models.training.kbert.plan import Plan
@@ -21,15 +20,28 @@ FIRST_RANK_WEIGHT = 10.0
 NEVER = -1e4
 
 
+class Output(nn.Module):
+    """Back to the width of the states, with a residual."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, WIDTH)
+        self.LayerNorm = nn.LayerNorm(WIDTH, eps=EPSILON)
+
+    def forward(self, x: Float[Tensor, "real x"], h: Float[Tensor, "real width"]) -> Tensor:
+        normalized: Tensor = self.LayerNorm(self.dense(x) + h)
+        return normalized
+
+
 class Layer(nn.Module):
     """A layer of BERT. Modules bear Hugging Face's names, under which adapters are stored."""
 
     def __init__(self, wide: int) -> None:
         super().__init__()
         heads = nn.ModuleDict({name: nn.Linear(WIDTH, WIDTH) for name in ("query", "key", "value")})
-        self.attention = nn.ModuleDict({"self": heads, "output": _output(WIDTH)})
+        self.attention = nn.ModuleDict({"self": heads, "output": Output(WIDTH)})
         self.intermediate = nn.ModuleDict({"dense": nn.Linear(WIDTH, wide)})
-        self.output = _output(wide)
+        self.output = Output(wide)
 
     def forward(
         self, h: Float[Tensor, "real width"], batch: Batch, mask: Float[Tensor, "batch 1 query key"]
@@ -42,15 +54,10 @@ class Layer(nn.Module):
         )
         values = F.scaled_dot_product_attention(query, key, value, attn_mask=mask.to(query.dtype))
         values = rearrange(values, "batch head token d -> batch token (head d)")[batch.is_real]
-        output = self.attention["output"]
-        h = output["LayerNorm"](output["dense"](values) + h)
+        h = self.attention["output"](values, h)
         wide = F.gelu(self.intermediate["dense"](h))
-        out: Tensor = self.output["LayerNorm"](self.output["dense"](wide) + h)
+        out: Tensor = self.output(wide, h)
         return out
-
-
-def _output(width: int) -> nn.ModuleDict:
-    return nn.ModuleDict({"dense": nn.Linear(width, WIDTH), "LayerNorm": nn.LayerNorm(WIDTH, eps=EPSILON)})
 
 
 class Bert(nn.Module):
@@ -75,7 +82,8 @@ class Bert(nn.Module):
             batch.positions
         )
         words = words + self.embeddings["token_type_embeddings"](batch.segments)
-        h, mask = self.embeddings["LayerNorm"](words)[batch.is_real], additive_mask(batch.visible)
+        h = self.embeddings["LayerNorm"](words)[batch.is_real]
+        mask = torch.zeros(batch.visible.shape).masked_fill_(~batch.visible, MASK_VALUE)[:, None]
         for layer in self.encoder["layer"].children():
             h = layer(h, batch, mask)
         return unpack(h, batch.is_real)

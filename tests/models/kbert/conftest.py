@@ -7,8 +7,11 @@ import torch
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertModel
 
+from models.encoder.bert import NormKind
 from models.encoder.weights import find
-from models.kbert.encoder import Encoder, NormKind
+from models.graph.memory import GraphMemory
+from models.kbert.checkpoint import load
+from models.kbert.encoder import Encoder
 from models.kbert.row import Row
 from models.kbert.system import KbertSystem
 from models.kbert.text import CLS, SPECIAL_TOKENS, WordPieces
@@ -63,12 +66,12 @@ def small_bert(seed: int = 3, layers: int = 3) -> BertModel:
 @pytest.fixture
 def build() -> Callable[..., Encoder]:
     def make(layers: int = 3, norm: NormKind = "bert") -> Encoder:
-        return Encoder.build(small_bert(layers=layers).state_dict(), HEADS, norm)
+        return Encoder.from_weights(small_bert(layers=layers).state_dict(), heads=HEADS, norm=norm)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def default() -> KbertSystem:
+def default(device: torch.device) -> KbertSystem:
     """The default checkpoint on the pack's graph."""
-    return KbertSystem.load()
+    return KbertSystem(load(device=device), GraphMemory.of())

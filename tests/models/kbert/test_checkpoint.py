@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.checkpoint import SUMS, write_sums
 from models.encoder.minilm import WIDTH
 from models.encoder.weights import find
 from models.kbert.checkpoint import (
@@ -24,7 +25,6 @@ from models.kbert.checkpoint import (
     save,
 )
 from models.kbert.heads import NAMES, PAIR
-from models.stored.sums import SUMS, record
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_a_config_that_lacks_a_number_is_refused(folder: Path) -> None:
     settings = json.loads((folder / CONFIG).read_text())
     settings.pop("max_entities")
     (folder / CONFIG).write_text(json.dumps(settings))
-    record(folder, FILES)
+    write_sums(folder, FILES)
     with pytest.raises(CheckpointError, match="not a whole checkpoint"):
         load(folder)
 

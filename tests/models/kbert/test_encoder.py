@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.kbert.encoder import Encoder, LayerNorm
+from models.encoder.bert import LayerNorm
+from models.kbert.encoder import Encoder
 from models.kbert.row import Row, collate
 from tests.models.kbert.conftest import HEADS, small_bert
 
@@ -24,7 +25,7 @@ def states(encoder: Encoder, rows: list[Row], length: int | None = None) -> list
 
 def test_without_facts_it_is_a_plain_bert(read: Read) -> None:
     bert = small_bert()
-    encoder = Encoder.build(bert.state_dict(), HEADS)
+    encoder = Encoder.from_weights(bert.state_dict(), heads=HEADS)
     batch = collate([read(*words, graph={}) for words in TEXTS], PADDING)
     expected = bert(input_ids=batch.ids, attention_mask=batch.is_real.long()).last_hidden_state
     for actual in (encoder.read(batch), encoder.read(batch.without_visible_matrix())):
@@ -76,15 +77,16 @@ def test_the_visible_matrix_matters(build: Build, read: Read) -> None:
 @pytest.mark.parametrize(("norm", "expected"), [("uer", [-1.1619, -0.3873]), ("bert", [-1.3416, -0.4472])])
 def test_the_two_norms_on_one_two_three_four(norm: str, expected: list[float]) -> None:
     normalize = LayerNorm(torch.ones(4), torch.zeros(4), norm)  # type: ignore[arg-type]
-    actual = normalize(torch.tensor([1.0, 2.0, 3.0, 4.0]))
-    torch.testing.assert_close(actual[:2], torch.tensor(expected), atol=5e-5, rtol=0)
+    actual = normalize(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    torch.testing.assert_close(actual[0, :2], torch.tensor(expected), atol=5e-5, rtol=0)
 
 
-def test_bfloat16_keeps_the_norms_in_float32(read: Read) -> None:
-    encoder = Encoder.build(small_bert().state_dict(), HEADS, dtype=torch.bfloat16)
-    norms = [encoder.norm, *(norm for layer in encoder.layers for norm in (layer.out_norm, layer.down_norm))]
+def test_bfloat16_keeps_the_norms_and_the_states_in_float32(read: Read) -> None:
+    encoder = Encoder.from_weights(small_bert().state_dict(), torch.bfloat16, HEADS)
+    layers = encoder.bert.layers
+    norms = [encoder.bert.norm, *(norm for layer in layers for norm in (layer.out_norm, layer.down_norm))]
     assert {tensor.dtype for norm in norms for tensor in (norm.gamma, norm.beta)} == {torch.float32}
-    assert {layer.qkv.weight.dtype for layer in encoder.layers} == {torch.bfloat16}
+    assert {layer.qkv.weight.dtype for layer in layers} == {torch.bfloat16}
     hidden = encoder.read(collate([read(*words) for words in TEXTS], PADDING))
-    assert hidden.dtype == torch.bfloat16
+    assert hidden.dtype == torch.float32
     assert hidden.isfinite().all()

@@ -64,7 +64,7 @@ def test_shares_are_one_softmax_with_no_answer() -> None:
     assert [*shares, no_answer] == pytest.approx(expected)
 
 
-def test_bfloat16_gives_the_same_answers(default: KbertSystem) -> None:
+def test_bfloat16_gives_the_same_answers(default: KbertSystem, device: torch.device) -> None:
     asks = [
         linked_ask(QUESTION, "Kim Lee", KIM),
         linked_ask("Whom did Kim Lee marry?", "Kim Lee", KIM),
@@ -72,7 +72,7 @@ def test_bfloat16_gives_the_same_answers(default: KbertSystem) -> None:
         linked_ask("What is the melting point of Kim Lee?", "Kim Lee", KIM),
         linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg")),
     ]
-    answerer = Answerer(load(dtype=torch.bfloat16))
+    answerer = Answerer(load(device=device, dtype=torch.bfloat16))
     actual = answerer.reply(asks, answerer.read(asks))
     expected = default.answer(asks, [default.view(default.base)] * len(asks))
     assert [reply.answer for reply in actual] == [reply.answer for reply in expected]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service.access.caller import EVERYTHING, Scope
+from service.access.caller import ALL_SCOPES, Scope
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
@@ -37,8 +37,6 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/tags"): "read",
     ("put", "/admin/tags/{name}"): "edit",
     ("delete", "/admin/tags/{name}"): "edit",
-    ("get", "/admin/compactions"): "read",
-    ("post", "/admin/compactions"): "admin",
     ("post", "/admin/edits"): "edit",
     ("post", "/admin/reverts"): "edit",
     ("post", "/admin/rollbacks"): "edit",
@@ -57,7 +55,9 @@ SCOPES: dict[tuple[str, str], Scope] = {
 @pytest.fixture
 async def elsewhere(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
     """As where others can connect: asking needs a key too."""
-    app = application(chosen.model_copy(update={"asking": "keys"}), Models({}, 1), InProcess(editor))
+    app = application(
+        chosen.model_copy(update={"anonymous_access": "none"}), Models({}, 1), InProcess(editor)
+    )
     yield app
     await app.state.access.aclose()
 
@@ -79,9 +79,9 @@ async def test_a_route_lets_in_its_own_scope_alone(
     elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
 ) -> None:
     address = path.replace("{version}", "1").replace("{name}", "x").replace("{id}", "x")
-    register = elsewhere.state.access.register
+    register = elsewhere.state.access.keys
     assert (await client.request(verb, address)).status_code == 401
-    for scope in EVERYTHING:
+    for scope in ALL_SCOPES:
         _, key = await register.issue(f"{scope}-only", (scope,), None, "admin")
         reply = await client.request(verb, address, headers={"authorization": f"Bearer {key}"})
         refused = reply.status_code == 403
@@ -94,8 +94,8 @@ async def test_a_key_of_any_scope_is_told_what_it_may_do(
     elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
 ) -> None:
     assert (await client.request(verb, path)).status_code == 401
-    for scope in EVERYTHING:
-        _, key = await elsewhere.state.access.register.issue(f"{scope}-only", (scope,), None, "admin")
+    for scope in ALL_SCOPES:
+        _, key = await elsewhere.state.access.keys.issue(f"{scope}-only", (scope,), None, "admin")
         reply = await client.request(verb, path, headers={"authorization": f"Bearer {key}"})
         assert (reply.status_code, reply.json()["scopes"]) == (200, [scope])
 
@@ -113,5 +113,5 @@ def test_asking_is_open_where_nobody_else_can_connect(chosen: Settings) -> None:
 
     assert [opens(host=host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
     assert [opens(host=host) for host in ("0.0.0.0", "::", "10.0.0.7", "errata.example")] == [False] * 4
-    assert opens(host="0.0.0.0", asking="everybody")
-    assert not opens(host="127.0.0.1", asking="keys")
+    assert opens(host="0.0.0.0", anonymous_access="everyone")
+    assert not opens(host="127.0.0.1", anonymous_access="none")

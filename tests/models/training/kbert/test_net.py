@@ -5,7 +5,6 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from models.encoder.minilm import HEADS
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact, Mention
 from models.kbert.checkpoint import add_adapters
@@ -43,7 +42,7 @@ def test_what_is_served_is_what_was_trained(net: Net, rows: list[QuestionRow]) -
     weights = add_adapters(load_file(find().weights), net.adapters(), PLAN.lora_alpha / PLAN.lora_rank)
     with torch.inference_mode():
         expected = net.bert(batch)[batch.is_real]
-    actual = Encoder.build(weights, HEADS).read(batch)[batch.is_real]
+    actual = Encoder.from_weights(weights).read(batch)[batch.is_real]
     torch.testing.assert_close(actual, expected, atol=5e-5, rtol=0)
 
 
