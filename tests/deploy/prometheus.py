@@ -1,4 +1,4 @@
-"""A service that is watched by a real Prometheus with the files of deploy/prometheus, only more often.
+"""A real Prometheus that watches a service with the files of deploy/prometheus, only more often.
 
 What a service without traffic does not show is made here: answers, refusals, edits, an import, a reading of the graph.
 """
@@ -59,51 +59,53 @@ class Line:
 
 @dataclass(frozen=True)
 class Prometheus:
-    """One that runs. Its answers are those of its HTTP API. began: in seconds since 1970."""
+    """A running server. Its answers are those of its HTTP API. start_s: since 1970."""
 
     url: str
-    began: float
+    start_s: float
 
-    def get(self, path: str, **asked: str) -> Any:
-        reply = httpx.get(f"{self.url}/api/v1/{path}", params=asked, timeout=10, trust_env=False)
+    def get(self, path: str, **parameters: str) -> Any:
+        reply = httpx.get(f"{self.url}/api/v1/{path}", params=parameters, timeout=10, trust_env=False)
         body = reply.json()
-        assert body["status"] == "success", f"{asked}: {body}"
+        assert body["status"] == "success", f"{parameters}: {body}"
         return body["data"]
 
     def series(self, expr: str) -> list[tuple[dict[str, str], float]]:
         """What an expression is now, without what is not a number."""
-        found = self.get("query", query=asked_of_prometheus(expr))["result"]
-        values = [(one["metric"], float(one["value"][1])) for one in found]
+        result = self.get("query", query=fill_variables(expr))["result"]
+        values = [(series["metric"], float(series["value"][1])) for series in result]
         return [(labels, value) for labels, value in values if not math.isnan(value)]
 
     def history(self, expr: str) -> list[Line]:
         """As a picture shows it: every series since the start, second by second, without what is not a number."""
-        asked = {
-            "query": asked_of_prometheus(expr),
-            "start": f"{self.began}",
+        parameters = {
+            "query": fill_variables(expr),
+            "start": f"{self.start_s}",
             "end": f"{time.time()}",
             "step": "1",
         }
-        found = self.get("query_range", **asked)["result"]
-        lines = [(one["metric"], [(at, float(value)) for at, value in one["values"]]) for one in found]
-        told = [(labels, [(at, v) for at, v in points if not math.isnan(v)]) for labels, points in lines]
-        return [Line(labels, points) for labels, points in told if points]
+        result = self.get("query_range", **parameters)["result"]
+        lines = [
+            (series["metric"], [(at, float(value)) for at, value in series["values"]]) for series in result
+        ]
+        numbers = [(labels, [(at, v) for at, v in points if not math.isnan(v)]) for labels, points in lines]
+        return [Line(labels, points) for labels, points in numbers if points]
 
     def value(self, expr: str) -> float:
         """Of an expression with one series; not a number while there is none."""
-        found = self.series(expr)
-        return found[0][1] if len(found) == 1 else math.nan
+        result = self.series(expr)
+        return result[0][1] if len(result) == 1 else math.nan
 
 
-def asked_of_prometheus(expr: str) -> str:
+def fill_variables(expr: str) -> str:
     """As Grafana would send it, with everything chosen that can be chosen."""
     return expr.replace("$__rate_interval", WINDOW).replace("$model", ".*")
 
 
 @contextmanager
-def watched(service: Service, folder: Path, shortened: Mapping[str, str]) -> Iterator[Prometheus]:
-    """shortened: what to replace in the alerts, so that one that waits for minutes can be waited for."""
-    config = _configuration(service, folder, shortened)
+def run_prometheus(service: Service, folder: Path, changes: Mapping[str, str]) -> Iterator[Prometheus]:
+    """changes: what to replace in the alerts, so that one that waits for minutes can be waited for."""
+    config = _configuration(service, folder, changes)
     port = quiet_port()
     command = [
         "prometheus",
@@ -123,16 +125,16 @@ def watched(service: Service, folder: Path, shortened: Mapping[str, str]) -> Ite
         process.wait(20)
 
 
-def _configuration(service: Service, folder: Path, shortened: Mapping[str, str]) -> Path:
+def _configuration(service: Service, folder: Path, changes: Mapping[str, str]) -> Path:
     """The files as they are shipped, with this service's address, and every second."""
-    here = {"127.0.0.1:8000": f"127.0.0.1:{service.port}"}
-    for name, changes in {
-        "prometheus.yml": OFTEN | here,
+    address = {"127.0.0.1:8000": f"127.0.0.1:{service.port}"}
+    for name, replacements in {
+        "prometheus.yml": OFTEN | address,
         "recording.yml": {},
-        "alerts.yml": shortened,
+        "alerts.yml": changes,
     }.items():
         text = (RULES / name).read_text()
-        for old, new in changes.items():
+        for old, new in replacements.items():
             assert old in text, f"{name} does not say {old}"
             text = text.replace(old, new)
         (folder / name).write_text(text)
@@ -152,12 +154,12 @@ def rules(name: str) -> list[dict[str, Any]]:
 
 
 ALERTS = {rule["alert"]: rule for rule in rules("alerts.yml")}
-RECORDED = {rule["record"]: rule["expr"] for rule in rules("recording.yml")}
+RECORDING_RULES = {rule["record"]: rule["expr"] for rule in rules("recording.yml")}
 
 
-def metrics_in(expr: str) -> set[str]:
+def metric_names(expr: str) -> set[str]:
     """Names of ours and of Ray's, without those that a recording rule makes."""
-    bare = re.sub(r'"[^"]*"', '""', asked_of_prometheus(expr))
+    bare = re.sub(r'"[^"]*"', '""', fill_variables(expr))
     return set(re.findall(r"(?<![\w:])((?:errata|ray)_\w+)(?![\w:])", bare))
 
 
@@ -176,19 +178,19 @@ class Traffic:
             for model in ("nkb", "atlas"):
                 for question in (PERU, OCEAN, "What is the capital of Atlantis?"):
                     http.post("/v1/answers", json={"question": question, "model": model})
-                many = [{"question": PERU, "model": model}] * 40
-                http.post("/v1/answers/batch", json={"questions": many})
+                batch = [{"question": PERU, "model": model}] * 40
+                http.post("/v1/answers/batch", json={"questions": batch})
             assert http.post("/v1/answers", json={"question": ""}).status_code == 422
             assert http.post("/v1/answers", json={"question": PERU, "model": "no"}).status_code == 404
 
     def edits(self) -> None:
         """Made, tried, refused, taken back; a fact, and a file of them."""
         with self._service.errata() as errata:
-            made = errata.edit(PERU, "Cusco", message="moved")
+            receipt = errata.edit(PERU, "Cusco", message="moved")
             errata.edit(PERU, "Puno", dry_run=True)
             errata.fact("Peru", "currency", "inti")
             errata.import_graph(self._file)
-            errata.revert(made.version or 0)
+            errata.revert(receipt.version or 0)
         with self._service.http() as http:
             assert http.post("/admin/reverts", json={"version": 10**6}).status_code >= 400
 
@@ -197,7 +199,7 @@ class Traffic:
             return http.get("/metrics").text
 
 
-def shipped(name: str) -> dict[str, Any]:
+def load_board(name: str) -> dict[str, Any]:
     """A board as Grafana would read it."""
     board: dict[str, Any] = json.loads((ROOT / "deploy/grafana/dashboards" / f"{name}.json").read_text())
     return board

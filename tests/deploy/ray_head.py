@@ -58,7 +58,7 @@ class RayHead:
 
     def serve(self, *words: str) -> str:
         """What the command says. `-a`: where Ray's own API is."""
-        done = subprocess.run(
+        process = subprocess.run(
             [str(BIN / "serve"), *words, "-a", f"http://127.0.0.1:{self.dashboard}"],
             env=self._environment,
             cwd=ROOT,
@@ -66,8 +66,8 @@ class RayHead:
             text=True,
             timeout=LIMIT_S,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
 
     def deploy(self, config: dict[str, Any]) -> None:
         path = self._folder / "serve.yaml"
@@ -80,10 +80,10 @@ class RayHead:
         reply = httpx.get(
             f"http://127.0.0.1:{self.dashboard}/api/serve/applications/", headers=headers, timeout=30
         )
-        found: dict[str, Any] = reply.raise_for_status().json()["applications"]
-        return found.get("errata", {"status": "NOT_STARTED"})
+        applications: dict[str, Any] = reply.raise_for_status().json()["applications"]
+        return applications.get("errata", {"status": "NOT_STARTED"})
 
-    def said(self) -> str:
+    def read_logs(self) -> str:
         """What the service's processes have said, all in one."""
         files = self._temp.glob("session_*/logs/worker-*.err")
         return "\n".join(path.read_text(errors="replace") for path in files)
@@ -120,14 +120,14 @@ def ray_head(folder: Path, redis_url: str) -> Iterator[RayHead]:
         head.stop()
 
 
-def eventually(true: Any, what: str, limit_s: float = LIMIT_S) -> None:
+def eventually(condition: Any, description: str, limit_s: float = LIMIT_S) -> None:
     """An error is not yet an answer: while a part starts anew, Ray lets a call wait for it, or answers 500 itself."""
-    deadline, heard = time.monotonic() + limit_s, ""
+    deadline, last_error = time.monotonic() + limit_s, ""
     while True:
         try:
-            if true():
+            if condition():
                 return
         except (httpx.HTTPError, ErrataError) as error:
-            heard = f"; at last: {error}"
-        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}{heard}"
+            last_error = f"; at last: {error}"
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {description}{last_error}"
         time.sleep(0.2)

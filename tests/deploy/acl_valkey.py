@@ -36,7 +36,7 @@ def command(folder: Path, port: int) -> subprocess.Popen[str]:
     )
 
 
-class Guarded:
+class AclValkey:
     """`url` is the service's."""
 
     def __init__(self, folder: Path, port: int, password: str, operators: str) -> None:
@@ -48,12 +48,14 @@ class Guarded:
 
 
 @contextmanager
-def guarded(folder: Path, password: str = PASSWORD + "\n", operators: str = OPERATORS) -> Iterator[Guarded]:
+def start_acl_valkey(
+    folder: Path, password: str = PASSWORD + "\n", operators: str = OPERATORS
+) -> Iterator[AclValkey]:
     (folder / "errata").write_text(password)
     (folder / "operator").write_text(operators)
     [port] = free_ports(1)
     process = command(folder, port)
-    server = Guarded(folder, port, password.strip(), operators.strip())
+    server = AclValkey(folder, port, password.strip(), operators.strip())
     try:
         until(lambda: _answers(process, port))
         yield server
@@ -65,7 +67,7 @@ def guarded(folder: Path, password: str = PASSWORD + "\n", operators: str = OPER
 def _answers(process: subprocess.Popen[str], port: int) -> bool:
     assert process.poll() is None, process.communicate()[1]
     try:
-        with redis.Redis(host=HOST, port=port) as anybody:
-            return bool(anybody.ping())
+        with redis.Redis(host=HOST, port=port) as client:
+            return bool(client.ping())
     except redis.ConnectionError:
         return False
