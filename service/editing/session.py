@@ -16,7 +16,7 @@ from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
 from models.graph.view import GraphView
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import Rejected, Row
+from service.graph.formats.row import Rejection, Row
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.lookup import Lookup
 
@@ -44,7 +44,7 @@ class Session:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     content: Any = field(default_factory=sha256)
 
-    def take(self, rows: Iterable[Row | Rejected]) -> None:
+    def take(self, rows: Iterable[Row | Rejection]) -> None:
         """Many together, so that their names are looked up together."""
         rows = iter(rows)
         while some := list(islice(rows, TOGETHER)):
@@ -75,7 +75,7 @@ class Session:
             "new_entities": new,
             "rejected": counts.rejected.total(),
             "rejected_by": dict(counts.rejected),
-            "left_out": dict(counts.left_out + self.reading.left_out),
+            "left_out": dict(counts.left_out + self.reading.skipped),
             "listed": list(counts.listed),
             "seconds": round(monotonic() - self.started, 3),
             "source": self.order.source,

@@ -20,7 +20,7 @@ from models.memory import Block, BlockError, Image
 from models.stored.files import CheckpointError, read_json, read_tensors
 from models.stored.sums import digest
 from service.errors import LedgerCorrupt
-from service.graph.formats import GraphFileError, GraphFileReader, Rejected
+from service.graph.formats import GraphFileError, GraphFileReader, Rejection
 from service.ledger import manifests
 from service.ledger.commit import Commit
 
@@ -49,7 +49,7 @@ def graph_file(data: bytes) -> None:
         return
     for one in found:
         json.dumps(one)
-        assert not isinstance(one, Rejected) or len(one.reason) < LONGEST_REASON, one.reason
+        assert not isinstance(one, Rejection) or len(one.reason) < LONGEST_REASON, one.reason
 
 
 def block(data: bytes) -> None:

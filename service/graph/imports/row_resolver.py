@@ -11,7 +11,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput
-from service.graph.formats.row import Rejected, Row
+from service.graph.formats.row import Rejection, Row
 from service.graph.imports.spool import Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
@@ -57,8 +57,8 @@ class RowResolver:
         self._there: set[str] = set()
         self._known: dict[str, tuple[str, str]] = {}
 
-    def add(self, row: Row | Rejected) -> None:
-        if isinstance(row, Rejected):
+    def add(self, row: Row | Rejection) -> None:
+        if isinstance(row, Rejection):
             self.counts.reject(row.line, row.code, row.reason)
             return
         try:
@@ -66,7 +66,7 @@ class RowResolver:
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
 
-    def prefetch(self, rows: Sequence[Row | Rejected]) -> None:
+    def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
         """What names of these rows mean, as far as it has to be asked for. Before they are taken."""
         names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
         if self.objects_by_name and not (self._trusted and not self._view.edits):
