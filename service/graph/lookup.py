@@ -234,7 +234,7 @@ def _names(told: Mapping[str, Iterable[Statement]]) -> Iterable[tuple[str, str]]
 
 def _all(found: LinkResult) -> list[Span]:
     """Every name that stands in the text, the longest first: which of them there are at a version is still open."""
-    return sorted((*found.spans, *found.overlapped), key=lambda span: (span.start - span.end, span.start))
+    return sorted((*found.spans, *found.overlapping), key=lambda span: (span.start - span.end, span.start))
 
 
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
