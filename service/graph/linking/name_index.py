@@ -56,15 +56,18 @@ class NameIndex:
             ids[entry.key].append(entry.id)
             if unlinkable_key(entry.key) is None:
                 start = head(entry.key)
-                known_lengths = lengths.get(start) or self.lengths.get(start) or 0
-                lengths[start] = known_lengths | 1 << entry.n_chars
+                lengths[start] = lengths.get(start, 0) | 1 << entry.n_chars
         recent, runs = (*self.recent, *new), self.runs
         if len(recent) >= MAX_RECENT:
             runs = (*runs, *(Run(recent[i : i + RUN]) for i in range(0, len(recent), RUN)))
             recent = ()
         return NameIndex(
-            self.ids.with_items({key: _compact((*self.entities(key), *ids[key])) for key in ids}),
-            self.lengths.with_items(lengths),
+            self.ids.with_items(
+                {key: _compact((*self.entities(key), *new_ids)) for key, new_ids in ids.items()}
+            ),
+            self.lengths.with_items(
+                {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}
+            ),
             runs,
             recent,
             self.n_pairs + len(new),
