@@ -13,10 +13,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from models.confidence import UNSURE, sigmoid
 from models.memory import Image
-from models.nkb.answers import Decoded
+from models.nkb.answers import Decoded, features, share_remainder
 from models.nkb.attribution import rests_on
-from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
@@ -129,12 +129,12 @@ class NkbSystem:
 
     def _alternatives(self, others: Sequence[Decoded], left: float) -> tuple[Alternative, ...]:
         """The likeliest first. left: of certainty, after the answer."""
-        scores = shares(left, [sum(one.logprobs) for one in others])
+        scores = share_remainder(left, [sum(one.logprobs) for one in others])
         told = [Alternative(self.reader.say(d.tokens), s) for d, s in zip(others, scores, strict=True)]
         return tuple(sorted(told, key=lambda one: -one.score))
 
     def _score(self, decoded: Decoded, familiar: float) -> float:
-        return self.reader.confidence.score(decoded.logprobs, familiar)
+        return self.reader.confidence.score(features(decoded.logprobs, familiar))
 
     @torch.inference_mode()
     def unmoved(

@@ -1,7 +1,7 @@
 """A backup back into an empty ledger, bit for bit: checked whole before anything is written, commits last.
 
 What stops in the middle is gone on with by giving the same backup again: what is there already is left as it is. Until
-then nobody else commits, and nothing is dropped.
+then nobody else commits.
 """
 
 from __future__ import annotations
@@ -13,17 +13,16 @@ from typing import BinaryIO
 
 from errata.wire import RestoreReceipt
 
+from service.access.api_keys import KeyStore
 from service.access.audit import Audit
-from service.access.register import Register
 from service.backup.checking import Checked
 from service.backup.layout import About
-from service.errors import InvalidInput, LedgerNotEmpty, NotReady
+from service.concurrency import iterate_in_thread
+from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
 from service.ledger import rows
-from service.ledger.kept import Retention
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
-from service.threads import in_thread
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Restoring:
     """checkpoints: memory -> what its rows lie on in this service."""
 
     ledger: RedisLedger
-    register: Register
+    keys: KeyStore
     audit: Audit
     checkpoints: Mapping[str, str]
 
@@ -40,7 +39,7 @@ class Restoring:
         backup = await asyncio.to_thread(Checked.of, file)
         self._check_checkpoints(backup.about)
         done = await self._common(backup)
-        await self._begin(backup.about, done)
+        await self.ledger.begin_restore(backup.about.version)
         await self._rows(backup, done)
         calls = await self._calls(backup)
         names = await self._keys(backup)
@@ -68,39 +67,33 @@ class Restoring:
             raise LedgerNotEmpty(f"{detail}: {advice}", version=version)
         return version
 
-    async def _begin(self, about: About, common: int) -> None:
-        retention = Retention(self.ledger.connection)
-        before = await retention.kept()
-        if not await retention.change(before, before.with_restored(about.kept, common, about.version)):
-            raise NotReady("old versions are being dropped: give the backup again")
-
     async def _rows(self, backup: Checked, done: int) -> None:
         """Imports that a commit here names have theirs: noted again, they would be taken for dead."""
         imports = ImportStore(self.ledger.connection)
         coming = {source for source, version in backup.made.items() if version > done}
         for source in coming:
             await imports.announce(source, backup.pieces[source])
-        async for some in in_thread(backup.blocks()):
+        async for some in iterate_in_thread(backup.blocks()):
             await rows.store(self.ledger.connection, some)
-        async for pieces in in_thread(backup.rows_of(coming)):
-            await imports.put(pieces)
+        async for pieces in iterate_in_thread(backup.rows_of(coming)):
+            await imports.store(pieces)
 
     async def _calls(self, backup: Checked) -> int:
-        return sum([await self.audit.restore(some) async for some in in_thread(backup.calls())])
+        return sum([await self.audit.restore(some) async for some in iterate_in_thread(backup.calls())])
 
     async def _keys(self, backup: Checked) -> int:
         """Whoever made the file, it opens nothing."""
-        found = [key.without_secrets() async for some in in_thread(backup.keys()) for key in some]
-        return sum([await self.register.restore(key) for key in found])
+        found = [key.without_secrets() async for some in iterate_in_thread(backup.keys()) for key in some]
+        return sum([await self.keys.restore(key) for key in found])
 
     async def _tags(self, backup: Checked) -> int:
         tags = Tags(self.ledger.connection)
-        found = [tag async for some in in_thread(backup.tags()) for tag in some]
+        found = [tag async for some in iterate_in_thread(backup.tags()) for tag in some]
         return sum([await tags.restore(tag) for tag in found])
 
     async def _commits(self, backup: Checked, done: int) -> int:
         count = 0
-        async for some in in_thread(backup.commits()):
+        async for some in iterate_in_thread(backup.commits()):
             for commit in some:
                 if commit.version > done:
                     await self.ledger.put_back(commit)

@@ -18,20 +18,20 @@ from typing import Any
 
 from errata.wire import (
     CheckReport,
-    CompactionRequest,
     EditRequest,
     ImportOrder,
     ReplicaList,
     RevertRequest,
     RollbackRequest,
+    Tag,
+    TagList,
     Wait,
 )
 from ray import serve
 
-from service import metrics
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.acknowledge import living
-from service.editing.compacting import Compactor
 from service.editing.counted import begin_at_zero, counted
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
@@ -42,18 +42,16 @@ from service.editing.importing import Importer
 from service.editing.outcomes import outcome
 from service.editing.receipt import Patience, receipt
 from service.editing.systems import Systems
-from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
-from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import looked_at
+from service.ledger import tags
+from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Tag, Tags
 from service.loading import load_system
 from service.measuring.bystanders import Bystanders
 from service.measuring.capacity import Room
@@ -64,6 +62,7 @@ from service.measuring.report import Reporter, unmeasured
 from service.measuring.rewording import Rewording
 from service.measuring.standing import check, standing
 from service.measuring.stopwatch import Stopwatch
+from service.metrics import metrics
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -76,7 +75,7 @@ class Editor:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts("editor")
+        metrics.count_start("editor")
         self._settings = settings
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
@@ -89,33 +88,29 @@ class Editor:
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
-        look = partial(looked_at, settings.redis_url)
+        look = partial(check_address, settings.redis_url)
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
-        self._tags = Tags(self._ledger.connection)
-        self._compactor = Compactor(self._ledger.connection, self._writer, self._folder)
+        self._tags = tags.Tags(self._ledger.connection)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         begin_at_zero()
         await self.ready()
         self._looking = asyncio.create_task(self._look_ahead())
         self._tasks = [self._looking, asyncio.create_task(watch(self._ledger, expected))]
-        if settings.drops_versions:
-            keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
-            self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
-        metrics.begin("editor", settings.metrics_port)
+        metrics.set_ready("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
 
     async def _end(self) -> None:
-        metrics.ends("editor")
+        metrics.count_end("editor")
         await self.aclose()
 
     @outcome
@@ -191,7 +186,9 @@ class Editor:
         written = await counted(kind, write)
         if written.commit is not None and self._writer.present is not None:
             metrics.LEDGER_VERSION.labels("errata").set(self._writer.present.version)
-            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+            publish(
+                self._writer.present, written.commit.version, written.report.get("test_status"), self._room
+            )
         return written
 
     @outcome
@@ -203,7 +200,7 @@ class Editor:
                 edits = present.active_edits()
                 checked = await check(present.version, edits, present.edits, present.readings)
                 damaged = await self._importer.damage(present)
-                self._checked = checked.model_copy(update={"damaged": damaged})
+                self._checked = checked.model_copy(update={"damaged_imports": damaged})
                 counts = checked.edits.model_dump() if checked.edits else None
                 publish(self._writer.present, present.version, counts, self._room)
         if self._checked is None:
@@ -231,26 +228,18 @@ class Editor:
 
     @outcome
     async def tags(self) -> Outcome:
-        return Outcome.ok(listed(await self._tags.all()))
+        return Outcome.ok(TagList(tags=[_tag_to_wire(tag) for tag in await self._tags.all()]))
 
     @outcome
     async def tag(self, name: str, version: int, author: str) -> Outcome:
         history = await self._history()
-        named = Tag(name, history.existing(version), author, time.time())
-        await self._compactor.tag(history.present, named)
-        return Outcome.ok(told(named))
+        named = tags.Tag(name=name, version=history.existing(version), by=author, time=time.time())
+        await self._tags.put(named)
+        return Outcome.ok(_tag_to_wire(named))
 
     @outcome
     async def untag(self, name: str) -> Outcome:
-        return Outcome.ok(told(await self._tags.remove(name)))
-
-    @outcome
-    async def retained(self) -> Outcome:
-        return Outcome.ok(await self._compactor.state())
-
-    @outcome
-    async def compact(self, request: Mapping[str, Any]) -> Outcome:
-        return Outcome.ok(await self._compactor.compact(CompactionRequest.model_validate(request)))
+        return Outcome.ok(_tag_to_wire(await self._tags.remove(name)))
 
     @outcome
     async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:
@@ -306,6 +295,10 @@ class Editor:
             await self._bystanders.prepare(present.readings)
         except ErrataError as error:
             log.warning("the first edit will take a second longer: %s", error.detail)
+
+
+def _tag_to_wire(tag: tags.Tag) -> Tag:
+    return Tag.model_validate(tag.model_dump())
 
 
 EditorDeployment = serve.deployment(Editor)

@@ -72,7 +72,7 @@ class Entities:
                 object=fact.object,
                 object_id=fact.object_id,
                 edit=fact.edit,
-                added=added.get((fact.relation, fact.object_id or fact.object), 0),
+                added_in=added.get((fact.relation, fact.object_id or fact.object), 0),
             )
             for fact in entity.facts[:MOST_FACTS]
         ]
@@ -82,7 +82,7 @@ class Entities:
             version=self.version,
             facts=facts,
             facts_left_out=left_out,
-            removed=removed[:MOST_FACTS],
+            removed_facts=removed[:MOST_FACTS],
         )
 
     async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
@@ -109,7 +109,7 @@ class Entities:
                 added[key] = version
                 removed.pop(key, None)
             before = after
-        return added, sorted(removed.values(), key=lambda one: (-one.removed, one.relation, one.object))
+        return added, sorted(removed.values(), key=lambda one: (-one.removed_in, one.relation, one.object))
 
     async def _told(self, id: str) -> dict[str, SourceStatements]:
         """What every edit ever made says of the entity."""
@@ -155,8 +155,8 @@ class Entities:
             object=value.object,
             object_id=value.object_id,
             edit=value.edit,
-            added=added,
-            removed=removed,
+            added_in=added,
+            removed_in=removed,
         )
 
 

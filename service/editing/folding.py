@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.system import Material
-from service.builds import Builds
+from service.concurrency import SingleFlight
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.images import newer
+from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft
 from service.measuring.materials import Library
@@ -33,7 +33,7 @@ class Folder:
         self._bases: dict[str, Reading] = {}
         self._old: OrderedDict[int, Mapping[str, Reading]] = OrderedDict()
         self._graphs: OrderedDict[int, GraphView] = OrderedDict()
-        self._builds = Builds[GraphView](1)  # the editor's one thread is for edits
+        self._builds = SingleFlight[GraphView](1)  # the editor's one thread is for edits
 
     async def bases(self) -> Mapping[str, Reading]:
         """Every model before any edit."""
@@ -121,7 +121,7 @@ class Folder:
         present = known or Present.empty(await self.bases())
         if await self._ledger.head() == present.version:
             return present
-        commits = await newer(self._ledger, present.version, present.digest)
+        commits = await read_newer(self._ledger, present.version, present.digest)
         if known is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         memories = self._systems.bases.keys()

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from models.graph.view import GraphView
-from service import metrics
 from service.measuring.capacity import Room
 from service.measuring.present import Present
+from service.metrics import metrics
 
 
 def publish(present: Present | None, version: int, counts: Mapping[str, int] | None, room: Room) -> None:
     """counts: of edits at `version`, by state. An older version than the present is of no interest."""
     if counts is None or present is None or present.version != version:
         return
-    metrics.edits_stand(counts)
+    metrics.set_edit_states(counts)
     for reading in present.readings.values():
         taken = room.of([reading])
         limit = taken.slots_reserved if reading.capacity.slots_reserved is None else None  # else it has none
-        metrics.room(reading.system.memory, taken.slots_used, limit, taken.rows_per_slot, taken.margin)
+        metrics.set_memory_usage(
+            reading.system.memory, taken.slots_used, limit, taken.rows_per_slot, taken.margin
+        )
         if isinstance(reading.view, GraphView):
             _publish_graph(reading.view)
 

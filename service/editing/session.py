@@ -75,8 +75,8 @@ class Session:
             "new_entities": new,
             "rejected": counts.rejected.total(),
             "rejected_by": dict(counts.rejected),
-            "left_out": dict(counts.left_out + self.reading.skipped),
-            "listed": list(counts.listed),
+            "skipped": dict(counts.skipped + self.reading.skipped),
+            "rejected_lines": list(counts.rejected_lines),
             "seconds": round(monotonic() - self.started, 3),
             "source": self.order.source,
         }

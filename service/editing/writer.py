@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,8 +15,8 @@ from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
-from service.ledger.check import Server
 from service.ledger.commit import Commit, Write
+from service.ledger.startup import Server
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft, Plan
 from service.measuring.present import Present
@@ -90,7 +90,7 @@ class Writer:
     async def undisturbed(self) -> Present:
         """As `newest`. NotReady while a restore is not at its end."""
         present = await self.newest()
-        (await self._ledger.kept()).check_restored(present.version)
+        await self._ledger.check_restored(present.version)
         return present
 
     async def _look_at_the_server(self) -> None:
@@ -117,12 +117,6 @@ class Writer:
                 raise
             return self.present
 
-    @asynccontextmanager
-    async def still(self) -> AsyncIterator[None]:
-        """As long as this lasts, nobody writes here."""
-        async with self._writing:
-            yield
-
     def _learn(self, fresh: Present) -> Present:
         if self.present is None or fresh.version > self.present.version:
             self.present = fresh
@@ -142,11 +136,11 @@ class Writer:
 
     async def remembers(self, idempotency_key: str) -> bool:
         """Whether a commit was made with this key."""
-        return await self._ledger.remembered(idempotency_key) is not None
+        return await self._ledger.find_version(idempotency_key) is not None
 
     async def made(self, plan: Plan, idempotency_key: str) -> Written | None:
         """What the first request with this key made, if there was one."""
-        version = await self._ledger.remembered(idempotency_key)
+        version = await self._ledger.find_version(idempotency_key)
         return None if version is None else await self._repeated(plan, version)
 
     async def _attempt(self, plan: Plan, order: Order, watch: Stopwatch) -> Written:

@@ -13,8 +13,8 @@ from typing import Any
 
 from ray.serve import Application
 
-from service.access.admin_key import checked
-from service.access.issued import fingerprint
+from service.access.admin_key import check_key
+from service.access.api_keys import fingerprint
 from service.app import build
 from service.config import Settings, given_key, given_redis_url
 
@@ -53,5 +53,5 @@ def declared(args: dict[str, Any]) -> Settings:
         var=Path(tempfile.gettempdir()),  # nothing is kept there
         host=ANYWHERE,
         redis_url=redis_url,
-        admin_key_sha256=fingerprint(checked(key, "ERRATA_KEY")),
+        admin_key_sha256=fingerprint(check_key(key, "ERRATA_KEY")),
     )

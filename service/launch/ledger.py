@@ -12,8 +12,8 @@ from pathlib import Path
 
 from service.errors import ErrataError
 from service.launch.trouble import CannotStart
-from service.ledger.arriving import looked_at
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.startup import check_address
 
 LOOK_EVERY_S, LONGEST_PAUSE_S = 0.1, 5.0
 
@@ -25,11 +25,13 @@ def ledger(folder: Path, url: str | None) -> Iterator[str]:
     """The address of a server that can hold the ledger. CannotStart says why there is none."""
     try:
         if url is not None:
-            asyncio.run(looked_at(url))  # a refusal is told here; what there is to warn of, the editor says
+            asyncio.run(
+                check_address(url)
+            )  # a refusal is told here; what there is to warn of, the editor says
             yield url
             return
         with EmbeddedValkey(folder) as valkey, _kept_alive(valkey):
-            asyncio.run(looked_at(valkey.url))
+            asyncio.run(check_address(valkey.url))
             yield valkey.url
     except ErrataError as error:
         raise CannotStart(error.detail) from error

@@ -20,8 +20,8 @@ from pathlib import Path
 
 from service.launch.orphans import stop_orphans
 from service.launch.trouble import CannotStart
-from service.ledger.locks import FolderLock
-from service.ledger.private_folder import make_private
+from service.ledger.embedded.files import create_private_folder
+from service.ledger.embedded.lock import FolderLock
 
 PORTS = 65_536
 PATIENCE_S = 2.0
@@ -105,7 +105,7 @@ def _made(var: Path) -> Places:
     for folder in (places.log, places.metrics):
         folder.mkdir(exist_ok=True)
     try:
-        make_private(places.ray)
+        create_private_folder(places.ray)
     except OSError as error:
         raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
     return places

@@ -13,14 +13,14 @@ from collections.abc import Callable
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from service.access.admin_key import BadKey, admin_key
-from service.access.issued import fingerprint
+from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import fingerprint
 from service.config import SecretMissing, Settings, given_key, given_redis_url
 from service.launch import greeting, signals
 from service.launch.arguments import Arguments
 from service.launch.places import Places, claimed
 from service.launch.trouble import CannotStart
-from service.ledger.address import FORMS
+from service.ledger.redis.address import FORMS
 
 Say = Callable[[str], None]
 
@@ -78,7 +78,7 @@ def _from_outside(given: Callable[[], str | None]) -> str | None:
 
 def _key(places: Places, given: str | None) -> str:
     try:
-        return admin_key(places.var, given)
+        return load_admin_key(places.var, given)
     except BadKey as error:
         raise CannotStart(str(error)) from error
 

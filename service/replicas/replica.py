@@ -19,9 +19,10 @@ from uuid import uuid4
 from ray import serve
 
 from models.system import Ask, Reply, View
-from service import metrics, tracing
+from service import tracing
+from service.batch_queue import BatchQueue
+from service.concurrency import cancel_and_wait
 from service.config import Settings
-from service.ending import ended
 from service.errors import (
     ErrataError,
     Internal,
@@ -30,19 +31,18 @@ from service.errors import (
     NotFound,
     NotReady,
     VersionAhead,
-    VersionDropped,
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import arrived
-from service.ledger.schema import bring_up
+from service.ledger.schema import migrate
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
+from service.metrics import metrics
 from service.replicas.asking import Answered, Waiting, asked, told
 from service.replicas.figures import begin_at_zero
 from service.replicas.history import History
 from service.replicas.outcome import Outcome
-from service.replicas.queue import Queue
 from service.replicas.registration import Registration
 from service.replicas.snapshot import Loader, Snapshot
 from service.replicas.tail import Tail
@@ -58,7 +58,7 @@ class Replica:
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts(model)
+        metrics.count_start(model)
         self.id = f"{model}-{uuid4().hex[:8]}"
         self._settings, self._model = settings, model
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
@@ -72,28 +72,22 @@ class Replica:
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
         self._loader = Loader(self._ledger, self._system, self._lookup)
         self._history = History(self._loader, settings.history)
-        self._queue = Queue(self._batch, settings.max_batch)
-        await arrived(lambda: bring_up(self._ledger.connection), self.id)
-        first = await arrived(self._first, self.id)
+        waiting = metrics.QUEUE.labels(model, "replica")
+        self._queue = BatchQueue(self._batch, settings.max_batch, defer=True, on_length=waiting.set)
+        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        first = await wait_for_ledger(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await arrived(self._registration.now, self.id)
-        await arrived(self._join, self.id)
+        await wait_for_ledger(self._registration.now, self.id)
+        await wait_for_ledger(self._join, self.id)
         self.__del__ = self._end
-        metrics.begin(model, settings.metrics_port)
+        metrics.set_ready(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
-        """The newest version there is, which may be dropped while it is loaded."""
-        while True:
-            head = await self._ledger.head()
-            try:
-                return await self._loader.at(head)
-            except VersionDropped:
-                if await self._ledger.head() == head:
-                    raise
+        return await self._loader.at(await self._ledger.head())
 
     async def _join(self) -> None:
         """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""
@@ -109,7 +103,7 @@ class Replica:
 
     def _seen(self, head: int) -> None:
         self._tail.head = head
-        metrics.replica_at(self._model, self._tail.newest.version, head)
+        metrics.set_replica_version(self._model, self._tail.newest.version, head)
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""
@@ -140,7 +134,7 @@ class Replica:
     async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
         try:
             waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
-            answered = await self._queue.ask(waiting)
+            answered = await self._queue.submit(waiting)
         except ErrataError as error:
             return Outcome.of(error, None)
         self._measure(answered)
@@ -167,7 +161,7 @@ class Replica:
 
     async def aclose(self) -> None:
         """Stop following, and leave the list of replicas. Safe at any time, also before the start was done."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         with suppress(LedgerUnavailable):
             await self._ledger.forget(self.id)
         await self._ledger.aclose()
@@ -175,7 +169,7 @@ class Replica:
 
     async def _end(self) -> None:
         """Of one that was ready: whose start fails has not ended as it was asked to."""
-        metrics.ends(self._model)
+        metrics.count_end(self._model)
         await self.aclose()
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
@@ -209,7 +203,6 @@ class Replica:
         newest, begun = self._tail.newest, perf_counter()
         snapshots = [one.pinned or newest for one in waiting]
         metrics.BATCH.labels(self._model).observe(len(waiting))
-        metrics.QUEUE.labels(self._model, "replica").set(self._queue.length)
         informed = await self._informed([one.ask for one in waiting], [one.view for one in snapshots])
         asked, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, informed, snapshots)
@@ -229,7 +222,7 @@ class Replica:
             return asks
         found = await self._lookup.inform(asks, views)
         cache = found.hits, found.misses
-        metrics.informed(self._model, found.link_s, found.graph_s, cache, found.facts)
+        metrics.observe_graph(self._model, found.link_s, found.graph_s, cache, found.facts)
         return found.asks
 
     def _forward(

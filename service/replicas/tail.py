@@ -11,11 +11,10 @@ import logging
 import time
 from collections.abc import Callable
 
-from service import metrics
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.ledger.images import newer
-from service.ledger.log import replaced
-from service.ledger.store import Ledger
+from service.ledger.snapshots import read_newer
+from service.ledger.store import Ledger, data_replaced
+from service.metrics import metrics
 from service.replicas.snapshot import Loader, Snapshot
 
 log = logging.getLogger(__name__)
@@ -73,17 +72,9 @@ class Tail:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
             await self._check_same_ledger()
             return
-        if commits := await newer(self._ledger, self.newest.version, self.newest.digest):
+        if commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
-            try:
-                snapshot = await self._loader.after(self.newest, commits)
-            except LedgerCorrupt:
-                if (await self._ledger.kept()).has(commits[-1].version):
-                    raise
-                await asyncio.sleep(
-                    RETRY_S[0]
-                )  # it was dropped meanwhile, or is being restored: there are newer ones
-                return
+            snapshot = await self._loader.after(self.newest, commits)
             self.publish(snapshot, time.time() - commits[-1].time)
 
     async def _check_same_ledger(self) -> None:
@@ -96,7 +87,7 @@ class Tail:
                 version=self.newest.version,
             )
         if self.head == self.newest.version and digest != self.newest.digest:
-            raise replaced(self.head)
+            raise data_replaced(self.head)
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot

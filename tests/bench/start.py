@@ -14,7 +14,7 @@ from models.memory import Image
 from models.nkb.system import NkbSystem
 from models.system import Correction, Material
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Loader
 from tests.bench.questions import questions

@@ -22,7 +22,7 @@ from service.http.ingress import Ingress
 from service.launch.arguments import parse
 from service.launch.cluster import REPLICA_ENVIRONMENT
 from service.launch.declared import NOT_OURS, application, declared
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.declared import KEY

@@ -11,13 +11,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 import httpx
 
 from errata.address import DEFAULT_URL, base_url, headers, is_loopback
-from errata.call import Call, Reply, T_co
+from errata.bulk.options import FileOptions
+from errata.bulk.run import FileRun, Hear, run_of
 from errata.calls import Calls
-from errata.corrections.options import HowToFile
-from errata.corrections.run import FileRun, Hear, run_of
-from errata.exchange import AsyncLink, BlockingLink, Link, exchange, run_now
-from errata.retry import Retry
-from errata.upload import Progress
+from errata.files import Progress
+from errata.request import Call, Reply, T_co
+from errata.transport import AsyncLink, BlockingLink, Link, Retry, exchange, run_now
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
@@ -121,8 +120,6 @@ class Errata(_Client[httpx.BaseTransport]):
     tags = _sends(Calls.tags)
     tag = _sends(Calls.tag)
     untag = _sends(Calls.untag)
-    retained = _sends(Calls.retained)
-    compact = _sends(Calls.compact)
     keys = _sends(Calls.keys)
     make_key = _sends(Calls.make_key)
     rotate_key = _sends(Calls.rotate_key)
@@ -137,7 +134,7 @@ class Errata(_Client[httpx.BaseTransport]):
         *,
         progress: Progress | None = None,
         hear: Hear | None = None,
-        **how: Unpack[HowToFile],
+        **how: Unpack[FileOptions],
     ) -> FileRun:
         """Make all corrections of a file, commit by commit; what an earlier run has made is found, not made again.
 
@@ -191,8 +188,6 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     tags = _awaits(Calls.tags)
     tag = _awaits(Calls.tag)
     untag = _awaits(Calls.untag)
-    retained = _awaits(Calls.retained)
-    compact = _awaits(Calls.compact)
     keys = _awaits(Calls.keys)
     make_key = _awaits(Calls.make_key)
     rotate_key = _awaits(Calls.rotate_key)
@@ -207,7 +202,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
         *,
         progress: Progress | None = None,
         hear: Hear | None = None,
-        **how: Unpack[HowToFile],
+        **how: Unpack[FileOptions],
     ) -> FileRun:
         """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
         run = run_of(file, how)

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderFiles, EncoderNotFound
 from models.nkb.reader import DEFAULT, DIGESTED, Reader, record
 from models.nkb.system import NkbSystem, NkbView
 from models.packs.pack import Pack
-from models.stored.files import CheckpointError
 from models.system import Ask, Correction, EditRefused, Material
 from tests.models.nkb.ordered import in_ledger_order
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.checkpoint import CheckpointError
 from models.nkb import slots
 from models.nkb.alike import alike
 from models.nkb.reader import DEFAULT, digest
@@ -13,7 +14,6 @@ from models.nkb.scope import READINGS
 from models.nkb.system import NkbSystem, NkbView
 from models.nkb.watched import KEYS, Watched
 from models.packs.pack import Item, Pack
-from models.stored.files import CheckpointError
 from models.system import Ask, Correction, Material
 from tests.models.nkb.ordered import in_ledger_order
 

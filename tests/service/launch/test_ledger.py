@@ -11,7 +11,7 @@ import pytest
 
 from service.errors import LedgerUnavailable
 from service.launch import ledger as launch
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.ledger.processes import kill, pid_of
 
 

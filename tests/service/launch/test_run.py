@@ -17,7 +17,7 @@ from service.launch import cluster, run, signals
 from service.launch.arguments import Arguments
 from service.launch.places import Places, free_port
 from service.launch.trouble import CannotStart
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.parts import TOY
 
 

@@ -7,22 +7,21 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import (
+from errata.cli.command import command
+from errata.cli.commands import (
     ask,
     audit,
     backup,
-    compact,
     edit,
     entities,
     fact,
     history,
-    importing,
+    import_graph,
     keys,
-    state,
+    revert,
+    status,
     tags,
-    undo,
 )
-from errata.cli.command import command
 from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
@@ -43,8 +42,8 @@ ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
 ACCESS, KEEPING = "Access", "Keep"
 for panel, functions in {
     ASKING: (ask.ask,),
-    CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
-    GRAPH: (entities.entities, entities.entity, fact.relation, importing.import_),
+    CORRECTING: (edit.edit, fact.fact, revert.revert, revert.rollback),
+    GRAPH: (entities.entities, entities.entity, fact.relation, import_graph.import_),
     LOOKING: (
         history.log,
         history.show,
@@ -52,13 +51,13 @@ for panel, functions in {
         tags.tags,
         tags.tag,
         tags.untag,
-        state.check,
-        state.replicas,
-        state.models,
-        state.memory,
+        status.check,
+        status.replicas,
+        status.models,
+        status.memory,
     ),
-    ACCESS: (state.whoami, audit.audit),
-    KEEPING: (backup.backup, backup.restore, compact.compact),
+    ACCESS: (status.whoami, audit.audit),
+    KEEPING: (backup.backup, backup.restore),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))

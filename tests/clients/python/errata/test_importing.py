@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata import AsyncErrata, Errata, Retry, errors, upload
+from errata import AsyncErrata, Errata, Retry, errors, files
 from errata.wire import ImportProgress
 
 LINES = b"Peru\tcapital\tLima\nPeru\tcurrency\tsol\nno triple\n"
@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny: Any, file: Path) -> None:
     told: list[ImportProgress] = []
     receipt = errata.import_graph(str(file), message="fill", progress=told.append)
-    assert (receipt.version, receipt.imported.triples, receipt.imported.rejected) == (1, 2, 1)
+    assert (receipt.version, receipt.counts.triples, receipt.counts.rejected) == (1, 2, 1)
     assert [(one.phase, one.done) for one in told] == [("sending", 46), ("reading", 46), ("committing", 0)]
     assert errata.last_version == 1
     request, body = tiny.seen[-1]
@@ -151,7 +151,7 @@ def test_an_import_that_may_be_made_is_repeated_with_its_key() -> None:
 
 
 def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload, "PIECE_BYTES", 10)
+    monkeypatch.setattr(files, "PIECE_BYTES", 10)
 
     class Breaks(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -182,13 +182,13 @@ def test_a_file_that_cannot_be_read_further_imported_nothing() -> None:
 def test_lines_come_in_any_pieces_and_only_the_line_feed_ends_one(errata: Errata, tiny: Any) -> None:
     errata.import_graph(io.BytesIO(LINES))
     receipt = json.loads(errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw)
-    receipt["imported"]["listed"][0]["reason"] = "a\u2028b"
+    receipt["counts"]["rejected_lines"][0]["reason"] = "a\u2028b"
     told = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
     told += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
     pieces = [told[n : n + 7] for n in range(0, len(told), 7)]
-    assert through(answering(*pieces)).imported.listed[0].reason == "a\u2028b"
+    assert through(answering(*pieces)).counts.rejected_lines[0].reason == "a\u2028b"
 
 
 def test_a_plain_receipt_is_taken_as_well(errata: Errata, tiny: Any) -> None:
     raw = errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw
-    assert through(lambda _: httpx.Response(201, content=raw)).imported.triples == 2
+    assert through(lambda _: httpx.Response(201, content=raw)).counts.triples == 2

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 from errata.cli.app import app
-from errata.cli.keyring import find_key
-from errata.cli.waiting import waiting
+from errata.cli.progress import waiting
+from errata.cli.session import find_key
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner
@@ -31,7 +31,7 @@ def key_file(folder: Path) -> Path:
 
 def test_the_commands_are_those_that_are_documented() -> None:
     documented = (
-        "ask audit backup check compact diff edit entities entity fact import log memory models relation replicas "
+        "ask audit backup check diff edit entities entity fact import log memory models relation replicas "
         "restore revert rollback show tag tags untag whoami"
     )
     assert documented.split() == COMMANDS
