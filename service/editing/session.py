@@ -61,7 +61,7 @@ class Session:
             "total": self.total,
             "lines": self.reading.lines,
             "triples": counts.triples,
-            "rejected": counts.rejected.total(),
+            "rejected": counts.rejections.total(),
         }
 
     def counts(self, manifest: Manifest, new: int) -> dict[str, Any]:
@@ -73,8 +73,8 @@ class Session:
             "triples": manifest.triples,
             "entities": manifest.entities,
             "new_entities": new,
-            "rejected": counts.rejected.total(),
-            "rejected_by": dict(counts.rejected),
+            "rejected": counts.rejections.total(),
+            "rejected_by": dict(counts.rejections),
             "skipped": dict(counts.skipped + self.reading.skipped),
             "rejected_lines": list(counts.rejected_lines),
             "seconds": round(monotonic() - self.started, 3),

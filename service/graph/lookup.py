@@ -136,11 +136,11 @@ class Lookup:
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))
         try:
-            informed: list[Ask | ErrataError] = list(await self._add_mentions(linked_asks))
+            results: list[Ask | ErrataError] = list(await self._add_mentions(linked_asks))
         except (LedgerUnavailable, LedgerCorrupt) as error:
-            informed = [await self._inform_from_cache(linked_ask, error) for linked_ask in linked_asks]
+            results = [await self._inform_from_cache(linked_ask, error) for linked_ask in linked_asks]
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
-        return InformedBatch(informed, linked_at - start, perf_counter() - linked_at, hits, misses)
+        return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses)
 
     async def _add_mentions(
         self, linked_asks: Sequence[LinkedAsk], unavailable: ErrataError | None = None
@@ -194,18 +194,18 @@ class Lookup:
     async def _load(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, Entities]:
-        loaded: dict[GraphView, Entities] = {}
+        entities: dict[GraphView, Entities] = {}
         missing: dict[GraphView, set[str]] = {}
         for view, view_ids in ids.items():
             cache = self._cache.setdefault(view, LRUCache(MAX_CACHED))
-            loaded[view] = {id: cache[id] for id in view_ids if id in cache}
-            missing[view] = view_ids - loaded[view].keys()
+            entities[view] = {id: cache[id] for id in view_ids if id in cache}
+            missing[view] = view_ids - entities[view].keys()
         rows = await self._read_rows(missing, unavailable)
         for view, view_ids in missing.items():
             fresh = {id: view.entity(id, rows[view].get(id, {})) for id in view_ids}
             self._cache[view].update(fresh)
-            loaded[view] |= fresh
-        return loaded
+            entities[view] |= fresh
+        return entities
 
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None

@@ -54,8 +54,8 @@ def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambig
         {"id": e.id, "label": e.label, "description": e.description, "degree": e.degree} for e in ranking
     ]
     first = ", ".join(f"{entity.id} ({entity.description or entity.label})" for entity in ranking[:5])
-    more = f" and {len(ranking) - 5} more" if len(ranking) > 5 else ""
-    detail = f"{name!r} names {len(ranking)} entities: {first}{more}; write the id of the one that is meant"
+    suffix = f" and {len(ranking) - 5} more" if len(ranking) > 5 else ""
+    detail = f"{name!r} names {len(ranking)} entities: {first}{suffix}; write the id of the one that is meant"
     return Ambiguous(detail, field=field, candidates=details)
 
 

@@ -71,8 +71,12 @@ class Rows:
         """What had no room in the entity's bucket."""
         bucket = bucket_codec.bucket_of(entity, manifest.buckets)
         first = keys.bucket(manifest.id, bucket)
-        start, count = bucket_codec.decode(first, (await self._read([first]))[first]).parts.get(entity, (0, 0))
-        parts = await self._read([keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)])
+        start, count = bucket_codec.decode(first, (await self._read([first]))[first]).parts.get(
+            entity, (0, 0)
+        )
+        parts = await self._read(
+            [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
+        )
 
         def decode() -> Statements:
             raw = (bucket_codec.decode(key, data).statements[entity] for key, data in parts.items())
@@ -128,7 +132,7 @@ class Rows:
         contents: dict[str, bytes | None] = {}
         for start in range(0, len(redis_keys), KEYS_PER_READ):
             batch = redis_keys[start : start + KEYS_PER_READ]
-            async with self._connection.bounded("read the graph"):
+            async with self._connection.call("read the graph"):
                 contents |= zip(batch, await self._connection.commands.mget(batch), strict=True)
         return contents
 

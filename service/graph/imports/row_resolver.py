@@ -24,15 +24,15 @@ EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
 
 @dataclass
 class Counts:
-    """rejected, skipped: by why. rejected_lines: the first of them, with their reasons."""
+    """rejections, skipped: by why. rejected_lines: the first of them, with their reasons."""
 
     triples: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
+    rejections: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     rejected_lines: list[Mapping[str, Any]] = field(default_factory=list)
 
     def reject(self, line: int, code: str, reason: str) -> None:
-        self.rejected[code] += 1
+        self.rejections[code] += 1
         if len(self.rejected_lines) < MAX_LISTED:
             self.rejected_lines.append({"line": line, "code": code, "reason": reason})
 
@@ -48,15 +48,15 @@ class RowResolver:
     """
 
     def __init__(
-        self, view: GraphView, linker: Linker, entities_by_name: EntitiesByName, trusted: bool
+        self, view: GraphView, linker: Linker, entities_by_name: EntitiesByName, linker_is_current: bool
     ) -> None:
         """
         Args:
             view: the graph that the file is added to.
             entities_by_name: which entities bear names at that version.
-            trusted: whether the linker knows names of that version only.
+            linker_is_current: whether the linker knows names of that version only.
         """
-        self._view, self._linker, self._trusted = view, linker, trusted
+        self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
         self._entities_by_name = entities_by_name
         self.spool = Spool()
         self.objects_by_name = True
@@ -65,14 +65,14 @@ class RowResolver:
         self.relations: dict[str, str] = {}
         self.ids_by_name: dict[str, str] = {}
         self._ambiguous_names: dict[str, Ambiguous] = {}
-        self._prefetched: dict[str, Sequence[Entity]] = {}
+        self._bearers_by_name: dict[str, Sequence[Entity]] = {}
         self._graph_ids: set[str] = set()  # entities of the graph that the file names
         self._relation_cache: dict[str, tuple[str, str]] = {}
 
     def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
         """Look up, many at once, what names of these rows mean where the linker cannot tell. Before they are added."""
         names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
-        if self.objects_by_name and not (self._trusted and not self._view.edits):
+        if self.objects_by_name and not (self._linker_is_current and not self._view.edits):
             names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
         unsure = []
         for name in names:
@@ -80,7 +80,7 @@ class RowResolver:
                 ids = self._linker.resolve(name)
                 if ids and not self._is_sure(ids):
                     unsure.append(name)
-        self._prefetched = dict(self._entities_by_name(unsure)) if unsure else {}
+        self._bearers_by_name = dict(self._entities_by_name(unsure)) if unsure else {}
 
     def add(self, row: Row | Rejection) -> None:
         if isinstance(row, Rejection):
@@ -104,7 +104,9 @@ class RowResolver:
         if entity.startswith(NAME_ID_PREFIX):
             return False
         ids = self._linker.resolve(label) if label and view.imports else ()
-        return entity in ids and (self._trusted or any(e.id == entity for e in self._bearers(label)))
+        return entity in ids and (
+            self._linker_is_current or any(e.id == entity for e in self._bearers(label))
+        )
 
     def _add_fact(self, row: Row) -> None:
         relation, act = self._relation(row.relation)
@@ -171,8 +173,8 @@ class RowResolver:
 
     def _is_sure(self, candidates: Sequence[str]) -> bool:
         """Whether the linker alone can tell. An edit may have taken the name away from the entities it is about."""
-        return len(candidates) == 1 and self._trusted and candidates[0] not in self._view.edits
+        return len(candidates) == 1 and self._linker_is_current and candidates[0] not in self._view.edits
 
     def _bearers(self, name: str) -> Sequence[Entity]:
-        bearers = self._prefetched.get(name)
+        bearers = self._bearers_by_name.get(name)
         return self._entities_by_name([name])[name] if bearers is None else bearers

@@ -21,7 +21,7 @@ SpooledRow: TypeAlias = tuple[str, str, str, str, str]
 
 class Spool:
     def __init__(self) -> None:
-        self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES, dir=gettempdir()) for _ in range(PARTS)]
+        self._files = [_open_file() for _ in range(PARTS)]
         self._pending: list[list[str]] = [[] for _ in range(PARTS)]
         self.rows = 0
 
@@ -50,3 +50,7 @@ class Spool:
         if pending:
             self._files[part].write(("\n".join(pending) + "\n").encode())
             pending.clear()
+
+
+def _open_file() -> SpooledTemporaryFile[bytes]:
+    return SpooledTemporaryFile(MAX_MEMORY_BYTES, dir=gettempdir())

@@ -10,6 +10,7 @@ import json
 import logging
 import zlib
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -130,13 +131,12 @@ class ImportStore:
         """Where the rows of an import are not what its commit says, in one sentence; None where all of them are."""
         for number, digest in enumerate(manifest.chunks):
             first, end = chunk(number, manifest.buckets)
-            contents: list[bytes] = []
+            total = sha256()
             for bucket in range(first, end):
-                try:
-                    contents += [data or b"" for _, data in await self._read_bucket(manifest.id, bucket)]
-                except LedgerCorrupt:
-                    pass
-            if _digest(contents) != digest:
+                with suppress(LedgerCorrupt):
+                    for _, data in await self._read_bucket(manifest.id, bucket):
+                        total.update(data or b"")
+            if "sha256:" + total.hexdigest() != digest:
                 return f"the rows of buckets {first} to {end - 1} of the import {manifest.id} are missing or altered"
         return None
 
@@ -163,7 +163,7 @@ class ImportStore:
                 if end > start and size > BYTES_PER_BATCH:
                     break
                 end += 1
-            async with self._connection.bounded("store the graph"):
+            async with self._connection.call("store the graph"):
                 pipeline = self._connection.commands.pipeline(transaction=False)
                 for key, data in contents[start:end]:
                     pipeline.set(key, data)
@@ -172,15 +172,15 @@ class ImportStore:
 
     async def drop(self, source: str) -> bool:
         """Leave nothing of an import that no commit names. False when a commit names it: then it stays."""
-        async with self._connection.bounded("take an import for dead"):
+        async with self._connection.call("take an import for dead"):
             data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
             return False
         import_keys = list(ImportNote.decode(data).keys(source))
         for start in range(0, len(import_keys), KEYS_PER_BATCH):
-            async with self._connection.bounded("drop an import"):
+            async with self._connection.call("drop an import"):
                 await self._connection.commands.unlink(*import_keys[start : start + KEYS_PER_BATCH])
-        async with self._connection.bounded("forget an import"):
+        async with self._connection.call("forget an import"):
             await self._connection.commands.hdel(ledger_keys.DROPPING, source)
         return True
 
@@ -188,7 +188,7 @@ class ImportStore:
         """Drop what killed imports left behind. running: imports of this editor, which are alive."""
         sources: list[str] = []
         for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
-            async with self._connection.bounded("list the imports"):
+            async with self._connection.call("list the imports"):
                 sources += [source.decode() for source in await self._connection.commands.hkeys(key)]
         n_dropped = sum([await self.drop(source) for source in sources if source not in running])
         if n_dropped:
@@ -203,13 +203,13 @@ class ImportStore:
         return [*await self._read(further), (key, data)]
 
     async def _read(self, redis_keys: Sequence[str]) -> list[tuple[str, bytes | None]]:
-        async with self._connection.bounded("read the graph"):
+        async with self._connection.call("read the graph"):
             contents = await self._connection.commands.mget(redis_keys) if redis_keys else []
         return list(zip(redis_keys, contents, strict=True))
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
         """NotReady when another editor took the import for dead."""
-        async with self._connection.bounded("note an import"):
+        async with self._connection.call("note an import"):
             args = [source, note.encode(), "first" if first else ""]
             is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)
         if not is_noted:
