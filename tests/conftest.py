@@ -35,8 +35,10 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def device() -> torch.device:
-    """Where models are tested: ERRATA_TEST_DEVICE, such as `cuda`."""
-    return torch.device(os.environ.get("ERRATA_TEST_DEVICE", "cpu"))
+    """Where tests of models compute: ERRATA_TEST_DEVICE, by default the CPU."""
+    from models.device import resolve_device  # not before its shapes are checked
+
+    return resolve_device(os.environ.get("ERRATA_TEST_DEVICE", "cpu"))
 
 
 @pytest.fixture(autouse=True)

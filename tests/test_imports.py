@@ -63,7 +63,7 @@ MAY = {
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        *("service.app", "service.logs", "service.tracing"),
+        *("service.app", "service.logs", "service.tracing", "models.device"),
     },
     "service/errors.py": {"errata.wire"},
     "service": {"service", "models"},

@@ -90,7 +90,7 @@ class Editor:
         reporter = Reporter(self._bystanders, self._rewording, self._room)
         look = partial(check_address, settings.redis_url)
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
-        expected = dict.fromkeys(loaded, settings.replica_count)
+        expected = dict.fromkeys(loaded, settings.replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)

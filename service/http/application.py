@@ -65,7 +65,7 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(keys.routes(access.keys, access.gate, may(access.gate, None), admins))
     app.include_router(audit.routes(access.audit, admins))
     app.include_router(backups.routes(Backup.over(access), models, admins))
-    app.include_router(health.routes(models, editor, metrics.render, settings.replica_count))
+    app.include_router(health.routes(models, editor, metrics.render, settings.replicas))
     app.get("/", include_in_schema=False)(_front_door)
     app.add_middleware(Audited, audit=access.audit)
     app.add_middleware(Secured, tls=settings.tls_cert is not None)

@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.logs import request_id
-from service.tracing import noted
+from service.tracing import set_attributes
 
 HEADER = "x-request-id"
 USABLE = re.compile(r"[\w.:@+/=-]{1,128}")
@@ -27,7 +27,7 @@ class Identified:
         own = given if USABLE.fullmatch(given) else uuid4().hex
         scope.setdefault("state", {})["request"] = own
         token = request_id.set(own)
-        noted(**{"errata.request": own})
+        set_attributes(**{"errata.request": own})
 
         async def name(message: Message) -> None:
             if message["type"] == "http.response.start":

@@ -13,7 +13,7 @@ from service.http.callee import Callee
 from service.http.counted import begin_at_zero, count, counting_failures
 from service.http.gathering import Gathering
 from service.replicas.outcome import Outcome
-from service.tracing import carried
+from service.tracing import inject
 
 LIMIT_S = 30.0
 
@@ -99,5 +99,5 @@ class Models:
 
 def _plain(asked: AnswerRequest) -> dict[str, object]:
     """With the trace that it is part of, for questions of several requests cross the handle in one call."""
-    trace = carried()
+    trace = inject()
     return asked.model_dump(exclude_defaults=True, exclude={"stream"}) | ({"trace": trace} if trace else {})

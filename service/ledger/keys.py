@@ -30,7 +30,7 @@ DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 TAGS = PREFIX + "tags"
 RESTORE = PREFIX + "restore"
-KEPT = PREFIX + "kept"
+LEGACY_RESTORE = PREFIX + "kept"
 SCHEMA = PREFIX + "schema"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600

@@ -128,7 +128,7 @@ class Replica:
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """One question, checked by the wire types already."""
-        with tracing.continued(request.get("trace", {}), f"answer {self._model}"):
+        with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             return await self._answer(request, perf_counter())
 
     async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
@@ -249,7 +249,9 @@ class Replica:
         parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
         for part, seconds in parts.items():
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-        tracing.told({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
+        tracing.record_spans(
+            {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
+        )
 
 
 ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAINED_LOOK_S)

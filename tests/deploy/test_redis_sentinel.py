@@ -19,7 +19,7 @@ from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import NAME, Watched, watched
 from tests.service.ledger.redis.clusters import HOST, until
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 NOBODY = "127.0.0.1:9"
 LIMIT_S = 30.0
@@ -108,7 +108,7 @@ async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(w
 
 async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: Watched) -> None:
     ledger = RedisLedger.connect(watch.url.replace("//", f"//{NOBODY},"), limit_s=2.0)  # one watchman is gone
-    writer = await filled(ledger, 3)
+    writer = await fill(ledger, 3)
     until(watch.is_replicated)
     watch.master.stop()
     assert await appended(ledger, *writer.edit()), "while there is no master nothing is acknowledged"
