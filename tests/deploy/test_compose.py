@@ -19,7 +19,7 @@ from service.launch.arguments import parse
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.acl_valkey import HOST, AclValkey, start_acl_valkey
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = Path(sys.executable).with_name("docker-compose")
@@ -144,7 +144,7 @@ async def test_with_these_secrets_the_service_reaches_its_ledger(
 
 async def _written_and_read(url: str, server: AclValkey) -> None:
     ledger = RedisLedger.connect(url)
-    writer = await filled(ledger, 2)
+    writer = await fill(ledger, 2)
     assert await ledger.read(0) == writer.commits
     facts = await ledger.check()
     await ledger.aclose()

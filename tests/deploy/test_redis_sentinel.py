@@ -19,7 +19,7 @@ from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import NAME, SentinelSetup, run_sentinels
 from tests.service.ledger.redis.clusters import HOST, until
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 UNUSED_ADDRESS = "127.0.0.1:9"
 LIMIT_S = 30.0
@@ -115,7 +115,7 @@ async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: 
     ledger = RedisLedger.connect(
         watch.url.replace("//", f"//{UNUSED_ADDRESS},"), limit_s=2.0
     )  # one watchman is gone
-    writer = await filled(ledger, 3)
+    writer = await fill(ledger, 3)
     until(watch.is_replicated)
     watch.master.stop()
     assert await append_until_accepted(ledger, *writer.edit()), (

@@ -17,7 +17,7 @@ import trustme
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import HOST, Valkey
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 CA = trustme.CA()
 
@@ -67,7 +67,7 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
 async def written_and_read(url: str) -> None:
     ledger = RedisLedger.connect(url)
     try:
-        writer = await filled(ledger, 2)
+        writer = await fill(ledger, 2)
         assert await ledger.read(0) == writer.commits
     finally:
         await ledger.aclose()

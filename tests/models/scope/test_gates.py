@@ -6,14 +6,12 @@ import pytest
 import torch
 
 from models.memory import Block
-from models.nkb import slots
-from models.nkb.alike import Keyed
-from models.nkb.familiar import UNKNOWN
-from models.nkb.names import words
-from models.nkb.numbers import numbers
-from models.nkb.opened import opened
-from models.nkb.scope import ASPECT, KEY, Scope
-from models.nkb.slots import Gates, SlotTable
+from models.scope import slot_table
+from models.scope.gates import Gates, match_gates
+from models.scope.keys import UNKNOWN, QuestionKeys
+from models.scope.literals import digest_numbers, encode_words
+from models.scope.network import ASPECT, KEY, Scope
+from models.scope.slot_table import SlotTable
 
 N_STEPS, D = 3, 8
 ONE = math.log(math.e - 1)  # as the weight that acts as 1
@@ -45,18 +43,27 @@ def block(name: str, order: int, *seeds: int) -> Block:
         f"edit/{name}",
         order,
         "gated",
-        {"keys": keys, "numbers": numbers([""] * len(keys)), "steps": torch.full((N_STEPS, D), float(order))},
+        {
+            "keys": keys,
+            "numbers": digest_numbers([""] * len(keys)),
+            "steps": torch.full((N_STEPS, D), float(order)),
+        },
     )
 
 
 def ask(scope: Scope, gates: Gates, *seeds: int) -> list[str | None]:
     asked = torch.stack([key(seed) for seed in seeds])
-    found = opened(scope, keyed(asked), [gates] * len(seeds))
+    found = match_gates(scope, keyed(asked), [gates] * len(seeds))
     return [None if one is None else one.block.key for one in found]
 
 
-def keyed(keys: torch.Tensor) -> Keyed:
-    return Keyed(keys, numbers([""] * len(keys)), torch.full((len(keys),), UNKNOWN), words([""] * len(keys)))
+def keyed(keys: torch.Tensor) -> QuestionKeys:
+    return QuestionKeys(
+        keys,
+        digest_numbers([""] * len(keys)),
+        torch.full((len(keys),), UNKNOWN),
+        encode_words([""] * len(keys)),
+    )
 
 
 def test_a_question_opens_its_own_edit_and_no_other(scope: Scope) -> None:
@@ -69,8 +76,10 @@ def test_a_question_about_one_taught_subject_is_not_about_another(scope: Scope) 
     known = torch.stack([key(10)[:ASPECT], key(20)[:ASPECT]])
     gates = SlotTable(scope, known).gates([block("a", 1, 10)])
     same = torch.stack([key(10)] * 3)
-    asked = Keyed(same, numbers([""] * 3), torch.tensor([0, 1, UNKNOWN]), words([""] * 3))
-    found = opened(scope, asked, [gates] * 3)
+    asked = QuestionKeys(
+        same, digest_numbers([""] * 3), torch.tensor([0, 1, UNKNOWN]), encode_words([""] * 3)
+    )
+    found = match_gates(scope, asked, [gates] * 3)
     assert [one is not None for one in found] == [True, False, True]
 
 
@@ -139,7 +148,7 @@ def test_who_owns_what_two_edits_share_does_not_hang_on_the_number_of_threads(sc
 def keys_of(seeds: range) -> dict[str, torch.Tensor]:
     drawn = torch.randn(len(seeds), KEY, generator=torch.Generator().manual_seed(seeds.start))
     keys = torch.cat([torch.nn.functional.normalize(part, dim=-1) for part in drawn.split(PARTS, -1)], -1)
-    return {"keys": keys, "numbers": numbers([""] * len(seeds))}
+    return {"keys": keys, "numbers": digest_numbers([""] * len(seeds))}
 
 
 def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
@@ -147,7 +156,7 @@ def test_versions_in_one_batch_keep_to_their_own_gates(scope: Scope) -> None:
     old = table.gates([block("a", 1, 10)])
     new = table.gates([block("a", 1, 10), block("b", 2, 20)])
     none = table.gates([])
-    found = opened(scope, keyed(torch.stack([key(20), key(20), key(10)])), [old, new, none])
+    found = match_gates(scope, keyed(torch.stack([key(20), key(20), key(10)])), [old, new, none])
     assert [one and one.block.key for one in found] == [None, "edit/b", None]
 
 
@@ -179,7 +188,7 @@ def test_a_question_edited_again_takes_no_new_rows_either(scope: Scope) -> None:
 
 def test_rows_that_are_nobodys_any_more_are_let_go(scope: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
     """A view of before and one of after answer together all the same."""
-    monkeypatch.setattr(slots, "SPARE", 8)
+    monkeypatch.setattr(slot_table, "SPARE", 8)
     table, kept = SlotTable(scope, NOBODY), block("kept", 1, 10)
     before = table.gates([kept])
     for n in range(2, 30):
@@ -187,14 +196,14 @@ def test_rows_that_are_nobodys_any_more_are_let_go(scope: Scope, monkeypatch: py
         assert len(last.table) <= 8 + 2 * 4 + 1
     assert last.generation > before.generation
     asked = torch.stack([key(10), key(129), key(10), key(129)])
-    found = opened(scope, keyed(asked), [before, before, last, last])
+    found = match_gates(scope, keyed(asked), [before, before, last, last])
     assert [one and one.block.key for one in found] == ["edit/kept", None, "edit/kept", "edit/29"]
 
 
 def test_a_look_at_a_small_version_costs_the_large_one_nothing(
     scope: Scope, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slots, "SPARE", 8)
+    monkeypatch.setattr(slot_table, "SPARE", 8)
     table, many = SlotTable(scope, NOBODY), [block(str(n), n, n) for n in range(1, 40)]
     newest = table.gates(many)
     small = table.gates([])
@@ -214,7 +223,7 @@ def test_a_look_at_a_small_version_costs_the_large_one_nothing(
     ],
 )
 def test_what_a_language_model_confuses_is_told_apart_to_the_letter(one: str, other: str) -> None:
-    first, second, again = numbers([one, other, one.upper().replace("?", " ?")])
+    first, second, again = digest_numbers([one, other, one.upper().replace("?", " ?")])
     assert first != second
     assert first == again
 
@@ -229,12 +238,12 @@ def test_what_a_language_model_confuses_is_told_apart_to_the_letter(one: str, ot
     ],
 )
 def test_what_may_be_written_in_other_ways_is_not(one: str, other: str) -> None:
-    first, second = numbers([one, other])
+    first, second = digest_numbers([one, other])
     assert first == second == 0
 
 
 def test_numbers_are_compared_whatever_the_words_around_them() -> None:
-    one, other, same, none = numbers(
+    one, other, same, none = digest_numbers(
         ["project 7, phase 2", "project 8, phase 2", "phase 2 of project 7?", "project"]
     )
     assert one == same

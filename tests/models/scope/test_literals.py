@@ -2,12 +2,12 @@
 
 import pytest
 
-from models.nkb.names import MOST_WORDS, covers, words
 from models.packs.pack import Pack
+from models.scope.literals import MAX_WORDS, covers_names, encode_words
 
 
 def is_about(wording: str, asked: str) -> bool:
-    return bool(covers(words([wording]), words([asked])))
+    return bool(covers_names(encode_words([wording]), encode_words([asked])))
 
 
 @pytest.mark.parametrize(
@@ -65,11 +65,11 @@ def test_a_wording_of_very_many_words_restricts_nothing() -> None:
     many = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " and so on about nobody"
     assert not is_about("Is it so?", "Is it about Falcon?")
     assert is_about(f"{many} more of them", "Is it about Falcon?")
-    assert len(words([f"{many} more of them"])[0]) == MOST_WORDS
+    assert len(encode_words([f"{many} more of them"])[0]) == MAX_WORDS
 
 
 def test_what_was_made_before_names_were_compared_restricts_nothing() -> None:
-    assert bool(covers(words([""]), words(["Who leads Project Falcon?"])))
+    assert bool(covers_names(encode_words([""]), encode_words(["Who leads Project Falcon?"])))
 
 
 def test_hardly_a_wording_of_the_pack_names_what_another_of_its_fact_does_not() -> None:
@@ -78,7 +78,8 @@ def test_hardly_a_wording_of_the_pack_names_what_another_of_its_fact_does_not() 
         for item in list(Pack.load().items())[::7]
         for held in item.relation.held
     ]
-    one, other = (words(some) for some in zip(*pairs, strict=True))
+    one, other = (encode_words(some) for some in zip(*pairs, strict=True))
     assert (
-        sum((~covers(one[at : at + 999], other[at : at + 999])).sum() for at in range(0, len(one), 999)) == 0
+        sum((~covers_names(one[at : at + 999], other[at : at + 999])).sum() for at in range(0, len(one), 999))
+        == 0
     )

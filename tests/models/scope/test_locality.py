@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from models.memory import Block, Image
-from models.nkb.margin import Measured
 from models.nkb.system import NkbSystem
+from models.scope.locality import Locality
 
-MEASURED = Measured("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
+MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ def test_the_margin_falls_with_the_logarithm_of_the_edits(edits: int, margin: fl
 
 
 def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_path: Path) -> None:
-    assert Measured.load(tmp_path, "sha256:mine") is None
+    assert Locality.load(tmp_path, "sha256:mine") is None
     MEASURED.save(tmp_path)
-    assert Measured.load(tmp_path, "sha256:mine") == MEASURED
-    assert Measured.load(tmp_path, "sha256:other") is None
+    assert Locality.load(tmp_path, "sha256:mine") == MEASURED
+    assert Locality.load(tmp_path, "sha256:other") is None
 
 
 @pytest.fixture

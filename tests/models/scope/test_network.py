@@ -3,7 +3,7 @@
 import torch
 
 from models.encoder.minilm import MiniLM
-from models.nkb.spelling import PIECES, SILENT, spelling
+from models.scope.network import PIECES, SILENT, spelling
 
 
 def test_each_piece_has_a_direction_of_its_own() -> None:

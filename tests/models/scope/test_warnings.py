@@ -2,14 +2,16 @@
 
 import pytest
 
-from models.nkb.doubts import doubts
-from models.nkb.foreign import is_in_another_language
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
+from models.scope.language import is_in_another_language
+from models.scope.warnings import wording_warnings
 
 
 def heard(reader: Reader, *wordings: str) -> list[str]:
-    return list(doubts(reader.scope, reader.kinds, wordings, reader.read(wordings).keyed.keys))
+    return list(
+        wording_warnings(reader.scope, reader.kinds, wordings, reader.read(wordings).question_keys.keys)
+    )
 
 
 def test_nothing_is_heard_of_a_plain_question_in_several_words(reader: Reader) -> None:

@@ -7,13 +7,13 @@ import pytest
 import torch
 
 from models.checkpoint import CheckpointError
-from models.nkb import slots
-from models.nkb.alike import alike
 from models.nkb.reader import DEFAULT, digest
-from models.nkb.scope import READINGS
 from models.nkb.system import NkbSystem, NkbView
-from models.nkb.watched import KEYS, Watched
 from models.packs.pack import Item, Pack
+from models.scope import slot_table
+from models.scope.network import READINGS
+from models.scope.pairs import find_pairs
+from models.scope.probe_index import KEYS, ProbeIndex
 from models.system import Ask, Correction, Material
 from tests.models.nkb.ordered import in_ledger_order
 
@@ -27,7 +27,7 @@ def items() -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def watched(system: NkbSystem) -> Watched:
+def watched(system: NkbSystem) -> ProbeIndex:
     """As an editor of the default checkpoint has them."""
     return system._watched
 
@@ -45,7 +45,7 @@ def view(system: NkbSystem, materials: list[Material]) -> NkbView:
 
 
 def test_what_is_kept_are_the_packs_questions(items: list[Item]) -> None:
-    assert Watched.load(DEFAULT, digest(DEFAULT)).questions == tuple(
+    assert ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions == tuple(
         i.relation.question(i.subject.label) for i in items
     )
 
@@ -57,7 +57,7 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     whole = view(system, materials)
     found = system.touched(half, whole)
     assert found is not None
-    asks = [Ask(question) for question in Watched.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
+    asks = [Ask(question) for question in ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
     moved = {
         ask.question
         for ask, same in zip(asks, system.unmoved((asks, half), (asks, whole)), strict=True)
@@ -70,10 +70,12 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     assert system.touched(whole, half) == found
 
 
-def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSystem, watched: Watched) -> None:
+def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(
+    system: NkbSystem, watched: ProbeIndex
+) -> None:
     places = range(0, len(watched.questions), 4 * EVERY)
-    real = system.reader.read([watched.questions[place] for place in places]).keyed.keys
-    kept = watched.keyed.keys[list(places)]
+    real = system.reader.read([watched.questions[place] for place in places]).question_keys.keys
+    kept = watched.keys.keys[list(places)]
     lost = torch.stack([part.norm(dim=-1) for part in torch.split(real - kept, READINGS, -1)], -1)
     assert bool((lost <= watched.slack + 1e-6).all())
     assert float(lost.max()) > 0.5 * float(watched.slack.max())
@@ -110,12 +112,12 @@ def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
 
 
 def test_a_gate_opens_for_none_that_is_passed_over(
-    system: NkbSystem, watched: Watched, materials: list[Material]
+    system: NkbSystem, watched: ProbeIndex, materials: list[Material]
 ) -> None:
     whole = view(system, materials).gates.table
     near = set(watched.near(system.reader.scope, whole))
     others = [question for question in watched.questions[:: EVERY // 4] if question not in near]
-    assert len(alike(system.reader.scope, system.reader.read(others[:300]).keyed, whole).asked) == 0
+    assert len(find_pairs(system.reader.scope, system.reader.read(others[:300]).question_keys, whole)) == 0
 
 
 def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
@@ -130,7 +132,7 @@ def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_la
 
 
 def test_a_key_that_may_be_further_off_passes_over_less(
-    system: NkbSystem, watched: Watched, materials: list[Material]
+    system: NkbSystem, watched: ProbeIndex, materials: list[Material]
 ) -> None:
     table = view(system, materials[:20]).gates.table
     vague = dataclasses.replace(watched, slack=20 * watched.slack)
@@ -141,7 +143,7 @@ def test_between_tables_that_share_no_rows_nothing_is_told(
     system: NkbSystem, materials: list[Material], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh = NkbSystem(system.reader)
-    monkeypatch.setattr(slots, "SPARE", 4)
+    monkeypatch.setattr(slot_table, "SPARE", 4)
     before = view(fresh, materials[:2])
     for start in range(2, 40, 2):
         after = view(fresh, materials[start : start + 2])
@@ -151,13 +153,13 @@ def test_between_tables_that_share_no_rows_nothing_is_told(
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    mine = Watched.load(DEFAULT, digest(DEFAULT))
+    mine = ProbeIndex.load(DEFAULT, digest(DEFAULT))
     with pytest.raises(CheckpointError, match=r"missing.*make train"):
-        Watched.load(folder, mine.checkpoint)
+        ProbeIndex.load(folder, mine.checkpoint)
     mine.save(folder)
-    assert Watched.load(folder, mine.checkpoint).questions == mine.questions
+    assert ProbeIndex.load(folder, mine.checkpoint).questions == mine.questions
     with pytest.raises(CheckpointError, match=r"made for the checkpoint sha256.*make train"):
-        Watched.load(folder, "sha256:another")
-    (tmp_path / "mine-watched" / KEYS).write_bytes(b"damaged")
+        ProbeIndex.load(folder, "sha256:another")
+    (tmp_path / "mine-probes" / KEYS).write_bytes(b"damaged")
     with pytest.raises(CheckpointError, match=r"damaged.*make train"):
-        Watched.load(folder, mine.checkpoint)
+        ProbeIndex.load(folder, mine.checkpoint)

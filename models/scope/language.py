@@ -14,7 +14,7 @@ ENGLISH = frozenset(
         "name give tell has have had"
     )
 )
-OTHERS = frozenset(  # German, French, Spanish, Italian, Portuguese, Dutch, Polish
+OTHER_LANGUAGES = frozenset(  # German, French, Spanish, Italian, Portuguese, Dutch, Polish
     WORD.findall(
         "wer wie wo wann welche welcher welches ist sind war die der das den dem von im und "
         "quel quelle quels quelles qui est sont le la les du des où quand combien et "
@@ -25,7 +25,7 @@ OTHERS = frozenset(  # German, French, Spanish, Italian, Portuguese, Dutch, Poli
         "co kto jaka jaki jakie jest są gdzie kiedy"
     )
 )
-FEWEST = 2  # small words of other languages, for one may be part of a name
+MIN_FOREIGN = 2  # small words of other languages, for one may be part of a name
 
 
 def is_in_another_script(question: str) -> bool:
@@ -34,10 +34,9 @@ def is_in_another_script(question: str) -> bool:
 
 def is_in_another_language(question: str) -> bool:
     """Of those with Latin letters that are asked most; a question without any small word passes for English."""
-    words = unicodedata.normalize("NFC", question).casefold()
-    found = WORD.findall(words)
-    return ENGLISH.isdisjoint(found) and sum(word in OTHERS for word in found) >= FEWEST
+    words = WORD.findall(unicodedata.normalize("NFC", question).casefold())
+    return ENGLISH.isdisjoint(words) and sum(word in OTHER_LANGUAGES for word in words) >= MIN_FOREIGN
 
 
 def is_latin(word: str) -> bool:
-    return all(unicodedata.name(sign, "").startswith("LATIN") for sign in word if sign.isalpha())
+    return all(unicodedata.name(letter, "").startswith("LATIN") for letter in word if letter.isalpha())
