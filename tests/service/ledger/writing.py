@@ -32,7 +32,7 @@ def slot(edit: EditRecord) -> Block:
     return Block(f"edit/{edit.id}", edit.order, "gated", {"rows": rows(edit.id)})
 
 
-def folded(active: Sequence[EditRecord]) -> dict[str, Image]:
+def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
     """What the memories hold when these edits are active, from nothing but them."""
     sums: dict[int, Tensor] = {}
     for edit in active:
@@ -94,7 +94,7 @@ class Writer:
             target,
             previous=previous,
         )
-        after = folded(list(fold.active([*self.commits, bare]).values()))
+        after = fold_edits(list(fold.active([*self.commits, bare]).values()))
         writes, blocks = _writes(self.history[-1], after)
         commit = replace(bare, writes=writes, report={"changed": [version], "ms": 1.25})
         self.commits.append(commit)
@@ -114,7 +114,7 @@ def _writes(before: dict[str, Image], after: dict[str, Image]) -> tuple[dict[str
     return writes, blocks
 
 
-async def filled(ledger: RedisLedger, count: int) -> Writer:
+async def fill(ledger: RedisLedger, count: int) -> Writer:
     """A ledger with `count` edits, one a commit."""
     writer = Writer()
     for _ in range(count):
