@@ -151,7 +151,7 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     await use_everything(http, ledger)
-    raw.delete(keys.image(15))
+    raw.delete(keys.manifest(15))
     with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
         await ledger.nearest_manifest(15)
     for _ in range(6):  # some in one window, and some in the one after
