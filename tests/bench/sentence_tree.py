@@ -5,7 +5,8 @@ from dataclasses import replace
 
 from models.graph.knowledge import Mention
 from models.graph.view import GraphView
-from models.kbert.batch import Batch, collate
+from models.kbert.answer import Answerer
+from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
 from models.system import Ask
 from tests.bench.questions import asked
@@ -43,12 +44,12 @@ def _linked(view: GraphView, question: str, subject: str) -> Ask:
 def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
     """The same rows through the encoder, each token seeing what it may, against all of them seeing each other."""
     model = system.model
-    planted = [read.planted for read in system._answerer.read(asks)]
-    trees = [one.row for one in planted if one is not None]
+    readings = Answerer(model).read(asks)
+    rows = [reading.row.row for reading in readings if reading.row is not None]
 
-    def read(masked: bool) -> Batch:
-        batch = collate(trees, model.tokens.padding)
-        batch = batch if masked else batch.without_visible_matrix()
+    def read(with_matrix: bool) -> Batch:
+        batch = collate(rows, model.tokens.padding)
+        batch = batch if with_matrix else batch.without_visible_matrix()
         model.encoder.read(batch)
         return batch
 
