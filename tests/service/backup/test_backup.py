@@ -35,13 +35,12 @@ from service.access.api_keys import fingerprint
 from service.editing.editor import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
-from service.http.application import application
-from service.http.models import Models
+from service.http.app import build_app
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
-from tests.service.http.conftest import KEY, InProcess
+from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.http.listening import listening
 from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS
@@ -89,8 +88,8 @@ async def place(folder: Path) -> AsyncIterator[Place]:
             started(Replica, config, "atlas") as atlas,
             started(Editor, config) as editor,
         ):
-            models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, config.max_batch)
-            app = application(config, models, InProcess(editor))
+            models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
+            app = build_app(config, models, local_editor(editor))
             async with listening(app) as url, AsyncErrata(url, key=KEY, retry=Retry(times=0)) as errata:
                 yield Place(url, errata, raw)
             await app.state.access.aclose()
