@@ -88,4 +88,4 @@ class Restore:
         async for blocks in iterate_in_thread(backup.blocks()):
             await rows.store(self.ledger.connection, blocks)
         async for batch in iterate_in_thread(backup.import_rows(missing)):
-            await imports.put(batch)
+            await imports.store(batch)
