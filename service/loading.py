@@ -17,7 +17,7 @@ from service.config import Settings
 
 def load_system(settings: Settings, model: str) -> System:
     """The system, with this process's share of the cores. Takes seconds; what is wrong with it is raised as it is."""
-    torch.set_num_threads(settings.threads_per_replica)
+    torch.set_num_threads(settings.torch_threads)
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
     system: System = loader()

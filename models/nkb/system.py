@@ -17,18 +17,17 @@ from models.confidence import UNSURE, sigmoid
 from models.memory import Image
 from models.nkb.answers import Decoded, features, share_remainder
 from models.nkb.attribution import rests_on
+from models.nkb.cache import ReadCache
 from models.nkb.edit import METHODS, materials
 from models.nkb.explain import explain
 from models.nkb.fold import fold, same_rows, value_rows
-from models.nkb.margin import ACCEPTABLE, Measured
-from models.nkb.opened import Opened, opened
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
-from models.nkb.recent import RecentQuestions
-from models.nkb.remembered import RecentReads
-from models.nkb.slots import Gates, SlotTable
-from models.nkb.watched import Watched
-from models.nkb.wordings import NOBODY
+from models.scope.gates import NO_EDIT, GateMatch, Gates, match_gates
+from models.scope.locality import ACCEPTABLE, Locality
+from models.scope.probe_index import ProbeIndex
+from models.scope.question_cache import QuestionCache
+from models.scope.slot_table import SlotTable
 from models.system import Alternative, Ask, Capacity, Correction, Material, Reply
 
 LITTLE = 1.0  # point of margin from which on a curator is warned
@@ -54,15 +53,17 @@ class NkbSystem:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self._slots = SlotTable(reader.scope, reader.taught)
-        self._reads = RecentReads(reader)
-        self._recent = RecentQuestions(self._reads)
+        self._slots = SlotTable(reader.scope, reader.subjects)
+        self._reads = ReadCache(reader)
+        self._recent = QuestionCache(
+            reader.scope, lambda questions: self._reads.read(questions).question_keys
+        )
 
     @staticmethod
     def load(folder: Path = DEFAULT) -> "NkbSystem":
         """As `Reader.load`; CheckpointError, too, when what an editor needs beside the checkpoint is not its own."""
         reader = Reader.load(folder)
-        Watched.load(folder, reader.digest)
+        ProbeIndex.load(folder, reader.digest)
         return NkbSystem(reader)
 
     @cached_property
@@ -80,7 +81,7 @@ class NkbSystem:
             return []
         read = self.reader.read([ask.question for ask in asks])
         self._reads.keep([ask.question for ask in asks], read)
-        gates = opened(self.reader.scope, read.keyed, [view.gates for view in views])
+        gates = match_gates(self.reader.scope, read.question_keys, [view.gates for view in views])
         reads = [_bank_read(view, gate) for view, gate in zip(views, gates, strict=True)]
         answers = self.reader.decoder.generate(
             read.states,
@@ -108,7 +109,7 @@ class NkbSystem:
         ]
 
     def _reply(
-        self, decoded: Decoded, gate: Opened | None, operated: tuple[str, ...], familiar: float, cut: bool
+        self, decoded: Decoded, gate: GateMatch | None, operated: tuple[str, ...], familiar: float, cut: bool
     ) -> Reply:
         """familiar: of the subject; one whose answer was operated on counts as known, though never taught.
 
@@ -146,7 +147,7 @@ class NkbSystem:
             return []
         if not same_rows(views[0].values, views[1].values):
             return [False] * len(questions)
-        old, new = self._recent.chosen(questions, views[0].gates, views[1].gates)
+        old, new = self._recent.match(questions, views[0].gates, views[1].gates)
         return [_owner(one) == _owner(other) for one, other in zip(old, new, strict=True)]
 
     @torch.inference_mode()
@@ -158,8 +159,8 @@ class NkbSystem:
         return self._watched.near(self.reader.scope, after.gates.changed_since(before.gates))
 
     @cached_property
-    def _watched(self) -> Watched:
-        return Watched.load(self.reader.folder, self.reader.digest)
+    def _watched(self) -> ProbeIndex:
+        return ProbeIndex.load(self.reader.folder, self.reader.digest)
 
     @torch.inference_mode()
     def speakers(self, view: NkbView) -> dict[str, tuple[str | None, ...]]:
@@ -172,18 +173,18 @@ class NkbSystem:
             edit: () for edits in view.operated.values() for edit in edits
         }
         odd = {
-            name(edit): tuple(None if one == NOBODY else name(one) for one in who)
-            for edit, who in view.gates.odd().items()
+            name(edit): tuple(None if one == NO_EDIT else name(one) for one in who)
+            for edit, who in view.gates.misrouted().items()
         }
         return moved | odd
 
     @torch.inference_mode()
     def speaking(self, asks: Sequence[Ask], view: NkbView) -> list[str | None]:
-        (found,) = self._recent.chosen([ask.question for ask in asks], view.gates)
+        (found,) = self._recent.match([ask.question for ask in asks], view.gates)
         return [None if one is None else one.edit for one in found]
 
     def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        return materials(self.reader, self._reads.of, corrections, method)
+        return materials(self.reader, self._reads.read, corrections, method)
 
     def fold(self, active: Sequence[Material]) -> Image:
         return fold(self.base, self.reader.decoder, active)
@@ -204,15 +205,15 @@ class NkbSystem:
                 f"with {edits:,} edits about {left:.1f} in 100 near questions were answered by an edit that is not "
                 "about them: take back what is not needed, or train the facts in"
             )
-        if edits > self._measured.most:
+        if edits > self._measured.max_edits:
             yield (
-                f"{edits:,} edits are active: how well they keep apart was measured up to {self._measured.most:,}; "
-                "watch how many hold (errata check)"
+                f"{edits:,} edits are active: how well they keep apart was measured up to "
+                f"{self._measured.max_edits:,}; watch how many hold (errata check)"
             )
 
     @cached_property
-    def _measured(self) -> Measured | None:
-        return Measured.load(self.reader.folder, self.reader.digest)
+    def _measured(self) -> Locality | None:
+        return Locality.load(self.reader.folder, self.reader.digest)
 
     def describe(self) -> Mapping[str, Any]:
         config = self.reader.t5.config
@@ -230,9 +231,9 @@ class NkbSystem:
         }
 
 
-def _bank_read(view: NkbView, gate: Opened | None) -> BankRead:
+def _bank_read(view: NkbView, gate: GateMatch | None) -> BankRead:
     return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
 
 
-def _owner(gate: Opened | None) -> tuple[str, str] | None:
+def _owner(gate: GateMatch | None) -> tuple[str, str] | None:
     return None if gate is None else (gate.block.key, gate.block.digest)

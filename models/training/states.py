@@ -12,8 +12,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.encoder.minilm import WIDTH, MiniLM, unpack
-from models.nkb.scope import Scope
+from models.encoder.bert import unpack
+from models.encoder.minilm import WIDTH, MiniLM
+from models.scope.network import Scope
 from models.training import spent
 
 BATCH = 64  # texts read at once, wherever in training

@@ -13,7 +13,7 @@ from service.access.caller import ANONYMOUS, Caller, Scope
 from service.access.key_cache import KeyCache
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
 from service.errors import Unauthorized
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 
 class Gate:

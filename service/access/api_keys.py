@@ -22,8 +22,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from service.access.caller import ADMIN, ANONYMOUS, Caller, Scope
 from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 KEYS = PREFIX + "keys"
 KEY_PREFIX = "errata"
@@ -132,7 +132,7 @@ class KeyStore:
 
     async def all(self) -> Sequence[ApiKey]:
         """Return every key by name, the revoked ones too."""
-        async with self._connection.bounded("list its keys"):
+        async with self._connection.call("list its keys"):
             records: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
         return sorted(map(ApiKey.model_validate_json, records.values()), key=lambda key: key.name)
 
@@ -209,12 +209,12 @@ class KeyStore:
         raise NotReady(f"others kept changing the key {name!r}: try again")
 
     async def _read(self, name: str) -> bytes | None:
-        async with self._connection.bounded("look a key up"):
+        async with self._connection.call("look a key up"):
             record: bytes | None = await self._redis.hget(KEYS, name)
         return record
 
     async def swap(self, name: str, old: bytes, new: ApiKey) -> bool:
         """Store the new record if the current one is `old` (b"" for none); idempotent. See swap.lua."""
         arguments: list[Any] = [name, old, new.model_dump_json()]
-        async with self._connection.bounded("change a key"):
+        async with self._connection.call("change a key"):
             return bool(await self._swap(keys=[KEYS], args=arguments))

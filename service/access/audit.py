@@ -15,8 +15,8 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
 from service.access.caller import Method
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 AUDIT = PREFIX + "audit"
 RESTORED_AUDIT = AUDIT + ":restored"
@@ -102,7 +102,7 @@ class Audit:
         self._redis = connection.commands
 
     async def append(self, call: Call) -> None:
-        async with self._connection.bounded("write its audit"):
+        async with self._connection.call("write its audit"):
             await self._redis.xadd(AUDIT, {"entry": call.model_dump_json(exclude_none=True)})
 
     async def newest(self, limit: int, before: str | None, filter: Filter) -> Sequence[Entry]:
@@ -127,7 +127,7 @@ class Audit:
 
     async def restore(self, entries: Sequence[Entry]) -> int:
         """Put back what a backup had, in order; return how many entries were not there already."""
-        async with self._connection.bounded("write its audit back"):
+        async with self._connection.call("write its audit back"):
             last: list[Any] = await self._redis.xrevrange(RESTORED_AUDIT, "+", "-", count=1)
             newest = _parse(last[0]).place if last else (0, 0)
             later = [entry for entry in entries if entry.place > newest]
@@ -158,7 +158,7 @@ class Audit:
     async def _pages(self, stream: str, start: str, end: str, backwards: bool) -> AsyncGenerator[Entry]:
         page: list[Any] = [None] * PAGE
         while len(page) == PAGE:
-            async with self._connection.bounded("read its audit"):
+            async with self._connection.call("read its audit"):
                 if backwards:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
                 else:

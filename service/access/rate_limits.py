@@ -23,8 +23,8 @@ from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
 from service.errors import TooMany
-from service.ledger.connection import Connection
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
 RETRY_REDIS_S = 1.0  # after Redis did not answer: not every call waits for that

@@ -50,7 +50,7 @@ from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger import tags
-from service.ledger.arriving import looked_at
+from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.measuring.bystanders import Bystanders
@@ -88,9 +88,9 @@ class Editor:
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)
         reporter = Reporter(self._bystanders, self._rewording, self._room)
-        look = partial(looked_at, settings.redis_url)
+        look = partial(check_address, settings.redis_url)
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
-        expected = dict.fromkeys(loaded, settings.replica_count)
+        expected = dict.fromkeys(loaded, settings.replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)

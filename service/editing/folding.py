@@ -14,7 +14,7 @@ from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.images import newer
+from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft
 from service.measuring.materials import Library
@@ -121,7 +121,7 @@ class Folder:
         present = known or Present.empty(await self.bases())
         if await self._ledger.head() == present.version:
             return present
-        commits = await newer(self._ledger, present.version, present.digest)
+        commits = await read_newer(self._ledger, present.version, present.digest)
         if known is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         memories = self._systems.bases.keys()

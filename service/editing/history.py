@@ -57,7 +57,7 @@ class History:
                 )
                 for memory, write in commit.writes.items()
             },
-            report=dict(commit.opened().report),
+            report=dict(commit.unpack().report),
         )
 
     async def memory(self) -> MemoryState:

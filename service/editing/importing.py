@@ -173,7 +173,7 @@ class Importer:
         counts, spool = session.intake.counts, session.intake.spool
         if not spool.rows:
             detail = f"none of {session.reading.lines:,} lines can be used"
-            reasons = "; ".join(f"line {one['line']}: {one['reason']}" for one in counts.listed[:3])
+            reasons = "; ".join(f"line {one['line']}: {one['reason']}" for one in counts.rejected_lines[:3])
             raise InvalidInput(f"{detail}: {reasons or 'the file is empty'}", field="body")
         refuse_if_moved(session, await self._writer.newest())
         session.phase, session.done, session.total = "writing", 0, counts.triples
@@ -188,7 +188,7 @@ class Importer:
                     bucketing, session.intake.relations, lambda done: setattr(session, "done", done)
                 )
             session.phase, session.done, session.total = "committing", 0, None
-            told = session.counts(manifest, bucketing.new)
+            told = session.counts(manifest, bucketing.new_entities)
             systems = self._systems
             plan = Importing(session, manifest, told, systems.on_graph[0], systems.corrected)
             asked = session.order

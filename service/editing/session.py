@@ -16,7 +16,7 @@ from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
 from models.graph.view import GraphView
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import Rejected, Row
+from service.graph.formats.row import Rejection, Row
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.lookup import Lookup
 
@@ -44,7 +44,7 @@ class Session:
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     content: Any = field(default_factory=sha256)
 
-    def take(self, rows: Iterable[Row | Rejected]) -> None:
+    def take(self, rows: Iterable[Row | Rejection]) -> None:
         """Many together, so that their names are looked up together."""
         rows = iter(rows)
         while some := list(islice(rows, TOGETHER)):
@@ -61,7 +61,7 @@ class Session:
             "total": self.total,
             "lines": self.reading.lines,
             "triples": counts.triples,
-            "rejected": counts.rejected.total(),
+            "rejected": counts.rejections.total(),
         }
 
     def counts(self, manifest: Manifest, new: int) -> dict[str, Any]:
@@ -73,10 +73,10 @@ class Session:
             "triples": manifest.triples,
             "entities": manifest.entities,
             "new_entities": new,
-            "rejected": counts.rejected.total(),
-            "rejected_by": dict(counts.rejected),
-            "skipped": dict(counts.left_out + self.reading.left_out),
-            "rejected_lines": list(counts.listed),
+            "rejected": counts.rejections.total(),
+            "rejected_by": dict(counts.rejections),
+            "skipped": dict(counts.skipped + self.reading.skipped),
+            "rejected_lines": list(counts.rejected_lines),
             "seconds": round(monotonic() - self.started, 3),
             "source": self.order.source,
         }

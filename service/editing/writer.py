@@ -15,8 +15,8 @@ from service.editing.folding import Folder
 from service.editing.manifests import Manifests
 from service.editing.succession import succeeding
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
-from service.ledger.check import Server
 from service.ledger.commit import Commit, Write
+from service.ledger.startup import Server
 from service.ledger.store import Ledger
 from service.measuring.draft import Draft, Plan
 from service.measuring.present import Present
@@ -136,11 +136,11 @@ class Writer:
 
     async def remembers(self, idempotency_key: str) -> bool:
         """Whether a commit was made with this key."""
-        return await self._ledger.remembered(idempotency_key) is not None
+        return await self._ledger.find_version(idempotency_key) is not None
 
     async def made(self, plan: Plan, idempotency_key: str) -> Written | None:
         """What the first request with this key made, if there was one."""
-        version = await self._ledger.remembered(idempotency_key)
+        version = await self._ledger.find_version(idempotency_key)
         return None if version is None else await self._repeated(plan, version)
 
     async def _attempt(self, plan: Plan, order: Order, watch: Stopwatch) -> Written:

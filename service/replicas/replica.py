@@ -34,8 +34,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import arrived
-from service.ledger.schema import bring_up
+from service.ledger.schema import migrate
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
@@ -74,15 +74,15 @@ class Replica:
         self._history = History(self._loader, settings.history)
         waiting = metrics.QUEUE.labels(model, "replica")
         self._queue = BatchQueue(self._batch, settings.max_batch, defer=True, on_length=waiting.set)
-        await arrived(lambda: bring_up(self._ledger.connection), self.id)
-        first = await arrived(self._first, self.id)
+        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        first = await wait_for_ledger(self._first, self.id)
         self._tail = Tail(self._ledger, self._loader, first, self._applied)
         self._registration = Registration(self._ledger, self.id, self._status, self._seen)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
         begin_at_zero(model, reads_graph)
-        await arrived(self._registration.now, self.id)
-        await arrived(self._join, self.id)
+        await wait_for_ledger(self._registration.now, self.id)
+        await wait_for_ledger(self._join, self.id)
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
 
@@ -128,7 +128,7 @@ class Replica:
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """One question, checked by the wire types already."""
-        with tracing.continued(request.get("trace", {}), f"answer {self._model}"):
+        with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             return await self._answer(request, perf_counter())
 
     async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
@@ -249,7 +249,9 @@ class Replica:
         parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
         for part, seconds in parts.items():
             metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-        tracing.told({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
+        tracing.record_spans(
+            {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
+        )
 
 
 ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAINED_LOOK_S)

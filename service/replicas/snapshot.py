@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from models.memory import Image
 from models.system import System, View
 from service.graph.lookup import Lookup
-from service.ledger import images
+from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
 
@@ -41,13 +41,13 @@ class Loader:
         """From the nearest manifest and the commits after it; the base needs no ledger."""
         if version == 0:
             return await self._compiled(0, "", self._system.base)
-        found = await images.load(self._ledger, version, {self._system.memory: self._system.base})
+        found = await snapshots.load(self._ledger, version, {self._system.memory: self._system.base})
         commit = await self._ledger.get(version)
         return await self._compiled(version, commit.digest, found[self._system.memory])
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""
-        found = await images.advance({self._system.memory: snapshot.image}, commits, self._ledger)
+        found = await snapshots.advance({self._system.memory: snapshot.image}, commits, self._ledger)
         image, last = found[self._system.memory], commits[-1]
         if image is snapshot.image:
             return Snapshot(last.version, last.digest, image, snapshot.view)

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable
 
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.ledger.images import newer
-from service.ledger.log import replaced
+from service.ledger.commit import data_replaced
+from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger
 from service.metrics import metrics
 from service.replicas.snapshot import Loader, Snapshot
@@ -73,7 +73,7 @@ class Tail:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
             await self._check_same_ledger()
             return
-        if commits := await newer(self._ledger, self.newest.version, self.newest.digest):
+        if commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
             snapshot = await self._loader.after(self.newest, commits)
             self.publish(snapshot, time.time() - commits[-1].time)
@@ -88,7 +88,7 @@ class Tail:
                 version=self.newest.version,
             )
         if self.head == self.newest.version and digest != self.newest.digest:
-            raise replaced(self.head)
+            raise data_replaced(self.head)
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot

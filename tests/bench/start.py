@@ -14,7 +14,7 @@ from models.memory import Image
 from models.nkb.system import NkbSystem
 from models.system import Correction, Material
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Loader
 from tests.bench.questions import questions
@@ -97,4 +97,4 @@ class _Written:
         await self._ledger.append(commit, [block])
         self._image, self._previous, self._version = image, commit.digest, version
         if version % SNAPSHOT_EVERY == 0:
-            await self._ledger.put_image(version, {self._memory: image})
+            await self._ledger.put_manifest(version, {self._memory: image})

@@ -21,24 +21,31 @@ from service.editing.acknowledge import acknowledged
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
 from service.launch.cluster import REPLICA_ENVIRONMENT
-from service.launch.declared import NOT_OURS, application, declared
-from service.ledger.embedded import EmbeddedValkey
+from service.launch.serve_deploy import SET_ELSEWHERE, application, read_settings
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
-from tests.deploy.declared import KEY
-from tests.service.parts import settings
+from tests.deploy.ray_head import KEY
+from tests.service.parts import TOY, settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
 SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
 
 
 def read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text())
-    return found
+    body: dict[str, Any] = yaml.safe_load(path.read_text())
+    return body
 
 
-def deployments(chosen: Settings) -> dict[str, Any]:
-    return {one.name: one for one in build_app(build(chosen), name="errata").deployments}
+def deployments(service_settings: Settings, n_gpus: int = 0) -> dict[str, Any]:
+    return {part.name: part for part in build_app(build(service_settings, n_gpus), name="errata").deployments}
+
+
+def reservations(service_settings: Settings, n_gpus: int) -> dict[str, dict[str, Any]]:
+    """What each part asks of Ray."""
+    return {
+        name: part.ray_actor_options or {} for name, part in deployments(service_settings, n_gpus).items()
+    }
 
 
 @pytest.fixture
@@ -64,18 +71,20 @@ def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None) -> None:
     """The second half of it: settings that there are, for deployments that there are."""
     schema = ServeDeploySchema.model_validate(read(path))
-    [given] = schema.applications
-    assert given.import_path == f"{declared.__module__}:application"
-    made = deployments(declared(given.args))
-    assert {one.name for one in given.deployments} <= made.keys()
+    [app_schema] = schema.applications
+    assert app_schema.import_path == f"{application.__module__}:application"
+    parts = deployments(read_settings(app_schema.args))
+    assert {part.name for part in app_schema.deployments} <= parts.keys()
     assert schema.http_options.host in ("127.0.0.1", "0.0.0.0"), "said, and not left to Ray"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_how_many_replicas_a_model_has_is_said_in_one_place(path: Path) -> None:
-    [given] = read(path)["applications"]
-    said = [one for one in given.get("deployments", []) if one["name"] not in ("ingress", "editor")]
-    assert not [one for one in said if {"num_replicas", "autoscaling_config"} & one.keys()]
+    [app_schema] = read(path)["applications"]
+    model_parts = [
+        part for part in app_schema.get("deployments", []) if part["name"] not in ("ingress", "editor")
+    ]
+    assert not [part for part in model_parts if {"num_replicas", "autoscaling_config"} & part.keys()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -95,27 +104,29 @@ def test_another_release_starts_every_part_anew(path: Path) -> None:
 
 
 def _code_version(config: dict[str, Any]) -> str:
-    [found] = ServeDeploySchema.model_validate(config).applications
-    version: str = get_app_code_version(found)
+    [app_schema] = ServeDeploySchema.model_validate(config).applications
+    version: str = get_app_code_version(app_schema)
     return version
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_process_is_set_up_to_log(path: Path) -> None:
     """By a name that Ray keeps for itself: an application's file has no other for it."""
-    [given] = read(path)["applications"]
-    assert load_class(given["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+    [app_schema] = read(path)["applications"]
+    assert (
+        load_class(app_schema["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_replicas_compute_as_those_of_the_launcher(path: Path) -> None:
-    [given] = read(path)["applications"]
-    assert given["runtime_env"]["env_vars"].items() >= REPLICA_ENVIRONMENT.items()
+    [app_schema] = read(path)["applications"]
+    assert app_schema["runtime_env"]["env_vars"].items() >= REPLICA_ENVIRONMENT.items()
 
 
 def test_a_part_may_fail_on_a_machine_that_is_lost_and_start_on_another(secrets: None) -> None:
-    for one in build_app(application({}), name="errata").deployments:
-        assert one._deployment_config.max_constructor_retry_count > 3, one.name
+    for part in build_app(application({}), name="errata").deployments:
+        assert part._deployment_config.max_constructor_retry_count > 3, part.name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -125,9 +136,9 @@ def test_no_file_holds_a_secret(path: Path) -> None:
 
 
 def test_secrets_come_from_the_environment_and_asking_needs_a_key(secrets: None) -> None:
-    chosen = declared({"replicas": 1})
-    assert chosen.redis_url == SECRETS["ERRATA_REDIS_URL"]
-    assert not chosen.open_to_all
+    service_settings = read_settings({"replicas": 1})
+    assert service_settings.redis_url == SECRETS["ERRATA_REDIS_URL"]
+    assert not service_settings.open_to_all
 
 
 @pytest.mark.parametrize("missing", SECRETS)
@@ -136,60 +147,92 @@ def test_a_secret_that_is_missing_is_named(
 ) -> None:
     monkeypatch.delenv(missing)
     with pytest.raises(ValueError, match=f"{missing} is not in the environment"):
-        declared({})
+        read_settings({})
 
 
-@pytest.mark.parametrize("name", NOT_OURS)
+@pytest.mark.parametrize("name", SET_ELSEWHERE)
 def test_what_a_file_has_no_say_in_is_refused(secrets: None, name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' is no setting of a deployed service"):
-        declared({name: "x"})
+        read_settings({name: "x"})
 
 
 def test_a_short_key_and_a_misspelt_setting_are_refused(
     secrets: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match="replics"):
-        declared({"replics": 2})
+        read_settings({"replics": 2})
     for name, value in (SECRETS | {"ERRATA_KEY": "short"}).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match="too short"):
-        declared({})
+        read_settings({})
 
 
 def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
     monkeypatch.setenv("ERRATA_KEY", KEY)
     with pytest.raises(ValueError, match="which ERRATA_REDIS_URL_FILE names, cannot be read"):
-        declared({})
+        read_settings({})
     (tmp_path / "url").write_text("redis://in-a-file\n")
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
     monkeypatch.setenv("ERRATA_KEY", KEY)
-    assert declared({}).redis_url == "redis://in-a-file"
+    assert read_settings({}).redis_url == "redis://in-a-file"
 
 
 def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
-    made = deployments(settings("redis://x", tmp_path, replicas=1, max_replicas=4))
-    config = made["toy"]._deployment_config
+    parts = deployments(settings("redis://x", tmp_path, replicas=1, max_replicas=4))
+    config = parts["toy"]._deployment_config
     assert config.autoscaling_config is not None
     assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (1, 4)
     for name in ("ingress", "editor"):
-        assert made[name]._deployment_config.autoscaling_config is None
-        assert made[name].num_replicas == 1
+        assert parts[name]._deployment_config.autoscaling_config is None
+        assert parts[name].num_replicas == 1
 
 
 def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> None:
-    made = deployments(settings("redis://x", tmp_path, replicas=3))
-    assert (made["toy"].num_replicas, made["toy"]._deployment_config.autoscaling_config) == (3, None)
+    parts = deployments(settings("redis://x", tmp_path, replicas=3))
+    assert (parts["toy"].num_replicas, parts["toy"]._deployment_config.autoscaling_config) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("device", "n_gpus", "shares"),
+    [
+        ("auto", 0, {}),
+        ("cpu", 2, {}),
+        ("auto", 2, {"toy": 0.3333, "twin": 0.3333, "editor": 0.3333}),  # five processes on two GPUs
+        ("cuda", 0, {"toy": 0.2, "twin": 0.2, "editor": 0.2}),  # they are still to come
+        (["cpu", "twin=cuda"], 1, {"twin": 0.3333, "editor": 0.3333}),
+    ],
+)
+def test_what_computes_on_a_gpu_reserves_a_share_and_all_of_them_fit(
+    device: Any, n_gpus: int, shares: dict[str, float], tmp_path: Path
+) -> None:
+    service_settings = settings(
+        "redis://x", tmp_path, replicas=2, systems={"toy": TOY, "twin": TOY}, device=device
+    )
+    options = reservations(service_settings, n_gpus)
+    assert {name: part["num_gpus"] for name, part in options.items() if "num_gpus" in part} == shares
+    assert not any("runtime_env" in part for part in options.values())
+
+
+def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path) -> None:
+    service_settings = settings(
+        "redis://x", tmp_path, systems={"toy": TOY, "twin": TOY}, device={"toy": "cuda:1", "twin": "cpu"}
+    )
+    options = reservations(service_settings, n_gpus=2)
+    sees_all = {
+        name for name, part in options.items() if "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES" in str(part)
+    }
+    assert sees_all == {"toy", "editor"}
 
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
     """Ray counts calls: were fewer let through, it would never start another replica."""
-    chosen = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
-    config = deployments(chosen)["toy"]._deployment_config.autoscaling_config
+    service_settings = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
+    config = deployments(service_settings)["toy"]._deployment_config.autoscaling_config
     handle: Any = None  # nobody is called
-    ingress = Ingress(chosen, {"toy": handle}, handle)
+    ingress = Ingress(service_settings, {"toy": handle}, handle)
     assert config is not None
-    assert ingress._models._gatherings["toy"]._lanes >= config.target_ongoing_requests * 4
+    assert ingress._models._queues["toy"]._max_running >= config.target_ongoing_requests * 4
 
 
 async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger: RedisLedger) -> None:
@@ -205,17 +248,20 @@ async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger
 
 
 def beat(version: int) -> dict[str, Any]:
-    known = {"model": "toy", "checksums": {}, "lag": 0, "healthy": True, "degraded": None, "pid": 1}
-    return {**known, "version": version, "applied_ms": None}
+    heartbeat = {"model": "toy", "checksums": {}, "lag": 0, "healthy": True, "degraded": None, "pid": 1}
+    return {**heartbeat, "version": version, "applied_ms": None}
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
-    [([], (None, None)), (["--replicas", "2"], (2, None)), (["--replicas", "1-4"], (1, 4))],
+    ("words", "replicas"),
+    [
+        ([], {}),
+        (["--replicas", "2"], {"replicas": 2}),
+        (["--replicas", "1-4"], {"replicas": 1, "max_replicas": 4}),
+    ],
 )
-def test_the_command_line_takes_a_number_or_a_range(words: list[str], found: tuple[int, int]) -> None:
-    given = parse(words)
-    assert (given.replicas, given.max_replicas) == found
+def test_the_command_line_takes_a_number_or_a_range(words: list[str], replicas: dict[str, int]) -> None:
+    assert {name: value for name, value in parse(words).items() if "replicas" in name} == replicas
 
 
 @pytest.mark.parametrize("range_", ["x", "1-", "-4", "1-x", "1..4"])

@@ -11,8 +11,6 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
-from models.nkb.reader import Reader
-from models.nkb.system import NkbSystem
 from tests.one_thread import one_thread as one_thread
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3
@@ -32,18 +30,6 @@ class Questions:
         """One question alone, without its padding."""
         real = self.mask[index].bool()
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
-
-
-@pytest.fixture(scope="session")
-def reader() -> Reader:
-    """The default checkpoint, which nobody changes."""
-    return Reader.load()
-
-
-@pytest.fixture(scope="module")
-def system(reader: Reader) -> NkbSystem:
-    """The default checkpoint, and nothing read with it yet."""
-    return NkbSystem(reader)
 
 
 @pytest.fixture(

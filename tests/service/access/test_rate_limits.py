@@ -9,7 +9,7 @@ import pytest
 
 from service.access.rate_limits import RETRY_REDIS_S, Rate, RateLimiter, RedisCounters
 from service.errors import TooMany
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 SLOW = Rate.parse("5/minute")
 

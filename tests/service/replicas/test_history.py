@@ -13,7 +13,7 @@ from models.memory import Image
 from service.ledger.store import RedisLedger
 from service.replicas.history import History
 from service.replicas.snapshot import Loader, Snapshot
-from tests.service.ledger.writing import BASES, SLOTS, filled
+from tests.service.ledger.writing import BASES, SLOTS, fill
 
 
 class Slots:
@@ -85,7 +85,7 @@ async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history:
 async def test_rows_that_another_snapshot_holds_are_not_read_again(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    writer = await filled(ledger, 6)
+    writer = await fill(ledger, 6)
     loader = Loader(ledger, Slots())  # type: ignore[arg-type]
     newest = await loader.at(6)
     raw.config_resetstat()
@@ -96,7 +96,7 @@ async def test_rows_that_another_snapshot_holds_are_not_read_again(
 
 
 async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedger) -> None:
-    await filled(ledger, 3)
+    await fill(ledger, 3)
     loader = Loader(ledger, Slots())  # type: ignore[arg-type]
     for version in (1, 2, 3):
         await loader.at(version)
