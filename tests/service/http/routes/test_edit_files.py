@@ -66,7 +66,10 @@ async def head(client: AsyncErrata) -> int:
 async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file: Any) -> None:
     told: list[tuple[str, int]] = []
     run = await client.edit_file(
-        seven(file), batch_size=3, message="all", progress=lambda event: told.append((event.phase, event.done))
+        seven(file),
+        batch_size=3,
+        message="all",
+        progress=lambda event: told.append((event.phase, event.done)),
     )
     assert (run.versions, statuses(run)) == ([1, 2, 3], ["done"] * 7)
     assert [(line.version, line.holds, line.before) for line in run.lines[2:4]] == [
@@ -81,7 +84,7 @@ async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata,
     first = await client.edit_file(seven(file), batch_size=3)
     again = await client.edit_file(seven(file), batch_size=3)
     assert (again.versions, again.earlier_versions, await head(client)) == ([1, 2, 3], {1, 2, 3}, 3)
-    assert [line.told() for line in again.lines] == [line.told() for line in first.lines]
+    assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
 
 
 async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
@@ -240,8 +243,12 @@ async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
     ]
     path.write_text(json.dumps(records))
     held = await client.edit_file(path, model="toy")
-    assert [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held.lines] == [(1, 1, 0), (1, 0, 0)]
+    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held.lines]
+    assert outcomes == [(1, 1, 0), (1, 0, 0)]
     assert (await client.show(1)).edits[1].paraphrases == []
     taught = await client.edit_file(path, model="toy", teach_rephrased=True)
-    assert [(line.rephrased_asked, line.wordings, line.follow) for line in taught.lines] == [(0, 1, 1), (0, 1, 1)]
+    assert [(line.rephrased_asked, line.wordings, line.follow) for line in taught.lines] == [
+        (0, 1, 1),
+        (0, 1, 1),
+    ]
     assert (await client.show(2)).edits[0].paraphrases == ["France's capital city?"]
