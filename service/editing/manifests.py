@@ -30,7 +30,7 @@ class Manifests:
 
     async def _keep(self, version: int, images: Mapping[str, Image]) -> None:
         try:
-            await self._ledger.put_image(version, images)
+            await self._ledger.put_manifest(version, images)
             self._kept = version
         except LedgerUnavailable as error:
             log.warning("the manifest of version %d has to wait: %s", version, error.detail)

@@ -33,7 +33,7 @@ LATE_SIGNS = (
 )  # on a busy machine
 IMPORTS_AHEAD = (
     "torch",
-    "service.http.application",
+    "service.http.app",
 )  # seconds of what `service.app` imports, and nothing of Ray
 REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md

@@ -97,4 +97,4 @@ class _Written:
         await self._ledger.append(commit, [block])
         self._image, self._previous, self._version = image, commit.digest, version
         if version % SNAPSHOT_EVERY == 0:
-            await self._ledger.put_image(version, {self._memory: image})
+            await self._ledger.put_manifest(version, {self._memory: image})

@@ -12,12 +12,13 @@ from prometheus_client import REGISTRY
 from deploy.grafana.boards.service import FAILED
 from service.editing import counted as writes
 from service.errors import ErrataError
-from service.http import counted
+from service.http import model_router
 from service.metrics import metrics
 from tests.cluster.running import ROOT
 from tests.deploy.prometheus import ALERTS, RECORDING_RULES, metric_names, needs_prometheus
 from tests.deploy.test_grafana import RAYS, page_names
 from tests.deploy.test_prometheus import promtool
+from tests.service.http.conftest import local_router
 
 CASES = ROOT / "tests" / "deploy" / "alerts.yml"
 EXPRS = [*RECORDING_RULES.values(), *(rule["expr"] for rule in ALERTS.values())]
@@ -68,8 +69,8 @@ def test_every_failure_of_an_edit_that_an_alert_counts_is_there_at_zero(kind: st
 
 def test_every_failure_of_a_question_that_an_alert_counts_is_there_at_zero() -> None:
     metrics.ANSWERS.clear()
-    counted.begin_at_zero("toy")
-    assert looked_for("errata_answers_total") == {*counted.FAILED, "too_many"}
+    local_router({"toy": None})
+    assert looked_for("errata_answers_total") == {*model_router.SERVER_FAILURES, "too_many"}
     for outcome in looked_for("errata_answers_total"):
         assert REGISTRY.get_sample_value("errata_answers_total", {"model": "toy", "outcome": outcome}) == 0
 

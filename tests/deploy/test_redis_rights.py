@@ -24,13 +24,12 @@ from service.backup.backup import Backup
 from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt
-from service.http.application import application
-from service.http.models import Models
+from service.http.app import build_app
 from service.ledger import keys
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.deploy.acl_valkey import HOST, REDIS, AclValkey, command, start_acl_valkey
-from tests.service.http.conftest import KEY, InProcess
+from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, started
@@ -86,8 +85,8 @@ async def app(service_settings: Settings) -> AsyncIterator[FastAPI]:
         started(Replica, service_settings, "atlas") as atlas,
         started(Editor, service_settings) as editor,
     ):
-        models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, service_settings.max_batch)
-        app = application(service_settings, models, InProcess(editor))
+        models = local_router({"toy": toy, "atlas": atlas}, service_settings.max_batch)
+        app = build_app(service_settings, models, local_editor(editor))
         yield app
         await app.state.access.aclose()
 
@@ -152,7 +151,7 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     await use_everything(http, ledger)
-    raw.delete(keys.image(15))
+    raw.delete(keys.manifest(15))
     with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
         await ledger.nearest_manifest(15)
     for _ in range(6):  # some in one window, and some in the one after

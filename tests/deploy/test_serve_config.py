@@ -232,7 +232,7 @@ def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: P
     handle: Any = None  # nobody is called
     ingress = Ingress(service_settings, {"toy": handle}, handle)
     assert config is not None
-    assert ingress._models._gatherings["toy"]._lanes >= config.target_ongoing_requests * 4
+    assert ingress._models._queues["toy"]._max_running >= config.target_ongoing_requests * 4
 
 
 async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger: RedisLedger) -> None:

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from models.memory import Block, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
 from service.ledger import keys, snapshots
-from service.ledger.commit import Commit, Write
+from service.ledger.commit import Commit, StreamEntry, Write
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.manifests import Manifest
 from service.ledger.redis.connection import Connection
-from service.ledger.store import RedisLedger, StreamEntry
+from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, fill, rows
 
 STEPS = st.lists(
@@ -58,7 +58,7 @@ async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> No
             if (step := make(writer, kind, number)) is not None:
                 await ledger.append(*step)
                 if keep:
-                    await ledger.put_image(step[0].version, writer.history[-1])
+                    await ledger.put_manifest(step[0].version, writer.history[-1])
         for version, expected in enumerate(writer.history):
             assert bits(await snapshots.load(ledger, version, BASES)) == bits(expected)
     finally:
@@ -94,14 +94,14 @@ async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedg
 
 async def test_a_replica_of_one_memory_leaves_the_others_alone(ledger: RedisLedger) -> None:
     writer = await fill(ledger, 3)
-    await ledger.put_image(2, writer.history[2])
+    await ledger.put_manifest(2, writer.history[2])
     images = await snapshots.load(ledger, 3, {SUMS: BASES[SUMS]})
     assert sums(images) == {SUMS: writer.history[3][SUMS].checksum}
 
 
 async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: RedisLedger) -> None:
     await fill(ledger, 3)
-    await ledger.put_image(3, {SLOTS: (await snapshots.load(ledger, 3, BASES))[SLOTS]})
+    await ledger.put_manifest(3, {SLOTS: (await snapshots.load(ledger, 3, BASES))[SLOTS]})
     other = {"toy/new": Image("sha256:" + "ab" * 32)}
     assert sums(await snapshots.load(ledger, 3, other)) == sums(other)
 
@@ -109,7 +109,7 @@ async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: 
 async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(ledger: RedisLedger) -> None:
     """So it is when a model was not served for a while, and the manifest is of that time."""
     writer = await fill(ledger, 3)
-    await ledger.put_image(3, {SLOTS: writer.history[3][SLOTS]})
+    await ledger.put_manifest(3, {SLOTS: writer.history[3][SLOTS]})
     await ledger.append(*writer.edit())
     for version in (3, 4):
         assert bits(await snapshots.load(ledger, version, BASES)) == bits(writer.history[version])
@@ -117,20 +117,20 @@ async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(le
 
 async def test_a_manifest_is_held_against_the_commit_it_is_of(ledger: RedisLedger) -> None:
     writer = await fill(ledger, 3)
-    await ledger.put_image(3, writer.history[2])
+    await ledger.put_manifest(3, writer.history[2])
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 3 .*ZREM \{errata\}:images 3"):
         await snapshots.load(ledger, 3, BASES)
 
 
 async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
     base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
-    await ledger.put_image(0, {"toy/own": base})
+    await ledger.put_manifest(0, {"toy/own": base})
     assert bits(await snapshots.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
 
 
 async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLedger) -> None:
     writer = await fill(ledger, 2)
-    await ledger.put_image(2, writer.history[2])
+    await ledger.put_manifest(2, writer.history[2])
     other = Image("sha256:" + "ef" * 32)
     with pytest.raises(
         LedgerCorrupt, match=rf"{SLOTS} at version 2 lies on the checkpoint {BASES[SLOTS].base}"
@@ -179,10 +179,10 @@ async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
     ledger: RedisLedger, raw: redis.Redis, damage: Callable[[bytes], bytes | None]
 ) -> None:
     writer = await fill(ledger, 4)
-    await ledger.put_image(2, writer.history[2])
-    data: Any = raw.get(keys.image(2))
+    await ledger.put_manifest(2, writer.history[2])
+    data: Any = raw.get(keys.manifest(2))
     damaged_data = damage(data)
-    raw.set(keys.image(2), damaged_data) if damaged_data else raw.delete(keys.image(2))
+    raw.set(keys.manifest(2), damaged_data) if damaged_data else raw.delete(keys.manifest(2))
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 2 .*ZREM \{errata\}:images 2"):
         await snapshots.load(ledger, 4, BASES)
     raw.zrem("{errata}:images", 2)
@@ -192,7 +192,7 @@ async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
 async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: RedisLedger) -> None:
     writer = await fill(ledger, 9)
     for version in (2, 4, 8):
-        await ledger.put_image(version, writer.history[version])
+        await ledger.put_manifest(version, writer.history[version])
     nearest = [await ledger.nearest_manifest(version) for version in (1, 2, 3, 7, 8, 99)]
     assert [item[0] if item else None for item in nearest] == [None, 2, 2, 4, 8, 8]
     assert nearest[3] is not None
@@ -204,8 +204,8 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
 ) -> None:
     writer = await fill(ledger, 24)
     for version in range(1, 25):
-        await ledger.put_image(version, writer.history[version])
-    versions = [int(version) for version in raw.zrange(keys.IMAGES, 0, -1)]
+        await ledger.put_manifest(version, writer.history[version])
+    versions = [int(version) for version in raw.zrange(keys.MANIFESTS, 0, -1)]
     assert versions[-4:] == [21, 22, 23, 24]
     assert len(versions) < 12
     assert len(list(raw.scan_iter("{errata}:image:*"))) == len(versions)
@@ -213,7 +213,7 @@ async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
 
     async def thinned_before_the_first(key: str) -> Any:
         if not reads:
-            raw.zrem(keys.IMAGES, 24)
+            raw.zrem(keys.MANIFESTS, 24)
             raw.delete(key)
         reads.append(key)
         return await get(key)
@@ -306,7 +306,7 @@ async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_begin
     pipeline.mset({keys.block(block.digest): block.encoded for block in blocks.values()})
     pipeline.execute()
     last = count - count % SNAPSHOT_EVERY
-    await ledger.put_image(last, {SLOTS: images_at[last]})
+    await ledger.put_manifest(last, {SLOTS: images_at[last]})
     raw.config_resetstat()
     took_s, image = await load_within(ledger, count)
     assert image.checksum == images_at[count].checksum

@@ -73,7 +73,7 @@ async def test_a_master_that_hands_over_loses_nothing_and_is_followed(
     await asyncio.to_thread(until, own_cluster.has_taken_over)
     # No call had to fail: MOVED says where to.
     assert await ledger.append(*writer.edit()) == 4
-    await ledger.put_image(4, writer.history[-1])
+    await ledger.put_manifest(4, writer.history[-1])
     assert await ledger.read(0) == writer.commits
     assert await ledger.wait(3, 1.0)
     assert own_cluster.replica.say("INFO", "replication")["role"] == "master"
@@ -102,7 +102,7 @@ async def test_a_cluster_in_state_fail_is_named_and_one_that_is_gone_is_said_so_
     await ledger.append(*Writer().edit())
     kill(own_cluster.other_masters[0].process.pid)
     await asyncio.to_thread(until, lambda: own_cluster.master.say("CLUSTER INFO")["cluster_state"] == "fail")
-    for doing in (ledger.check, ledger.head, lambda: ledger.put_image(0, BASES)):
+    for doing in (ledger.check, ledger.head, lambda: ledger.put_manifest(0, BASES)):
         with pytest.raises(LedgerUnavailable, match=r"its cluster is in state fail.*see CLUSTER INFO"):
             await doing()
     for node in own_cluster.nodes:

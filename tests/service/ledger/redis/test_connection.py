@@ -31,7 +31,7 @@ CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "read": lambda ledger: ledger.read(0),
     "get": lambda ledger: ledger.get(1),
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
-    "put_image": lambda ledger: ledger.put_image(0, BASES),
+    "put_manifest": lambda ledger: ledger.put_manifest(0, BASES),
     "nearest_manifest": lambda ledger: ledger.nearest_manifest(9),
     "check_restored": lambda ledger: ledger.check_restored(0),
     "wait": lambda ledger: ledger.wait(0, 0.05),
