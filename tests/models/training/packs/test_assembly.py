@@ -99,7 +99,18 @@ def test_an_entity_without_an_id_gets_one_from_its_label(relations: Relations) -
         [book("Emma", "Jane Austen"), birth("Emma", "Oslo")],
         [RawFact("Peru", "capital", "Cusco", Source.ENTITYQUESTIONS)],
     ],
-    ids=str,
+    ids=[
+        "too short",
+        "with a bracket",
+        "too long",
+        "words of the questions alone",
+        "a common noun",
+        "its own answer",
+        "two people of one name",
+        "sources that contradict each other",
+        "a person and a book",
+        "another than the reference work",
+    ],
 )
 def test_what_cannot_be_asked_about_or_may_be_of_another_thing_is_left_out(
     facts: list[RawFact], relations: Relations
