@@ -9,7 +9,6 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from torch import Tensor
 
@@ -250,20 +249,8 @@ def _reply(
         edits=tuple(dict.fromkeys(fact.edit for fact in values if fact.edit)),
         alternatives=tuple(alternatives),
         truncated=reading.is_truncated,
-        facts=() if relation is None else tuple(_facts_to_json(relation)),
+        facts=() if relation is None else relation.to_json(),
     )
-
-
-def _facts_to_json(relation: HungRelation) -> Iterator[dict[str, Any]]:
-    for fact in relation.values:
-        yield {
-            "entity": relation.entity.id,
-            "subject": relation.entity.label,
-            "relation": fact.relation,
-            "label": fact.label,
-            "object": fact.object,
-            "edit": fact.edit,
-        }
 
 
 def _missing_reason(ask: Ask, reading: Reading) -> str:

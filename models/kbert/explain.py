@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from models.graph.knowledge import Fact
 from models.kbert.answer import Answerer, Reading
-from models.kbert.query import HungRelation, LeftOut
+from models.kbert.query import HungRelation, LeftOut, Link
 from models.kbert.row import QuestionRow
 from models.system import Ask, Reply
 
@@ -39,51 +40,47 @@ def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) 
     """One explanation. without[i]: the reply when the i-th fact of the tree is not in the graph."""
     tokens = () if reading.row is None else reading.row.row.tokens
     relations = () if reading.row is None else reading.row.relations
-    has_options = reading.options is not None and bool(reading.options.by_logit)
+    left_out = [fact for link in reading.links for fact in link.left_out]
+    if reading.row is not None:
+        hung = [relation for link in reading.links for relation in link.relations]
+        no_room = [relation for relation in hung if relation not in relations]
+        left_out += [LeftOut(relation.entity, relation.values[0], "room") for relation in no_room]
     return {
         "tokens": [
             {"text": token.text, "position": token.position, "word": token.anchor, "branch": token.branch}
             for token in tokens
         ],
         "tree": [] if reading.row is None else list(_describe_tree(ask, reading, reading.row)),
-        "ambiguous": [
-            {
-                "text": ask.question[link.start : link.end],
-                "chosen": link.entity.id,
-                "others": [
-                    {
-                        "id": other.entity.id,
-                        "label": other.entity.label,
-                        "fit": round(other.fit, 4),
-                        "degree": other.entity.degree,
-                    }
-                    for other in link.other_entities[:MAX_ENTRIES]
-                ],
-            }
-            for link in reading.links
-            if link.other_entities
-        ],
+        "ambiguous": [_describe_ambiguity(ask, link) for link in reading.links if link.other_entities],
         "left_out": [
-            {
-                "entity": fact.entity.id,
-                "relation": fact.fact.relation,
-                "object": fact.fact.object,
-                "reason": fact.reason,
-            }
-            for fact in _list_left_out(reading)[:MAX_ENTRIES]
+            {"entity": fact.entity.id, **_name_fact(fact.fact), "reason": fact.reason}
+            for fact in left_out[:MAX_ENTRIES]
         ],
-        "no_answer": round(reading.options.shares()[1], 4) if reading.options and has_options else 1.0,
+        "no_answer": round(reading.options.shares()[1], 4) if reading.options else 1.0,
         "rests_on": [dict(fact) for fact in reply.facts],
         "without": [
-            {
-                "relation": relation.values[0].relation,
-                "object": relation.values[0].object,
-                "answer": other.answer,
-                "score": round(other.score, 4),
-            }
+            {**_name_fact(relation.values[0]), "answer": other.answer, "score": round(other.score, 4)}
             for relation, other in zip(relations, without, strict=True)
         ],
     }
+
+
+def _name_fact(fact: Fact) -> dict[str, str]:
+    return {"relation": fact.relation, "object": fact.object}
+
+
+def _describe_ambiguity(ask: Ask, link: Link) -> dict[str, Any]:
+    """What else the name could mean."""
+    other_entities = [
+        {
+            "id": other.entity.id,
+            "label": other.entity.label,
+            "fit": round(other.fit, 4),
+            "degree": other.entity.degree,
+        }
+        for other in link.other_entities[:MAX_ENTRIES]
+    ]
+    return {"text": ask.question[link.start : link.end], "chosen": link.entity.id, "others": other_entities}
 
 
 def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
@@ -128,8 +125,7 @@ def _describe_tree(ask: Ask, reading: Reading, row: QuestionRow) -> Iterator[dic
             "facts": [
                 {
                     "text": relation.text,
-                    "relation": relation.values[0].relation,
-                    "object": relation.values[0].object,
+                    **_name_fact(relation.values[0]),
                     "rank": round(relation.rank, 4),
                     "score": round(scores.get(relation, 0.0), 4),
                     "positions": positions.get(branches[relation]),
@@ -139,16 +135,3 @@ def _describe_tree(ask: Ask, reading: Reading, row: QuestionRow) -> Iterator[dic
                 if relation in branches
             ],
         }
-
-
-def _list_left_out(reading: Reading) -> list[LeftOut]:
-    """What K-Query left out, then what had no room in the row."""
-    left_out = [fact for link in reading.links for fact in link.left_out]
-    if reading.row is not None:
-        left_out += [
-            LeftOut(link.entity, relation.values[0], "room")
-            for link in reading.links
-            for relation in link.relations
-            if relation not in reading.row.relations
-        ]
-    return left_out

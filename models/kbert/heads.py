@@ -111,8 +111,9 @@ def list_options(
     pairs = [number for number, row in enumerate(rows) if row.second is not None]
     if pairs:
         index = torch.tensor(pairs, device=logits.device)
-        for number, spans in zip(pairs, _best_spans(span_mask(batch)[index], logits[index]), strict=True):
-            options[number] += _separate_spans(rows[number], spans)
+        spans = _list_spans([rows[number] for number in pairs], span_mask(batch)[index], logits[index])
+        for number, row_spans in zip(pairs, spans, strict=True):
+            options[number] += row_spans
     return [
         Options(tuple(sorted(row_options, key=lambda option: -option.logit)), logit)
         for row_options, logit in zip(options, no_answer, strict=True)
@@ -130,26 +131,24 @@ def span_mask(batch: Batch) -> Bool[Tensor, "batch start end"]:
     return is_text[:, :, None] & is_text[:, None, :] & (step >= 0) & (step < MAX_SPAN_TOKENS)
 
 
-def _best_spans(
-    mask: Bool[Tensor, "batch start end"], logits: Float[Tensor, "batch token 2"]
-) -> Iterator[list[tuple[float, int, int]]]:
-    """For each row (logit, first token, last token) of spans of the second text, best first."""
-    start, end = logits.unbind(-1)
-    scores = (start[:, :, None] + end[:, None, :]).masked_fill(~mask, -math.inf).flatten(1)
+def _list_spans(
+    rows: Sequence[QuestionRow],
+    mask: Bool[Tensor, "batch start end"],
+    logits: Float[Tensor, "batch token 2"],
+) -> Iterator[list[Option]]:
+    """For each row the best spans of its second text: whole words that overlap no better span."""
+    start_logits, end_logits = logits.unbind(-1)
+    scores = (start_logits[:, :, None] + end_logits[:, None, :]).masked_fill(~mask, -math.inf).flatten(1)
     best, places = scores.topk(min(MAX_SPANS * MAX_SPANS, scores.shape[1]), -1)
-    width = logits.shape[1]
-    for row_scores, row_places in zip(best.tolist(), places.tolist(), strict=True):
-        spans = zip(row_scores, row_places, strict=True)
-        yield [(score, place // width, place % width) for score, place in spans if score > -math.inf]
-
-
-def _separate_spans(row: QuestionRow, spans: Sequence[tuple[float, int, int]]) -> list[Option]:
-    """Whole words that overlap no better span."""
-    tokens, text = row.row.tokens, row.second or ""
-    options: list[Option] = []
-    for score, first, last in spans:
-        start, end = tokens[first].start, tokens[last].end
-        is_whole = not is_inside_word(text, start) and not is_inside_word(text, end)
-        if is_whole and all(end <= option.start or option.end <= start for option in options):
-            options.append(Option(text[start:end], score, None, start, end))
-    return options[:MAX_SPANS]
+    for row, row_scores, row_places in zip(rows, best.tolist(), places.tolist(), strict=True):
+        tokens, text = row.row.tokens, row.second or ""
+        options: list[Option] = []
+        for score, place in zip(row_scores, row_places, strict=True):
+            if score == -math.inf or len(options) == MAX_SPANS:
+                break
+            first, last = divmod(place, logits.shape[1])
+            start, end = tokens[first].start, tokens[last].end
+            is_whole = not is_inside_word(text, start) and not is_inside_word(text, end)
+            if is_whole and all(end <= option.start or option.end <= start for option in options):
+                options.append(Option(text[start:end], score, None, start, end))
+        yield options

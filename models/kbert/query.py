@@ -126,6 +126,20 @@ class HungRelation:
         """All objects, as a pack joins them."""
         return ", ".join(sorted({fact.object for fact in self.values}))
 
+    def to_json(self) -> tuple[dict[str, str], ...]:
+        """What an answer rests on."""
+        return tuple(
+            {
+                "entity": self.entity.id,
+                "subject": self.entity.label,
+                "relation": fact.relation,
+                "label": fact.label,
+                "object": fact.object,
+                "edit": fact.edit,
+            }
+            for fact in self.values
+        )
+
 
 @dataclass(frozen=True)
 class LeftOut:
@@ -191,13 +205,11 @@ def link_mentions(
             longest.append(pair)
     links = [_link(*pair, max_relations) for pair in sorted(longest, key=lambda pair: pair[0].start)]
     by_fit = sorted((link for link in links if link.relations), key=lambda link: (-link.fit, link.start))
-    starts = {link.start for link in by_fit[max_mentions:]}
-    return [_without_relations(link) if link.start in starts else link for link in links]
-
-
-def _without_relations(link: Link) -> Link:
-    facts = tuple(LeftOut(link.entity, relation.values[0], "mentions") for relation in link.relations)
-    return replace(link, relations=(), left_out=link.left_out + facts)
+    for link in by_fit[max_mentions:]:
+        facts = (LeftOut(link.entity, relation.values[0], "mentions") for relation in link.relations)
+        bare = replace(link, relations=(), left_out=(*link.left_out, *facts))
+        links = [bare if other is link else other for other in links]
+    return links
 
 
 def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:

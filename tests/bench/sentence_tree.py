@@ -19,7 +19,7 @@ BATCH, ROUNDS, PAIRS = 32, 15, 100
 def rows() -> Iterator[Row]:
     system = KbertSystem.load()
     view = system.view(system.base)
-    asks = [_linked(view, question, subject) for question, subject in asked(BATCH)]
+    asks = [_link(view, question, subject) for question, subject in asked(BATCH)]
     seconds = interleaved(
         {
             "with": lambda: system.answer(asks, [view] * BATCH),
@@ -27,14 +27,14 @@ def rows() -> Iterator[Row]:
         },
         ROUNDS,
     )
-    taken = f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
+    detail = f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
     yield Row(
-        "in process, K-BERT with facts against without", seconds["without"] / seconds["with"], "", taken
+        "in process, K-BERT with facts against without", seconds["without"] / seconds["with"], "", detail
     )
     yield _visible_matrix(system, asks)
 
 
-def _linked(view: GraphView, question: str, subject: str) -> Ask:
+def _link(view: GraphView, question: str, subject: str) -> Ask:
     label = view.base.statements[subject][0].object
     start, entity = question.index(label), view.entity(subject)
     assert entity is not None
@@ -53,10 +53,10 @@ def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
         model.encoder.read(batch)
         return batch
 
-    taken = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
+    percent = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
     return Row(
         "cost of the visible matrix, batch of 32",
-        taken,
+        percent,
         "",
         f"per cent of the encoder's time, median of {PAIRS} pairs",
     )

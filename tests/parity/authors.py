@@ -110,10 +110,10 @@ def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
     for name, tensor in weights.items():
         module, _, kind = name.rpartition(".")
         layer = module.split(".")[2] if module.startswith("encoder.") else ""
-        known = NAMES.get(module.replace(f".{layer}.", ".N.", 1) if layer else module)
-        if known is not None:
+        new_name = NAMES.get(module.replace(f".{layer}.", ".N.", 1) if layer else module)
+        if new_name is not None:
             kind = {"gamma": "weight", "beta": "bias"}.get(kind, kind)
-            tensors[f"{known.replace('.N.', f'.{layer}.')}.{kind}"] = tensor
+            tensors[f"{new_name.replace('.N.', f'.{layer}.')}.{kind}"] = tensor
         elif name.startswith(("embedding", "encoder")):
             raise ValueError(f"the encoder has no {name}")
     encoder = Encoder.from_weights({**tensors, SEGMENTS: tensors[SEGMENTS][1:]}, heads=heads, norm="uer")

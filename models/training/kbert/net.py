@@ -29,8 +29,8 @@ class Output(nn.Module):
         self.LayerNorm = nn.LayerNorm(WIDTH, eps=EPSILON)
 
     def forward(self, x: Float[Tensor, "real x"], h: Float[Tensor, "real width"]) -> Tensor:
-        normalized: Tensor = self.LayerNorm(self.dense(x) + h)
-        return normalized
+        states: Tensor = self.LayerNorm(self.dense(x) + h)
+        return states
 
 
 class Layer(nn.Module):
