@@ -16,13 +16,11 @@ from torch import Tensor
 from models.confidence import UNSURE, sigmoid
 from models.memory import Image
 from models.nkb.answers import Decoded, features, share_remainder
-from models.nkb.attribution import rests_on
-from models.nkb.cache import ReadCache
-from models.nkb.edit import METHODS, materials
-from models.nkb.explain import explain
-from models.nkb.fold import fold, same_rows, value_rows
-from models.nkb.reader import DEFAULT, Reader
-from models.nkb.reads import BankRead
+from models.nkb.edit import METHODS, fold, materials
+from models.nkb.interpret import explain
+from models.nkb.overlay import Overlay, same_rows, value_rows
+from models.nkb.reader import DEFAULT, ReadCache, Reader
+from models.nkb.surgery import rests_on
 from models.scope.gates import NO_EDIT, GateMatch, Gates, match_gates
 from models.scope.locality import ACCEPTABLE, Locality
 from models.scope.probe_index import ProbeIndex
@@ -86,7 +84,7 @@ class NkbSystem:
         answers = self.reader.decoder.generate(
             read.states,
             read.mask,
-            reads=reads,
+            overlays=reads,
             max_tokens=[MAX_TOKENS if one.steps is None else len(one.steps) for one in reads],
             top_first=[1 if gate else ask.top_k for ask, gate in zip(asks, gates, strict=True)],
         )
@@ -231,8 +229,8 @@ class NkbSystem:
         }
 
 
-def _bank_read(view: NkbView, gate: GateMatch | None) -> BankRead:
-    return BankRead(view.values, None if gate is None else gate.block.tensors["steps"])
+def _bank_read(view: NkbView, gate: GateMatch | None) -> Overlay:
+    return Overlay(view.values, None if gate is None else gate.block.tensors["steps"])
 
 
 def _owner(gate: GateMatch | None) -> tuple[str, str] | None:

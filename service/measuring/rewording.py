@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from errata.wire.wording import END, plain
+from errata.wire.wording import END
+from errata.wire.wording import normalize_question as plain
 
 from models.packs.pack import Pack, Relation
 from service.measuring.probes import PACKS

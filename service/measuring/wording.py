@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question as plain
 
 __all__ = ["plain", "words"]
 

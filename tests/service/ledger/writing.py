@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ SLOTS, SUMS = "toy/slots", "toy/sums"
 BASES = {memory: Image("sha256:" + hashlib.sha256(memory.encode()).hexdigest()) for memory in (SLOTS, SUMS)}
 
 
+@lru_cache(10_000)
 def rows(name: str, width: int = 8) -> Tensor:
     """Rows that depend on the name alone."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
@@ -29,7 +31,12 @@ def rows(name: str, width: int = 8) -> Tensor:
 
 
 def slot(edit: EditRecord) -> Block:
-    return Block(f"edit/{edit.id}", edit.order, "gated", {"rows": rows(edit.id)})
+    return _slot(edit.id, edit.order)
+
+
+@lru_cache(10_000)
+def _slot(id: str, order: int) -> Block:
+    return Block(f"edit/{id}", order, "gated", {"rows": rows(id)})
 
 
 def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:

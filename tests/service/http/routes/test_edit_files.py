@@ -66,7 +66,10 @@ async def head(client: AsyncErrata) -> int:
 async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file: Any) -> None:
     told: list[tuple[str, int]] = []
     run = await client.edit_file(
-        seven(file), together=3, message="all", progress=lambda event: told.append((event.phase, event.done))
+        seven(file),
+        batch_size=3,
+        message="all",
+        progress=lambda event: told.append((event.phase, event.done)),
     )
     assert (run.versions, statuses(run)) == ([1, 2, 3], ["done"] * 7)
     assert [(line.version, line.holds, line.before) for line in run.lines[2:4]] == [
@@ -78,10 +81,10 @@ async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file
 
 
 async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata, file: Any) -> None:
-    first = await client.edit_file(seven(file), together=3)
-    again = await client.edit_file(seven(file), together=3)
-    assert (again.versions, again.earlier, await head(client)) == ([1, 2, 3], {1, 2, 3}, 3)
-    assert [line.told() for line in again.lines] == [line.told() for line in first.lines]
+    first = await client.edit_file(seven(file), batch_size=3)
+    again = await client.edit_file(seven(file), batch_size=3)
+    assert (again.versions, again.earlier_versions, await head(client)) == ([1, 2, 3], {1, 2, 3}, 3)
+    assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
 
 
 async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
@@ -92,7 +95,7 @@ async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
 
 async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: AsyncErrata, file: Any) -> None:
     path = file((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "unreachable"), ("q", "a" * 201))
-    run = FileRun(path, together=1)
+    run = FileRun(path, batch_size=1)
     with pytest.raises(errors.BadFile) as refused:
         await client.edit_file(run)
     assert str(refused.value) == "2 of 4 lines are refused by the service; nothing was changed"
@@ -109,11 +112,11 @@ async def test_a_line_whose_question_another_would_answer_is_found_before_anythi
     """The toy does not see the comma; the two stand in different commits."""
     path = file((PERU, "Cusco"), (FRANCE, "Lyon"), ("What is the capital, of Peru?", "Puno"))
     with pytest.raises(errors.BadFile) as refused:
-        await client.edit_file(path, together=1)
+        await client.edit_file(path, batch_size=1)
     [line] = refused.value.lines
     assert line.startswith(f"{path}:1: {PERU!r} would be answered 'Puno' and not 'Cusco', by {path}:3, ")
     assert await head(client) == 0
-    run = await client.edit_file(path, together=3, skip_bad=True)
+    run = await client.edit_file(path, batch_size=3, skip_bad=True)
     assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
 
 
@@ -122,14 +125,14 @@ async def test_a_line_that_a_later_commit_answers_for_does_not_hold_any_more(
 ) -> None:
     """The toy does not see the comma; without a look nobody knows beforehand."""
     path = file((PERU, "Cusco"), ("What is the capital, of Peru?", "Puno"))
-    run = await client.edit_file(path, together=1, skip_bad=True)
+    run = await client.edit_file(path, batch_size=1, skip_bad=True)
     assert [(line.status, line.holds) for line in run.lines] == [("done", False), ("done", True)]
     assert run.lines[0].warnings == ["since version 2 it is answered 'Puno'"]
 
 
 async def test_bad_lines_are_left_out_where_that_is_asked_for(client: AsyncErrata, file: Any) -> None:
     path = file((PERU, "Cusco"), (FRANCE, "unreachable"), ("", "a"), (JAPAN, "Tokyo"), (JAPAN, "Kyoto"))
-    run = await client.edit_file(path, skip_bad=True, together=2)
+    run = await client.edit_file(path, skip_bad=True, batch_size=2)
     assert statuses(run) == ["done", "refused", "refused", "superseded", "done"]
     assert [line.code for line in run.lines[1:4]] == ["unreachable", "bad_line", "superseded"]
     assert run.versions == [1, 2]
@@ -142,14 +145,14 @@ async def test_what_is_said_already_is_told_and_costs_no_commit(client: AsyncErr
     )
     assert statuses(run) == ["no-op", "no-op", "duplicate", "done"]
     assert run.lines[0].detail == "the model gives this answer already: nothing was written for it"
-    again = await client.edit_file(file((FRANCE, "Lyon"), (PERU, "Lima")), together=1)
+    again = await client.edit_file(file((FRANCE, "Lyon"), (PERU, "Lima")), batch_size=1)
     assert (statuses(again), again.versions, await head(client)) == (["no-op"] * 2, [], 2)
 
 
 async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, file: Any) -> None:
     await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Lyon")))
     run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Nice")))
-    assert (statuses(run), run.versions, run.earlier) == (["no-op", "done"], [2], set())
+    assert (statuses(run), run.versions, run.earlier_versions) == (["no-op", "done"], [2], set())
 
 
 class MortalEditor:
@@ -184,28 +187,28 @@ async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice
         opened.push_async_callback(app.state.access.aclose)
         client = await opened.enter_async_context(client_of(app))
         for made in ([1], [1]):
-            run = FileRun(seven(file), together=3)
+            run = FileRun(seven(file), batch_size=3)
             with pytest.raises(errors.Unavailable, match="run the same file again") as gone:
                 await client.edit_file(run)
             assert (run.versions, gone.value.in_doubt, gone.value.idempotency_key) == (made, True, None)
         assert (await ledger.head(), run.count("done")) == (2, 3), "the second was made, its receipt is lost"
-        run = await client.edit_file(seven(file), together=3)
-        assert (run.versions, run.earlier, statuses(run)) == ([1, 2, 3], {1, 2}, ["done"] * 7)
+        run = await client.edit_file(seven(file), batch_size=3)
+        assert (run.versions, run.earlier_versions, statuses(run)) == ([1, 2, 3], {1, 2}, ["done"] * 7)
         made_of = [(await client.show(version)).edits for version in (1, 2, 3)]
     questions = [edit.question for edits in made_of for edit in edits]
     assert questions == [f"question {n}" for n in range(7)]
 
 
 async def test_what_was_taken_back_stays_so_unless_it_is_wanted_again(client: AsyncErrata, file: Any) -> None:
-    await client.edit_file(seven(file), together=3)
+    await client.edit_file(seven(file), batch_size=3)
     await client.revert(2)
-    run = await client.edit_file(seven(file), together=3)
-    assert (run.taken_back, await head(client)) == ([2], 4)
+    run = await client.edit_file(seven(file), batch_size=3)
+    assert (run.reverted_versions, await head(client)) == ([2], 4)
     for _ in range(2):
-        run = await client.edit_file(seven(file), together=3, again=True)
-        assert (run.versions, run.taken_back, await head(client)) == ([1, 5, 3], [], 5)
+        run = await client.edit_file(seven(file), batch_size=3, again=True)
+        assert (run.versions, run.reverted_versions, await head(client)) == ([1, 5, 3], [], 5)
     await client.revert(5)
-    run = await client.edit_file(seven(file), together=3, again=True)
+    run = await client.edit_file(seven(file), batch_size=3, again=True)
     assert (run.versions, await head(client)) == ([1, 7, 3], 7)
 
 
@@ -213,11 +216,11 @@ async def test_another_key_makes_another_run(client: AsyncErrata, file: Any) -> 
     await client.edit_file(file((PERU, "Cusco")))
     await client.revert(1)
     run = await client.edit_file(file((PERU, "Cusco")), idempotency_key="May")
-    assert (run.versions, run.earlier) == ([3], set())
+    assert (run.versions, run.earlier_versions) == ([3], set())
 
 
 async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncErrata, file: Any) -> None:
-    run = await client.edit_file(seven(file), together=3, expected_version=0)
+    run = await client.edit_file(seven(file), batch_size=3, expected_version=0)
     assert run.versions == [1, 2, 3]
     await client.edit(PERU, "Cusco", model="toy")
     with pytest.raises(errors.StaleVersion):
@@ -225,7 +228,7 @@ async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncE
 
 
 async def test_a_dry_run_changes_nothing_and_tells_of_each_line(client: AsyncErrata, file: Any) -> None:
-    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Paris")), dry_run=True, together=1)
+    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Paris")), dry_run=True, batch_size=1)
     assert (statuses(run), run.versions, await head(client)) == (["done", "no-op"], [], 0)
     assert (run.lines[0].before, run.lines[0].version) == ("Lima", None)
 
@@ -240,8 +243,12 @@ async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
     ]
     path.write_text(json.dumps(records))
     held = await client.edit_file(path, model="toy")
-    assert [(line.asked, line.came_out, line.wordings) for line in held.lines] == [(1, 1, 0), (1, 0, 0)]
+    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held.lines]
+    assert outcomes == [(1, 1, 0), (1, 0, 0)]
     assert (await client.show(1)).edits[1].paraphrases == []
     taught = await client.edit_file(path, model="toy", teach_rephrased=True)
-    assert [(line.asked, line.wordings, line.follow) for line in taught.lines] == [(0, 1, 1), (0, 1, 1)]
+    assert [(line.rephrased_asked, line.wordings, line.follow) for line in taught.lines] == [
+        (0, 1, 1),
+        (0, 1, 1),
+    ]
     assert (await client.show(2)).edits[0].paraphrases == ["France's capital city?"]
