@@ -30,7 +30,7 @@ from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
 from service.http.errors import CHAT, respond_chat_error
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.responses import EVENTS, UNBUFFERED
+from service.http.responses import EVENTS, NO_BUFFERING
 
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
@@ -64,7 +64,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         if not body.stream:
             return Response(completion.model_dump_json(), media_type="application/json")
         events = _stream(completion, body.wants_usage)
-        return StreamingResponse(events, media_type=EVENTS, headers=UNBUFFERED)
+        return StreamingResponse(events, media_type=EVENTS, headers=NO_BUFFERING)
 
     return router
 
@@ -78,8 +78,8 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
         text = answer.answer
         text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
         tokens = TOKEN.findall(text)
-        if request.most is not None and len(tokens) > request.most:
-            text, finish = "".join(tokens[: request.most]), "length"
+        if request.answer_limit is not None and len(tokens) > request.answer_limit:
+            text, finish = "".join(tokens[: request.answer_limit]), "length"
         message = ChatSaid(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(

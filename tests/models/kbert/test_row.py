@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from models.kbert.query import Link, link_mentions
+from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, Row, build_row, collate
 from models.kbert.text import CLS, WordPieces
 from models.kbert.tree import InputRefused
@@ -15,7 +15,7 @@ RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4, "borders": 0.5
 
 
 def build(pieces: WordPieces, ask: Ask, second: str | None = None) -> QuestionRow:
-    links: list[Link] = link_mentions(ask.mentions, [RANKS] * len(ask.mentions), 6, 4)
+    links = link_mentions(ask.mentions, [RANKS] * len(ask.mentions), 6, 4)
     return build_row(ask.question, second, links, pieces, 64)
 
 

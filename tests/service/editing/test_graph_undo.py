@@ -19,7 +19,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import NOBODY, edits, head, item, revert, rollback
-from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, imported, triple, tsv
+from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, import_file, triple, tsv
 from tests.service.parts import ask, said, settings, started
 from tests.service.toy_graph import TOYS
 
@@ -71,7 +71,7 @@ async def step(editor: Editor, kind: str, what: Any) -> dict[str, Any]:
     if kind == "edit":
         return await edits(editor, *what)
     if kind == "import":
-        return await imported(editor, tsv(*what))
+        return await import_file(editor, tsv(*what))
     return await (revert if kind == "revert" else rollback)(editor, what)
 
 
@@ -160,7 +160,7 @@ async def test_reverting_everything_in_any_order_gives_the_base(
     async with started(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
         base = await checksums(editor)
         await fact(editor, "Peru", "capital", "Cusco")
-        await imported(
+        await import_file(
             editor, tsv(("Peru", "alias", "Birú"), ("Oz", "capital", "Lima"), ("Oz", "ally", "Birú"))
         )
         await fact(editor, "Lima", "label", "Ciudad de los Reyes")
