@@ -193,7 +193,13 @@ def _reply_from_options(
     """By the facts and, where there is a context, by a span of it."""
     options = reading.options
     if options is None or not options.by_logit:
-        return Reply(None, 0.0, "", _missing_reason(ask, reading), truncated=reading.is_truncated)
+        if ask.context or any(link.relations for link in reading.links):
+            reason = UNSURE  # facts for which the question leaves no room are there all the same
+        elif not ask.linked:
+            reason = NO_GRAPH
+        else:
+            reason = NO_FACT if reading.links else NO_ENTITY
+        return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
     best = options.by_logit[0]
     scale = span_scale if best.relation is None else object_scale
     score = scale.score(describe_best(options))
@@ -248,12 +254,3 @@ def _reply(
         truncated=reading.is_truncated,
         facts=() if relation is None else relation.to_json(),
     )
-
-
-def _missing_reason(ask: Ask, reading: Reading) -> str:
-    """Why nothing can be said; facts for which the question leaves no room are there all the same."""
-    if ask.context or any(link.relations for link in reading.links):
-        return UNSURE
-    if not ask.linked:
-        return NO_GRAPH
-    return NO_FACT if reading.links else NO_ENTITY

@@ -71,7 +71,7 @@ def test_a_fact_that_has_no_room_is_left_out_whole(pieces: WordPieces) -> None:
 def test_an_object_without_a_token_has_no_place(pieces: WordPieces) -> None:
     entity = entity_with(("spouse", "spouse", "\u200b"))
     row = build(pieces, linked_ask("Where was Kim Lee born?", "Kim Lee", entity))
-    assert row.objects == ((0, 0),)
+    assert row.objects == [(0, 0)]
 
 
 @pytest.mark.parametrize("second", [None, "\u200b"])
