@@ -158,8 +158,8 @@ async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, f
 class MortalEditor:
     """Dies as it is asked for its second commit, and after its successor's second one."""
 
-    def __init__(self, chosen: Settings, stack: AsyncExitStack) -> None:
-        self._chosen, self._stack = chosen, stack
+    def __init__(self, config: Settings, stack: AsyncExitStack) -> None:
+        self._chosen, self._stack = config, stack
         self._n_commits, self._editor = 0, None
 
     def __getattr__(self, method: str) -> Any:
@@ -178,12 +178,12 @@ class MortalEditor:
 
 
 async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice(
-    chosen: Settings, ledger: RedisLedger, file: Any
+    config: Settings, ledger: RedisLedger, file: Any
 ) -> None:
     async with AsyncExitStack() as opened:
-        replica = await opened.enter_async_context(started(Replica, chosen, "toy"))
-        models = local_router({"toy": replica}, chosen.max_batch)
-        app = build_app(chosen, models, local_editor(MortalEditor(chosen, opened)))
+        replica = await opened.enter_async_context(started(Replica, config, "toy"))
+        models = local_router({"toy": replica}, config.max_batch)
+        app = build_app(config, models, local_editor(MortalEditor(config, opened)))
         opened.push_async_callback(app.state.access.aclose)
         client = await opened.enter_async_context(client_of(app))
         for made in ([1], [1]):

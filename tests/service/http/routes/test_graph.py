@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,7 +24,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import import_notes, rows
-from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router, serve_module
 from tests.service.parts import settings, started
 from tests.service.toy_graph import BREAKING, TOYS
 
@@ -34,19 +34,24 @@ FACT = {"subject": "Peru", "relation": "capital", "object": "Cusco"}
 
 
 @pytest.fixture
-def chosen(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
     return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), systems=TOYS)
 
 
+@pytest.fixture(scope="module")
+def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    yield from serve_module(tmp_path_factory, systems=TOYS)
+
+
 @pytest.fixture
-async def app(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
+async def app(config: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
     async with (
-        started(Replica, chosen, "toy") as toy,
-        started(Replica, chosen, "atlas") as atlas,
-        started(Editor, chosen) as editor,
+        started(Replica, config, "toy") as toy,
+        started(Replica, config, "atlas") as atlas,
+        started(Editor, config) as editor,
     ):
-        models = local_router({"toy": toy, "atlas": atlas}, chosen.max_batch)
-        app = build_app(chosen, models, local_editor(editor))
+        models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
+        app = build_app(config, models, local_editor(editor))
         yield app
         await app.state.access.aclose()
 
@@ -116,32 +121,32 @@ async def test_its_progress_is_told_line_by_line_and_the_receipt_comes_last(http
     assert json.loads(bad.text.splitlines()[-1])["problem"]["code"] == "invalid_input"
 
 
-@pytest.mark.parametrize(
-    ("query", "body", "code"),
-    [
-        ({"format": "xml"}, OZ, "invalid_input"),
-        ({"language": "english please"}, OZ, "invalid_input"),
-        ({"expected_version": "-1"}, OZ, "invalid_input"),
-        ({"expected_version": "7"}, OZ, "stale_version"),
-        ({"dry_run": "perhaps"}, OZ, "invalid_input"),
-        ({"wait": "some"}, OZ, "invalid_input"),
-        ({"colour": "red"}, OZ, "invalid_input"),
-        ({"source": "x" * 201}, OZ, "invalid_input"),
-        ({}, b"", "invalid_input"),
-        ({}, b"\x00\x01\x02", "invalid_input"),
-        ({}, b"\x1f\x8b\x08broken", "invalid_input"),
-        ({}, b"subject,object\na,b\n", "invalid_input"),
-        ({"format": "wikidata"}, b"{}\n{]\n", "invalid_input"),
-        ({"format": "nt"}, b"Oz capital Emerald\n", "invalid_input"),
-    ],
-)
+BAD_IMPORTS: list[tuple[dict[str, str], bytes, str]] = [
+    ({"format": "xml"}, OZ, "invalid_input"),
+    ({"language": "english please"}, OZ, "invalid_input"),
+    ({"expected_version": "-1"}, OZ, "invalid_input"),
+    ({"expected_version": "7"}, OZ, "stale_version"),
+    ({"dry_run": "perhaps"}, OZ, "invalid_input"),
+    ({"wait": "some"}, OZ, "invalid_input"),
+    ({"colour": "red"}, OZ, "invalid_input"),
+    ({"source": "x" * 201}, OZ, "invalid_input"),
+    ({}, b"", "invalid_input"),
+    ({}, b"\x00\x01\x02", "invalid_input"),
+    ({}, b"\x1f\x8b\x08broken", "invalid_input"),
+    ({}, b"subject,object\na,b\n", "invalid_input"),
+    ({"format": "wikidata"}, b"{}\n{]\n", "invalid_input"),
+    ({"format": "nt"}, b"Oz capital Emerald\n", "invalid_input"),
+]
+
+
 async def test_a_bad_import_is_a_problem_and_changes_nothing(
-    http: httpx.AsyncClient, raw: redis.Redis, query: dict[str, str], body: bytes, code: str
+    http: httpx.AsyncClient, raw: redis.Redis
 ) -> None:
-    reply = await asyncio.wait_for(http.post(IMPORT, content=body, params=query), 10)
-    refused(reply, 409 if code == "stale_version" else 422, code)
-    assert (await http.get("/admin/versions")).json()["head"] == 0
-    assert (rows(raw), import_notes(raw)) == (set(), {})
+    for query, body, code in BAD_IMPORTS:
+        reply = await asyncio.wait_for(http.post(IMPORT, content=body, params=query), 10)
+        refused(reply, 409 if code == "stale_version" else 422, code)
+        assert (await http.get("/admin/versions")).json()["head"] == 0
+        assert (rows(raw), import_notes(raw)) == (set(), {}), query
     assert (await http.post(IMPORT, content=OZ)).status_code == 201, "and the next one is not kept out"
 
 
@@ -186,10 +191,11 @@ async def test_a_body_that_breaks_off_leaves_nothing(http: httpx.AsyncClient, ra
         {"define": "motto", "holds": "one", "object": "x"},
     ],
 )
-async def test_a_bad_fact_is_a_problem_and_changes_nothing(http: httpx.AsyncClient, item: Any) -> None:
-    problem = refused(await http.post(EDITS, json={"edits": [item]}), 422, "invalid_input")
+@SHARED_LOOP
+async def test_a_bad_fact_is_a_problem_and_changes_nothing(shared_http: httpx.AsyncClient, item: Any) -> None:
+    problem = refused(await shared_http.post(EDITS, json={"edits": [item]}), 422, "invalid_input")
     assert not {"correction", "fact", "relation."} & set(problem.detail.split(".")[2:3])
-    assert (await http.get("/admin/versions")).json()["head"] == 0
+    assert (await shared_http.get("/admin/versions")).json()["head"] == 0
 
 
 async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_an_id(
@@ -202,17 +208,19 @@ async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_a
     assert (await http.post(EDITS, json={"edits": [{**item, "subject": found[0]["id"]}]})).status_code == 201
 
 
-@pytest.mark.parametrize(
-    "id", ["http://x.org/a/b#c", "urn:x:1", "a/b/../c", "100%", "?q=1", "日本", "_:b 0", "x//y", "/x"]
-)
-async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClient, id: str) -> None:
-    data = f'subject,subject_id,relation,object\nThing,"{id}",motto,Yes\n'
-    assert (await http.post(IMPORT, content=data.encode())).status_code == 201
-    reply = await http.get(f"{ENTITIES}/{quote(id, safe='')}")
-    assert reply.status_code == 200, reply.text
-    found = EntityState.model_validate_json(reply.content)
-    assert (found.id, found.facts[0].object, found.facts[0].added_in) == (id, "Yes", 1)
-    refused(await http.get(f"{ENTITIES}/{quote(id, safe='')}", params={"version": 0}), 404, "not_found")
+IDS = ("http://x.org/a/b#c", "urn:x:1", "a/b/../c", "100%", "?q=1", "日本", "_:b 0", "x//y", "/x")
+
+
+async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClient) -> None:
+    for version, id in enumerate(IDS, start=1):
+        data = f'subject,subject_id,relation,object\nThing,"{id}",motto,Yes\n'
+        assert (await http.post(IMPORT, content=data.encode())).status_code == 201
+        address = f"{ENTITIES}/{quote(id, safe='')}"
+        reply = await http.get(address)
+        assert reply.status_code == 200, reply.text
+        entity = EntityState.model_validate_json(reply.content)
+        assert (entity.id, entity.facts[0].object, entity.facts[0].added_in) == (id, "Yes", version)
+        refused(await http.get(address, params={"version": version - 1}), 404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -232,8 +240,11 @@ async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClie
         (f"{ENTITIES}/@relation%2Fcapital", 404),
     ],
 )
-async def test_a_look_up_of_any_kind_has_an_answer(http: httpx.AsyncClient, path: str, status: int) -> None:
-    assert (await http.get(path)).status_code == status
+@SHARED_LOOP
+async def test_a_look_up_of_any_kind_has_an_answer(
+    shared_http: httpx.AsyncClient, path: str, status: int
+) -> None:
+    assert (await shared_http.get(path)).status_code == status
 
 
 async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx.AsyncClient) -> None:
