@@ -52,7 +52,7 @@ def operate_on(reader: Reader, read: Read, tokens: list[int]) -> list[Surgery]:
             best = best_token(step)
             if best != token:
                 site = Site(base.a[0, step], _norm_input(reader, base, step, moves))
-                moves.append(operate(site, head, token, best, scale=None, margin=MARGIN, most=LARGEST))
+                moves.append(operate(site, head, token, best, scale=None, margin=MARGIN, limit=LARGEST))
         if [best_token(step) for step in range(len(tokens))] == tokens:
             if moves:
                 return moves
