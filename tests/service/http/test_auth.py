@@ -16,8 +16,8 @@ from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, loc
 
 
 @asynccontextmanager
-async def serve(settings: Settings, editor: Editor, **more: Any) -> AsyncIterator[httpx.AsyncClient]:
-    app = build_app(settings.model_copy(update=more), local_router({}), local_editor(editor))
+async def serve(settings: Settings, editor: Editor, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+    app = build_app(settings.model_copy(update=options), local_router({}), local_editor(editor))
     async with client_of(app) as client:
         yield client
     await app.state.access.aclose()

@@ -20,7 +20,7 @@ pytestmark = SHARED_LOOP
 PERU = "What is the capital of Peru?"
 ASK, BATCH = "/v1/answers", "/v1/answers/batch"
 EDITS, REVERTS, ROLLBACKS = "/admin/edits", "/admin/reverts", "/admin/rollbacks"
-ONE = {"question": PERU, "answer": "Cusco", "model": "toy"}
+EDIT = {"question": PERU, "answer": "Cusco", "model": "toy"}
 
 # path, body, status, code, what the sentence names
 BODIES: list[tuple[str, Any, int, str, str]] = [
@@ -55,19 +55,19 @@ BODIES: list[tuple[str, Any, int, str, str]] = [
     (BATCH, {"questions": [PERU] * 257}, 422, "invalid_input", "questions"),
     (BATCH, {"questions": PERU}, 422, "invalid_input", "questions"),
     (EDITS, {"edits": []}, 422, "invalid_input", "edits"),
-    (EDITS, {"edits": [ONE] * 1001}, 422, "invalid_input", "edits"),
-    (EDITS, {"edits": [ONE, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
-    (EDITS, {"edits": [{**ONE, "answer": ""}]}, 422, "invalid_input", "answer"),
-    (EDITS, {"edits": [ONE, {**ONE, "answer": "x" * 2500}]}, 413, "too_large", "edits.1.answer: has 2,500"),
-    (EDITS, {"edits": [{**ONE, "paraphrases": ["x" * 2001]}]}, 413, "too_large", "paraphrases.0: has 2,001"),
-    (EDITS, {"edits": [{**ONE, "question": "x" * 2001}] * 9}, 413, "too_large", "and 4 more; 2,000 is"),
-    (EDITS, {"edits": [{**ONE, "model": "nobody"}]}, 404, "unknown_model", "nobody"),
-    (EDITS, {"edits": [{**ONE, "answer": "unreachable"}]}, 422, "edit_refused", "cannot be said"),
-    (EDITS, {"edits": [{**ONE, "paraphrases": ["x"] * 21}]}, 422, "invalid_input", "paraphrases"),
-    (EDITS, {"edits": [ONE], "method": "magic"}, 422, "invalid_input", "method"),
-    (EDITS, {"edits": [ONE], "wait": "some"}, 422, "invalid_input", "wait"),
-    (EDITS, {"edits": [ONE], "expected_version": 5}, 409, "stale_version", "5"),
-    (EDITS, {"edits": [ONE], "message": "x" * 2001}, 422, "invalid_input", "message"),
+    (EDITS, {"edits": [EDIT] * 1001}, 422, "invalid_input", "edits"),
+    (EDITS, {"edits": [EDIT, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
+    (EDITS, {"edits": [{**EDIT, "answer": ""}]}, 422, "invalid_input", "answer"),
+    (EDITS, {"edits": [EDIT, {**EDIT, "answer": "x" * 2500}]}, 413, "too_large", "edits.1.answer: has 2,500"),
+    (EDITS, {"edits": [{**EDIT, "paraphrases": ["x" * 2001]}]}, 413, "too_large", "paraphrases.0: has 2,001"),
+    (EDITS, {"edits": [{**EDIT, "question": "x" * 2001}] * 9}, 413, "too_large", "and 4 more; 2,000 is"),
+    (EDITS, {"edits": [{**EDIT, "model": "nobody"}]}, 404, "unknown_model", "nobody"),
+    (EDITS, {"edits": [{**EDIT, "answer": "unreachable"}]}, 422, "edit_refused", "cannot be said"),
+    (EDITS, {"edits": [{**EDIT, "paraphrases": ["x"] * 21}]}, 422, "invalid_input", "paraphrases"),
+    (EDITS, {"edits": [EDIT], "method": "magic"}, 422, "invalid_input", "method"),
+    (EDITS, {"edits": [EDIT], "wait": "some"}, 422, "invalid_input", "wait"),
+    (EDITS, {"edits": [EDIT], "expected_version": 5}, 409, "stale_version", "5"),
+    (EDITS, {"edits": [EDIT], "message": "x" * 2001}, 422, "invalid_input", "message"),
     (REVERTS, {"version": 0}, 422, "invalid_input", "version"),
     (REVERTS, {"version": 7}, 404, "not_found", "7"),
     (ROLLBACKS, {"to": 7}, 404, "not_found", "7"),
@@ -114,7 +114,7 @@ async def test_a_bad_address(shared_http: httpx.AsyncClient, path: str, status: 
 
 @pytest.mark.parametrize("key", ["x" * 201, "two words", "caf\u00e9".encode()])
 async def test_a_bad_idempotency_key(shared_http: httpx.AsyncClient, key: str | bytes) -> None:
-    reply = await shared_http.post(EDITS, json={"edits": [ONE]}, headers={"idempotency-key": key})
+    reply = await shared_http.post(EDITS, json={"edits": [EDIT]}, headers={"idempotency-key": key})
     assert "Idempotency-Key" in refused(reply, 422, "invalid_input").detail
     await nothing_has_changed(shared_http)
 

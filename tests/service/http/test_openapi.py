@@ -14,7 +14,7 @@ from tests.service.test_errors import EXPECTED
 pytestmark = SHARED_LOOP
 
 READS_A_BODY = {400, 408, 413, 422}
-SPARED = {
+EXCEPTIONS = {
     "/v1/chat/completions": {422},  # in OpenAI's shape, where it is 400
     "/admin/import": {400, 413},  # a file that is no JSON, and that may be of any length
 }
@@ -26,10 +26,10 @@ def statuses(app: FastAPI, verb: str, path: str) -> set[int]:
 
 async def test_whoever_reads_a_body_says_what_can_be_wrong_with_it(shared_app: FastAPI) -> None:
     for path, verbs in shared_app.openapi()["paths"].items():
-        for verb, described in verbs.items():
-            if "requestBody" in described:
+        for verb, operation in verbs.items():
+            if "requestBody" in operation:
                 missing = READS_A_BODY - statuses(shared_app, verb, path)
-                assert missing == SPARED.get(path, set()), path
+                assert missing == EXCEPTIONS.get(path, set()), path
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ async def test_whoever_may_be_too_busy_says_so(shared_app: FastAPI, verb: str, p
 
 
 async def test_no_problem_is_listed_that_the_service_does_not_have(shared_app: FastAPI) -> None:
-    listed = {
+    statuses_in_use = {
         status
         for path, verbs in shared_app.openapi()["paths"].items()
         for verb in verbs
         for status in statuses(shared_app, verb, path)
     }
-    assert {status for status in listed if status >= 400} <= set(EXPECTED.values())
+    assert {status for status in statuses_in_use if status >= 400} <= set(EXPECTED.values())
 
 
 async def test_the_documentation_is_read_without_the_internet(shared_http: httpx.AsyncClient) -> None:

@@ -76,8 +76,8 @@ async def client(shared_app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def test_every_documented_route_is_in_the_table(shared_app: FastAPI) -> None:
-    documented = {(verb, path) for path, verbs in shared_app.openapi()["paths"].items() for verb in verbs}
-    assert documented == NONE | ANY | SCOPES.keys()
+    routes = {(verb, path) for path, verbs in shared_app.openapi()["paths"].items() for verb in verbs}
+    assert routes == NONE | ANY | SCOPES.keys()
 
 
 @pytest.mark.parametrize(("verb", "path"), sorted(SCOPES))

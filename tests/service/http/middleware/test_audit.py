@@ -69,10 +69,10 @@ async def test_a_caller_who_lacks_the_scope_is_noted_by_name(http: httpx.AsyncCl
 async def test_no_key_gets_into_the_audit(http: httpx.AsyncClient, raw: redis.Redis) -> None:
     key = (await http.post("/admin/keys", json={"name": "ben", "scopes": ["ask"]})).json()["key"]
     await http.get(f"/admin/versions?key={key}", headers={"authorization": f"Bearer {key}"})
-    stored = json.dumps([str(entry) for entry in raw.xrange(AUDIT)])
-    assert "ben" in stored
-    assert key not in stored
-    assert KEY not in stored
+    entries = json.dumps([str(entry) for entry in raw.xrange(AUDIT)])
+    assert "ben" in entries
+    assert key not in entries
+    assert KEY not in entries
 
 
 async def test_filters_leave_out_the_others(http: httpx.AsyncClient) -> None:
@@ -130,14 +130,14 @@ async def test_an_import_that_reports_its_progress_is_noted_when_it_has_ended(
 async def test_an_import_that_is_refused_after_its_progress_was_told_is_noted_as_refused(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def proceed(*_: Any) -> Outcome:
+    async def accept(*_: Any) -> Outcome:
         return Outcome.ok(b'{"import": "one"}')
 
     async def refuse(*_: Any) -> Outcome:
         return Outcome.of(GraphMoved("the graph was changed"), None)
 
     for step in ("import_begin", "import_feed", "import_progress"):
-        monkeypatch.setattr(Editor, step, proceed)
+        monkeypatch.setattr(Editor, step, accept)
     monkeypatch.setattr(Editor, "import_finish", refuse)
     headers = {"accept": "application/x-ndjson"}
     reply = await http.post("/admin/graph/import", content=b"a\tb\tc\n", headers=headers)

@@ -56,13 +56,15 @@ async def app(config: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
         await app.state.access.aclose()
 
 
-async def answer(http: httpx.AsyncClient, question: str, model: str = "atlas", **more: Any) -> dict[str, Any]:
-    reply = await http.post("/v1/answers", json={"question": question, "model": model, **more})
-    found: dict[str, Any] = reply.json()
-    return found
+async def answer(
+    http: httpx.AsyncClient, question: str, model: str = "atlas", **options: Any
+) -> dict[str, Any]:
+    reply = await http.post("/v1/answers", json={"question": question, "model": model, **options})
+    body: dict[str, Any] = reply.json()
+    return body
 
 
-def refused(reply: httpx.Response, status: int, code: str) -> Problem:
+def parse_problem(reply: httpx.Response, status: int, code: str) -> Problem:
     assert (reply.status_code, reply.json().get("code")) == (status, code), reply.text
     return Problem.model_validate_json(reply.content)
 
@@ -71,28 +73,28 @@ async def test_a_fact_reaches_both_models_at_one_version(http: httpx.AsyncClient
     reply = await http.post(EDITS, json={"edits": [FACT]})
     assert (reply.status_code, reply.json()["all_applied"]) == (201, True)
     for model in ("toy", "atlas"):
-        heard = await answer(http, "What is the capital of Peru?", model)
-        assert (heard["answer"], heard["version"]) == ("Cusco", 1)
-        pinned = await answer(http, "What is the capital of Peru?", model, version=0)
-        assert (pinned["answer"], pinned["version"]) == ("Lima", 0)
-    heard = await answer(http, "What is the capital of Peru?")
-    assert [(one["subject"], one["object"]) for one in heard["facts"]] == [("Peru", "Cusco")]
-    assert heard["edits"] == [heard["facts"][0]["edit"]]
+        reply_body = await answer(http, "What is the capital of Peru?", model)
+        assert (reply_body["answer"], reply_body["version"]) == ("Cusco", 1)
+        old_answer = await answer(http, "What is the capital of Peru?", model, version=0)
+        assert (old_answer["answer"], old_answer["version"]) == ("Lima", 0)
+    reply_body = await answer(http, "What is the capital of Peru?")
+    assert [(item["subject"], item["object"]) for item in reply_body["facts"]] == [("Peru", "Cusco")]
+    assert reply_body["edits"] == [reply_body["facts"][0]["edit"]]
 
 
 async def test_without_the_graph_there_is_no_answer_and_only_who_reads_it_can_be_asked_so(
     http: httpx.AsyncClient,
 ) -> None:
-    heard = await answer(http, "What is the capital of Peru?", kg="none")
-    assert (heard["answer"], heard["reason"], heard["facts"]) == (None, "no_graph", [])
+    reply_body = await answer(http, "What is the capital of Peru?", kg="none")
+    assert (reply_body["answer"], reply_body["reason"], reply_body["facts"]) == (None, "no_graph", [])
     reply = await http.post("/v1/answers", json={"question": "Who?", "model": "toy", "kg": "none"})
-    assert "kg" in refused(reply, 422, "invalid_input").detail
+    assert "kg" in parse_problem(reply, 422, "invalid_input").detail
 
 
 async def test_a_question_that_breaks_the_model_spoils_no_other(http: httpx.AsyncClient) -> None:
-    asked = [{"question": q, "model": "atlas"} for q in ("capital of Peru", BREAKING, "capital of Chile")]
-    results = (await http.post("/v1/answers/batch", json={"questions": asked})).json()["results"]
-    assert [one["answer"] and one["answer"]["answer"] for one in results] == ["Lima", None, "Santiago"]
+    questions = [{"question": q, "model": "atlas"} for q in ("capital of Peru", BREAKING, "capital of Chile")]
+    results = (await http.post("/v1/answers/batch", json={"questions": questions})).json()["results"]
+    assert [item["answer"] and item["answer"]["answer"] for item in results] == ["Lima", None, "Santiago"]
     assert results[1]["problem"]["code"] == "internal"
 
 
@@ -144,15 +146,15 @@ async def test_a_bad_import_is_a_problem_and_changes_nothing(
 ) -> None:
     for query, body, code in BAD_IMPORTS:
         reply = await asyncio.wait_for(http.post(IMPORT, content=body, params=query), 10)
-        refused(reply, 409 if code == "stale_version" else 422, code)
+        parse_problem(reply, 409 if code == "stale_version" else 422, code)
         assert (await http.get("/admin/versions")).json()["head"] == 0
         assert (rows(raw), import_notes(raw)) == (set(), {}), query
     assert (await http.post(IMPORT, content=OZ)).status_code == 201, "and the next one is not kept out"
 
 
 async def test_who_has_no_key_imports_nothing(stranger: httpx.AsyncClient) -> None:
-    refused(await stranger.post(IMPORT, content=OZ), 401, "unauthorized")
-    refused(await stranger.post(EDITS, json={"edits": [FACT]}), 401, "unauthorized")
+    parse_problem(await stranger.post(IMPORT, content=OZ), 401, "unauthorized")
+    parse_problem(await stranger.post(EDITS, json={"edits": [FACT]}), 401, "unauthorized")
     assert (await stranger.get(ENTITIES, params={"q": "Peru"})).status_code in (200, 401)
 
 
@@ -193,7 +195,7 @@ async def test_a_body_that_breaks_off_leaves_nothing(http: httpx.AsyncClient, ra
 )
 @SHARED_LOOP
 async def test_a_bad_fact_is_a_problem_and_changes_nothing(shared_http: httpx.AsyncClient, item: Any) -> None:
-    problem = refused(await shared_http.post(EDITS, json={"edits": [item]}), 422, "invalid_input")
+    problem = parse_problem(await shared_http.post(EDITS, json={"edits": [item]}), 422, "invalid_input")
     assert not {"correction", "fact", "relation."} & set(problem.detail.split(".")[2:3])
     assert (await shared_http.get("/admin/versions")).json()["head"] == 0
 
@@ -202,10 +204,12 @@ async def test_an_ambiguous_name_is_answered_with_candidates_and_repeated_with_a
     http: httpx.AsyncClient,
 ) -> None:
     item = {"subject": "Georgia", "relation": "population", "object": "10"}
-    problem = refused(await http.post(EDITS, json={"edits": [item]}), 409, "ambiguous")
-    found = problem.model_dump()["candidates"]
-    assert {one["id"] for one in found} == {"Q230", "Q1428"}
-    assert (await http.post(EDITS, json={"edits": [{**item, "subject": found[0]["id"]}]})).status_code == 201
+    problem = parse_problem(await http.post(EDITS, json={"edits": [item]}), 409, "ambiguous")
+    candidates = problem.model_dump()["candidates"]
+    assert {item["id"] for item in candidates} == {"Q230", "Q1428"}
+    assert (
+        await http.post(EDITS, json={"edits": [{**item, "subject": candidates[0]["id"]}]})
+    ).status_code == 201
 
 
 IDS = ("http://x.org/a/b#c", "urn:x:1", "a/b/../c", "100%", "?q=1", "日本", "_:b 0", "x//y", "/x")
@@ -220,7 +224,7 @@ async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClie
         assert reply.status_code == 200, reply.text
         entity = EntityState.model_validate_json(reply.content)
         assert (entity.id, entity.facts[0].object, entity.facts[0].added_in) == (id, "Yes", version)
-        refused(await http.get(address, params={"version": version - 1}), 404, "not_found")
+        parse_problem(await http.get(address, params={"version": version - 1}), 404, "not_found")
 
 
 @pytest.mark.parametrize(
@@ -253,14 +257,16 @@ async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx
     await http.post(IMPORT, content=OZ)
     after = (await http.get("/v1/memory")).json()
     assert (before["version"], after["version"], after["edits"]["active"]) == (0, 2, 4)
-    told = (await http.get("/admin/replicas")).json()["replicas"]
-    assert {memory: sum for one in told for memory, sum in one["checksums"].items()} == after["checksums"]
+    replicas = (await http.get("/admin/replicas")).json()["replicas"]
+    assert {memory: sum for item in replicas for memory, sum in item["checksums"].items()} == after[
+        "checksums"
+    ]
     await http.post("/admin/rollbacks", json={"to": 0})
     assert (await http.get("/v1/memory")).json()["checksums"] == before["checksums"]
 
 
 async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
-    cards = {one["id"]: one for one in (await http.get("/v1/models")).json()["data"]}
+    cards = {item["id"]: item for item in (await http.get("/v1/models")).json()["data"]}
     assert {name: card["memory"] for name, card in cards.items()} == {
         "toy": "toy/table",
         "atlas": "graph/triples",

@@ -344,8 +344,8 @@ async def test_too_many_questions_are_the_error_that_the_package_waits_for(confi
 
 async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     [program] = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    adapted = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
+    readme_program = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
     names: dict[str, Any] = {"key": "none needed"}
-    await asyncio.to_thread(exec, adapted, names)
+    await asyncio.to_thread(exec, readme_program, names)
     names["client"].close()
     assert capsys.readouterr().out == "Lima 0 0.9\nLima\nLima"

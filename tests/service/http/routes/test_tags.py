@@ -14,7 +14,7 @@ from tests.service.http.conftest import KEY, Run
 PERU = "What is the capital of Peru?"
 
 
-async def succeed(run: Run, *words: str, key: str = KEY) -> str:
+async def run_ok(run: Run, *words: str, key: str = KEY) -> str:
     result = await run(*words, key=key)
     assert result.exit_code == 0, result.output
     return result.stdout
@@ -24,33 +24,33 @@ async def succeed(run: Run, *words: str, key: str = KEY) -> str:
 async def run_edited(run: Run) -> Run:
     """Cusco at version 1, Puno at version 2."""
     for answer in ("Cusco", "Puno"):
-        await succeed(run, "edit", PERU, answer, "--model", "toy")
+        await run_ok(run, "edit", PERU, answer, "--model", "toy")
     return run
 
 
 async def test_a_name_stands_for_its_version_in_every_command(run_edited: Run) -> None:
-    assert await succeed(run_edited, "tag", "before", "1") == "before is version 1.\n"
-    assert await succeed(run_edited, "tag", "now") == "now is version 2.\n"
-    assert await succeed(run_edited, "ask", PERU, "--model", "toy", "--at", "before") == "Cusco\n"
-    assert (await succeed(run_edited, "show", "before")).startswith("version 1\n")
-    assert await succeed(run_edited, "diff", "before", "now") == await succeed(run_edited, "diff", "1", "2")
-    await succeed(run_edited, "rollback", "--to", "before")
-    assert await succeed(run_edited, "ask", PERU, "--model", "toy") == "Cusco\n"
+    assert await run_ok(run_edited, "tag", "before", "1") == "before is version 1.\n"
+    assert await run_ok(run_edited, "tag", "now") == "now is version 2.\n"
+    assert await run_ok(run_edited, "ask", PERU, "--model", "toy", "--at", "before") == "Cusco\n"
+    assert (await run_ok(run_edited, "show", "before")).startswith("version 1\n")
+    assert await run_ok(run_edited, "diff", "before", "now") == await run_ok(run_edited, "diff", "1", "2")
+    await run_ok(run_edited, "rollback", "--to", "before")
+    assert await run_ok(run_edited, "ask", PERU, "--model", "toy") == "Cusco\n"
 
 
 async def test_names_are_listed_moved_and_taken_away(run_edited: Run) -> None:
-    assert "No version has a name" in await succeed(run_edited, "tags")
-    await succeed(run_edited, "tag", "release", "1")
-    await succeed(run_edited, "tag", "base", "0")
-    lines = [re.split(r"\s{2,}", line.strip()) for line in (await succeed(run_edited, "tags")).splitlines()]
+    assert "No version has a name" in await run_ok(run_edited, "tags")
+    await run_ok(run_edited, "tag", "release", "1")
+    await run_ok(run_edited, "tag", "base", "0")
+    lines = [re.split(r"\s{2,}", line.strip()) for line in (await run_ok(run_edited, "tags")).splitlines()]
     assert lines == [
         ["tag", "version", "when", "who"],
         ["release", "1", "just now", "admin"],
         ["base", "0", "just now", "admin"],
     ]
-    await succeed(run_edited, "tag", "release", "2")
-    assert "it was version 2" in await succeed(run_edited, "untag", "release")
-    assert "release" not in await succeed(run_edited, "tags")
+    await run_ok(run_edited, "tag", "release", "2")
+    assert "it was version 2" in await run_ok(run_edited, "untag", "release")
+    assert "release" not in await run_ok(run_edited, "tags")
 
 
 WRONG = (
@@ -70,15 +70,15 @@ async def test_what_is_no_name_and_no_version_is_refused_with_a_reason(run_edite
         result = await run_edited(*words)
         assert result.exit_code in (1, 2), words
         assert reason in re.sub(r"[\s│]+", " ", result.output)
-    assert "No version has a name" in await succeed(run_edited, "tags")
+    assert "No version has a name" in await run_ok(run_edited, "tags")
 
 
 async def test_who_gave_a_name_is_kept_and_audited(
     run_edited: Run, app: FastAPI, http: httpx.AsyncClient
 ) -> None:
     _, key = await app.state.access.keys.issue("anna", ("read", "edit"), None, "admin")
-    await succeed(run_edited, "tag", "hers", "1", key=key)
+    await run_ok(run_edited, "tag", "hers", "1", key=key)
     (tag,) = (await http.get("/admin/tags")).json()["tags"]
     assert (tag["name"], tag["version"], tag["by"]) == ("hers", 1, "anna")
-    entry = json.loads((await succeed(run_edited, "audit", "--export", "--name", "anna")).splitlines()[0])
+    entry = json.loads((await run_ok(run_edited, "audit", "--export", "--name", "anna")).splitlines()[0])
     assert (entry["method"], entry["path"], entry["summary"]) == ("PUT", "/admin/tags/hers", "version 1")
