@@ -18,7 +18,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from models.editors.method import NONE, Bank, Edit
-from models.system import EditRefused
+from models.memory import EditRefused
 
 SAME = 1 - 1e-6  # a cosine above this is the same key
 

@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.editors.method import Bank, Edit, Values
-from models.system import EditRefused
+from models.memory import EditRefused
 
 PENDING = 128  # rows by which P may be out of date: one product of many rows is cheaper than many of few
 

@@ -1,7 +1,7 @@
-"""`kbert` as the service sees it: questions with what the graph says of their words in, replies out.
+"""`kbert`: K-BERT as a system that answers from what the graph says of the words of a question.
 
-Liu et al., K-BERT (arXiv:1909.07606). The memory is the graph itself (models/graph), so a correction is a triple,
-which the service makes; the weights never change.
+Liu et al., K-BERT (arXiv:1909.07606). Its memory is the graph itself (models/graph), so an edit is a triple; the
+weights never change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,80 +9,50 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from models.graph.memory import GRAPH, GraphMemory
-from models.graph.view import GraphView
+import torch
+
+from models.graph.memory import GRAPH, graph_memory
 from models.kbert.answering import Answerer, Read
-from models.kbert.default import DEFAULT, Model, load
+from models.kbert.default import DEFAULT, Model
+from models.kbert.default import load as load_model
 from models.kbert.explain import explain, left_out_in_turn
 from models.kbert.replies import sorted_out, told
 from models.kbert.sentences import sentences
 from models.kbert.support import supports
-from models.memory import Image
-from models.system import Ask, Capacity, Correction, EditRefused, Material, Reply
-
-METHODS: tuple[str, ...] = ("graph",)
+from models.memory import Views
+from models.packs.probes import pack_probes
+from models.system import Ask, Input, Loaded, Probes, Reply, Side
 
 
 class KbertSystem:
-    """The default checkpoint and the graph that it reads."""
+    """The default checkpoint, reading the graph."""
 
     name = "kbert"
-    memory = GRAPH
-    methods = METHODS
-    reads: frozenset[str] = frozenset({"graph", "context", "candidates"})
+    memories = (GRAPH,)
+    inputs: frozenset[Input] = frozenset({"graph", "context", "candidates"})
 
-    def __init__(self, model: Model, graph: GraphMemory) -> None:
+    def __init__(self, model: Model) -> None:
         self.model = model
-        self.graph = graph
         self._answerer = Answerer(model)
 
-    @staticmethod
-    def load(folder: Path = DEFAULT) -> "KbertSystem":
-        return KbertSystem(load(folder), GraphMemory.of())
-
     @property
-    def base(self) -> Image:
-        return self.graph.base
+    def probes(self) -> Probes:
+        return pack_probes()
 
-    def view(self, image: Image) -> GraphView:
-        return self.graph.view(image)
-
-    def answer(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> list[Reply]:
-        """What the graph says stands in the questions already; the views are those that it was read from."""
-        read = self._answerer.read(asks)
-        replies = self._replies(asks, read)
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """What the graph says is in the asks already; the views are those that it was read from."""
+        reads = self._answerer.read(asks)
+        replies = self._replies(asks, reads)
         explained = [number for number, ask in enumerate(asks) if ask.explain]
         for number, explanation in zip(
-            explained, self._explanations(asks, read, replies, explained), strict=True
+            explained, self._explanations(asks, reads, replies, explained), strict=True
         ):
             replies[number] = replace(replies[number], explanation=explanation)
         return replies
 
-    def unmoved(
-        self, before: tuple[Sequence[Ask], GraphView], after: tuple[Sequence[Ask], GraphView]
-    ) -> list[bool]:
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
         """An answer follows from the question and from what the graph says of it, and from nothing else."""
-        return [old == new for old, new in zip(before[0], after[0], strict=True)]
-
-    def touched(self, before: GraphView, after: GraphView) -> None:
-        """None: a fact of the graph may bear on any question."""
-
-    def speakers(self, view: GraphView) -> None:
-        """What an entity's facts say to a question, only asking tells."""
-
-    def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
-        return [None] * len(asks)
-
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        detail = "kbert answers from the graph: correct it with {subject, relation, object}, not with a free answer"
-        raise EditRefused("triples_only", detail)
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        return self.graph.fold(materials)
-
-    def capacity(self, image: Image) -> Capacity:
-        """A graph has no slots: as many are used as there are edits, and none are set aside."""
-        return Capacity(len(image.blocks), len(image.blocks))
+        return [old != new for old, new in zip(before.asks, after.asks, strict=True)]
 
     def describe(self) -> Mapping[str, Any]:
         return {
@@ -90,47 +60,55 @@ class KbertSystem:
             "engine": "torch",
             "encoder": "sentence-transformers/all-MiniLM-L6-v2",
             **asdict(self.model.settings),
-            "methods": list(self.methods),
-            "reads": sorted(self.reads),
+            "methods": ["graph"],
+            "reads": sorted(self.inputs),
             "unsure_below": {kind: scale.threshold for kind, scale in self.model.confidences.items()},
         }
 
-    def _replies(self, asks: Sequence[Ask], read: Sequence[Read]) -> list[Reply]:
-        """Candidates are sorted; else the pointer answers, and where it is unsure the sentences of the context."""
+    def _replies(self, asks: Sequence[Ask], reads: Sequence[Read]) -> list[Reply]:
+        """Candidates are ranked; else the pointer answers, and where it is unsure the sentences of the context."""
         scales = self.model.confidences
-        replies = [told(ask, one, scales) for ask, one in zip(asks, read, strict=True)]
-        wanted = [_candidates(ask, reply) for ask, reply in zip(asks, replies, strict=True)]
-        fits = self._fits(asks, read, wanted)
+        replies = [told(ask, read, scales) for ask, read in zip(asks, reads, strict=True)]
+        candidates = [_candidates(ask, reply) for ask, reply in zip(asks, replies, strict=True)]
+        fits = self._fits(asks, reads, candidates)
         return [
-            sorted_out(ask, one, texts, found, scales["pair"]) if texts else reply
-            for ask, one, reply, texts, found in zip(asks, read, replies, wanted, fits, strict=True)
+            sorted_out(ask, read, texts, text_fits, scales["pair"]) if texts else reply
+            for ask, read, reply, texts, text_fits in zip(asks, reads, replies, candidates, fits, strict=True)
         ]
 
     def _fits(
-        self, asks: Sequence[Ask], read: Sequence[Read], wanted: Sequence[Sequence[str]]
+        self, asks: Sequence[Ask], reads: Sequence[Read], candidates: Sequence[Sequence[str]]
     ) -> Iterator[list[float | None]]:
         """Log-odds of the pair ranker, with what facts and context say for each candidate."""
         pairs = [
-            (ask, one, text) for ask, one, texts in zip(asks, read, wanted, strict=True) for text in texts
+            (ask, read, text)
+            for ask, read, texts in zip(asks, reads, candidates, strict=True)
+            for text in texts
         ]
-        found = iter(self._answerer.fits(pairs))
+        pair_fits = iter(self._answerer.fits(pairs))
         weight = self.model.heads.support_weight
-        for one, texts in zip(read, wanted, strict=True):
-            given = supports(one.options, texts)
+        for read, texts in zip(reads, candidates, strict=True):
             yield [
                 None if fit is None else fit + weight * support
-                for fit, support in zip([next(found) for _ in texts], given, strict=True)
+                for fit, support in zip(
+                    [next(pair_fits) for _ in texts], supports(read.options, texts), strict=True
+                )
             ]
 
     def _explanations(
-        self, asks: Sequence[Ask], read: Sequence[Read], replies: Sequence[Reply], which: Sequence[int]
+        self, asks: Sequence[Ask], reads: Sequence[Read], replies: Sequence[Reply], explained: Sequence[int]
     ) -> Iterator[dict[str, Any]]:
         """All questions with a fact left out, of all that are explained, are one batch."""
-        turns = [left_out_in_turn(asks[number], read[number]) for number in which]
-        flat = [ask for some in turns for ask in some]
-        others = iter(self._replies(flat, self._answerer.read(flat)))
-        for number, some in zip(which, turns, strict=True):
-            yield explain(asks[number], read[number], replies[number], [next(others) for _ in some])
+        turns = [left_out_in_turn(asks[number], reads[number]) for number in explained]
+        flat = [ask for turn in turns for ask in turn]
+        turn_replies = iter(self._replies(flat, self._answerer.read(flat)))
+        for number, turn in zip(explained, turns, strict=True):
+            yield explain(asks[number], reads[number], replies[number], [next(turn_replies) for _ in turn])
+
+
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Loaded:
+    """The checkpoint in `folder`. CheckpointError says what is wrong with it."""
+    return Loaded(KbertSystem(load_model(folder)), (graph_memory(),))
 
 
 def _candidates(ask: Ask, reply: Reply) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Corrections into rows, by either method, from the base alone: what an edit contributes never depends on others."""
+"""AnswerChanges into rows, by either method, from the base alone: what an edit contributes never depends on others."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -9,30 +9,36 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
-from models.memory import Block
+from models.memory import AnswerChange, Block, EditRefused, Material
 from models.nkb.alike import Keyed
 from models.nkb.doubts import doubts
 from models.nkb.operate import operate_on
 from models.nkb.position import LONGEST
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import trace
-from models.system import Correction, EditRefused, Material
 
 Tokens = list[int]
 Reads = Callable[[Sequence[str]], Read]  # as `Reader.read`; what was read lately need not be read again
 
 
-def materials(reader: Reader, reads: Reads, corrections: Sequence[Correction], method: str) -> list[Material]:
-    """One material for each correction, `order` still 0. EditRefused names the question that cannot be edited."""
-    make = _EDITORS.get(method)
-    if make is None:
-        raise EditRefused("unknown_method", f"method {method!r} is not one of {', '.join(METHODS)}")
-    if not corrections:
+def materials(
+    reader: Reader, reads: Reads, changes: Sequence[AnswerChange], method: str, scale: float | None = None
+) -> list[Material]:
+    """One material for each change, `order` still 0. EditRefused names the question that cannot be edited.
+
+    scale: lambda of surgery; None takes the smallest that brings the answer out.
+    """
+    if not changes:
         return []
-    return make(reader, reads, corrections, [_spelt(reader, correction) for correction in corrections])
+    answers = [_spelt(reader, change) for change in changes]
+    if method == "surgery":
+        return _surgery(reader, reads, changes, answers, scale)
+    if scale is not None:
+        raise EditRefused("bad_lambda", "only the method 'surgery' takes a lambda: leave it out")
+    return _gated(reader, reads, changes, answers)
 
 
-def _spelt(reader: Reader, correction: Correction) -> Tokens:
+def _spelt(reader: Reader, correction: AnswerChange) -> Tokens:
     if not correction.answer:
         raise EditRefused("unspeakable", f"the answer to {correction.question!r} is empty: give one")
     tokens = reader.spell(correction.answer)
@@ -51,7 +57,7 @@ def _spelt(reader: Reader, correction: Correction) -> Tokens:
 
 
 @contextmanager
-def _about(correction: Correction) -> Iterator[None]:
+def _about(correction: AnswerChange) -> Iterator[None]:
     """A refusal says which question it is about."""
     try:
         yield
@@ -61,7 +67,7 @@ def _about(correction: Correction) -> Iterator[None]:
 
 @torch.inference_mode()
 def _gated(
-    reader: Reader, reads: Reads, corrections: Sequence[Correction], answers: Sequence[Tokens]
+    reader: Reader, reads: Reads, corrections: Sequence[AnswerChange], answers: Sequence[Tokens]
 ) -> list[Material]:
     """All wordings are read together and traced together, and all values are solved together."""
     for correction, tokens in zip(corrections, answers, strict=True):
@@ -83,7 +89,7 @@ def _gated(
     return [_slots(reader, *part) for part in parts]
 
 
-def _reachable(reader: Reader, correction: Correction, tokens: Tokens) -> None:
+def _reachable(reader: Reader, correction: AnswerChange, tokens: Tokens) -> None:
     lost = [token for token in tokens if reader.pushes.gaps[token] <= 0]
     if lost:
         detail = f"token {lost[0]} of the answer cannot win; write the answer differently"
@@ -105,7 +111,7 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
     return Places(states, targets[real], torch.cat([rows for _, rows in told]))
 
 
-def _slots(reader: Reader, correction: Correction, steps: Tensor, leads: Tensor, gates: Keyed) -> Material:
+def _slots(reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: Keyed) -> Material:
     keys = gates.keys
     read = {"keys": keys.clone(), "numbers": gates.numbers.clone(), "words": gates.words.clone()}
     tensors = {**read, "steps": steps.clone()}
@@ -122,17 +128,23 @@ def _slots(reader: Reader, correction: Correction, steps: Tensor, leads: Tensor,
 
 @torch.inference_mode()
 def _surgery(
-    reader: Reader, reads: Reads, corrections: Sequence[Correction], answers: Sequence[Tokens]
+    reader: Reader,
+    reads: Reads,
+    changes: Sequence[AnswerChange],
+    answers: Sequence[Tokens],
+    scale: float | None,
 ) -> list[Material]:
     return [
-        _moved(reader, reads([one.question]), one, tokens)
-        for one, tokens in zip(corrections, answers, strict=True)
+        _moved(reader, reads([change.question]), change, tokens, scale)
+        for change, tokens in zip(changes, answers, strict=True)
     ]
 
 
-def _moved(reader: Reader, read: Read, correction: Correction, tokens: Tokens) -> Material:
+def _moved(
+    reader: Reader, read: Read, correction: AnswerChange, tokens: Tokens, scale: float | None
+) -> Material:
     with _about(correction):
-        moves = operate_on(reader, read, tokens)
+        moves = operate_on(reader, read, tokens, scale)
     layer = len(reader.decoder.layers) - 1
     tensors = {
         "layers": torch.full((len(moves),), layer),
@@ -144,10 +156,3 @@ def _moved(reader: Reader, read: Read, correction: Correction, tokens: Tokens) -
         "moved": [{"slot": m.slot, "weight": round(m.weight, 4), "lambda": round(m.scale, 4)} for m in moves],
     }
     return Material(correction.id, "surgery", Block(f"edit/{correction.id}", 0, "delta", tensors), notes)
-
-
-_EDITORS: Mapping[str, Callable[[Reader, Reads, Sequence[Correction], Sequence[Tokens]], list[Material]]] = {
-    "gated": _gated,
-    "surgery": _surgery,
-}
-METHODS = tuple(_EDITORS)

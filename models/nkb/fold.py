@@ -10,9 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import torch
 from torch import Tensor
 
-from models.memory import Block, Image
+from models.memory import Block, Image, Material
 from models.nkb.decode import Decoder
-from models.system import Material
 
 Place = tuple[int, int]  # layer, slot
 Rows = Mapping[int, tuple[Tensor, Tensor]]  # layer -> slots that surgery moved, and their rows

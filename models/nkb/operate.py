@@ -10,15 +10,19 @@ from torch import Tensor
 from models.editors.surgery import Head, Site, Surgery, operate
 from models.nkb.reader import Read, Reader
 from models.nkb.trace import Trace, trace
-from models.system import EditRefused
+from models.memory import EditRefused
 
 MARGIN = 0.5  # logits by which each token must lead
 ROUNDS = 4  # passes over the answer: a later move may disturb an earlier token
 LARGEST = 20.0  # lambda beyond which a row is noise to every other question
 
 
-def operate_on(reader: Reader, read: Read, tokens: list[int]) -> list[Surgery]:
-    """The moves that make the answer come out of the base. EditRefused when they do not."""
+def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | None = None) -> list[Surgery]:
+    """The moves that make the answer come out of the base. EditRefused when they do not.
+
+    scale: lambda of each move, in one pass, as in the paper: whether the answer comes out is then for the report to
+    say. None takes the smallest lambda that makes each token lead.
+    """
     seen = trace(reader.decoder, read.states, read.mask, torch.tensor([tokens]))
     if seen.a.shape[-1] == 0:
         raise EditRefused("no_bank", "the last decoder layer has no bank: use method 'gated'")
@@ -30,8 +34,8 @@ def operate_on(reader: Reader, read: Read, tokens: list[int]) -> list[Surgery]:
             said = int((head.rows @ x).argmax())
             if said != wanted:
                 site = Site(seen.a[0, step], x)
-                moves.append(operate(site, head, wanted, said, scale=None, margin=MARGIN, most=LARGEST))
-        if _holds(reader, seen, tokens, moves, head):
+                moves.append(operate(site, head, wanted, said, scale=scale, margin=MARGIN, most=LARGEST))
+        if scale is not None or _holds(reader, seen, tokens, moves, head):
             return moves or _already_said(tokens)
     raise EditRefused("unreachable", "moving single rows does not bring the whole answer out: use 'gated'")
 

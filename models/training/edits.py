@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item
-from models.system import Ask, Correction, EditRefused, Material, Reply, View
+from models.memory import AnswerChange, EditRefused, Material, View
+from models.system import Ask, Reply
 from models.training.states import BATCH
 
 MOST_ASKED = 1000  # questions of each kind of bystander
@@ -54,7 +55,7 @@ def measure(
     """Make one edit for each of `edited` (indices into items), all active, and ask around them."""
     rng = random.Random(seed)
     wanted = {index: _other_answer(items, index, rng) for index in edited}
-    corrections = [Correction(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()]
+    corrections = [AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()]
     started = time.perf_counter()
     materials = make(system, corrections, method)
     taken = time.perf_counter() - started
@@ -78,7 +79,7 @@ def measure(
     )
 
 
-def make(system: NkbSystem, corrections: Sequence[Correction], method: str) -> list[Material]:
+def make(system: NkbSystem, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
     """The edits that the method makes, without those that it refuses."""
     if method in TOGETHER:
         return system.edit(corrections, method)

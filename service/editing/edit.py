@@ -18,7 +18,7 @@ from errata.wire import (
 
 from models.graph.blocks import statements_block
 from models.graph.view import GraphView
-from models.system import Correction, Material
+from models.memory import AnswerChange, Material
 from service.editing.contradictions import Contradiction, contradiction, once
 from service.editing.folding import Folder
 from service.editing.overheard import overheard
@@ -206,7 +206,7 @@ class Editing:
                 groups[one.model, one.method].append(one)
         refused: dict[int, ErrataError] = {}
         for (model, method), some in groups.items():
-            corrections = [Correction(one.id, one.question, one.answer, one.paraphrases) for one in some]
+            corrections = [AnswerChange(one.id, one.question, one.answer, one.paraphrases) for one in some]
             for one, made in zip(
                 some, await self._systems.materials(model, corrections, method), strict=True
             ):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
-from models.system import Material
+from models.memory import Material
 from service.builds import Builds
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel

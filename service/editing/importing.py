@@ -17,7 +17,7 @@ from errata.wire import ImportOrder
 
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.memory import GRAPH
-from models.system import Material
+from models.memory import Material
 from service.editing.edit import NO_GRAPH, digest
 from service.editing.session import Session, among
 from service.editing.systems import Systems

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import ParamSpec, TypeVar
 
 from models.graph.memory import GRAPH
-from models.memory import Image
-from models.system import Ask, Correction, Material, System, View
+from models.memory import AnswerChange, Image, Material, View
+from models.system import Ask, System
 from models.system import EditRefused as Refusal
 from service.editing.made import Made
 from service.errors import EditRefused, ErrataError, InvalidInput, LedgerCorrupt, UnknownModel
@@ -109,7 +109,7 @@ class Systems:
         return [one if isinstance(one, Ask) else ask for one, ask in zip(found, asks, strict=True)]
 
     async def materials(
-        self, model: str, corrections: Sequence[Correction], method: str
+        self, model: str, corrections: Sequence[AnswerChange], method: str
     ) -> list[Material | EditRefused]:
         """The rows of each correction, or the editor's own reason why it cannot work.
 
@@ -128,7 +128,7 @@ class Systems:
         return [refused.get(one.id) or self._made.get(model, method, one) for one in corrections]
 
     async def _edited(
-        self, system: System, some: Sequence[Correction], method: str
+        self, system: System, some: Sequence[AnswerChange], method: str
     ) -> Sequence[Material | EditRefused]:
         """Of several of which one is refused, each half again: the others are none the worse for it."""
         try:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from errata.wire import Capacity
 
-from models.system import Capacity as Taken
+from models.memory import Usage as Taken
 from service.errors import MemoryFull
 from service.measuring.reading import Reading
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from errata.wire import EditReport, RefusedEdit
 
-from models.system import Material
+from models.memory import Material
 from service.ledger.commit import EditRecord, Kind
 from service.ledger.fold import Change
 from service.measuring.present import Present

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from models.system import Material
+from models.memory import Material
 from service.ledger.commit import EditRecord
 from service.ledger.store import Ledger
 

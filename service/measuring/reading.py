@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from models.memory import Image
-from models.system import Ask, Capacity, Reply, System, View
+from models.memory import Image, Usage, View
+from models.system import Ask, Reply, System
 from service.measuring.materials import key
 
 BATCH = 64  # questions in one forward pass; between two passes other work gets its turn
@@ -64,7 +64,7 @@ class Reading:
     _speakers: Speakers | None = field(default=None, init=False, repr=False)
 
     @cached_property
-    def capacity(self) -> Capacity:
+    def capacity(self) -> Usage:
         return self.system.capacity(self.image)
 
     async def ask(self, questions: Iterable[str]) -> None:

@@ -18,7 +18,8 @@ from uuid import uuid4
 
 from ray import serve
 
-from models.system import Ask, Reply, View
+from models.memory import View
+from models.system import Ask, Reply
 from service import metrics, tracing
 from service.config import Settings
 from service.ending import ended

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from models.memory import Image
-from models.system import System, View
+from models.memory import Image, View
+from models.system import System
 from service.errors import LedgerCorrupt
 from service.graph.lookup import Lookup
 from service.ledger import images

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from models.memory import Image
+from models.memory import AnswerChange, Image
 from models.nkb.backbone import build
 from models.nkb.decode import Decoder
 from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS, NkbSystem, NkbView
-from models.system import Ask, Correction
+from models.system import Ask
 from tests.bench.plain import PlainTransformers
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -83,7 +83,7 @@ def _mixed(system: NkbSystem, asked: list[str]) -> Row:
 def _versions(system: NkbSystem, asked: list[str]) -> list[NkbView]:
     """Edits of other questions, so that the answers' lengths stay the same."""
     others = questions(BATCH, seed=99)
-    corrections = [Correction(str(n), question, "Cusco") for n, question in enumerate(others)]
+    corrections = [AnswerChange(str(n), question, "Cusco") for n, question in enumerate(others)]
     views, image = [], Image(system.base.base)
     materials = system.edit(corrections, "gated")
     for count in range(1, len(materials) + 1):

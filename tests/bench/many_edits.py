@@ -12,7 +12,8 @@ from errata.wire import EditItem
 
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
-from models.system import Ask, Correction
+from models.memory import AnswerChange
+from models.system import Ask
 from tests.bench.processes import errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -64,7 +65,7 @@ def _batches(taken: Sequence[float]) -> Row:
 
 def _answers(system: NkbSystem, corrections: Sequence[tuple[str, str]]) -> Row:
     """Batches of 32 of the edited questions themselves, at both versions in turn."""
-    materials = system.edit([Correction(str(n), *pair) for n, pair in enumerate(corrections)], "gated")
+    materials = system.edit([AnswerChange(str(n), *pair) for n, pair in enumerate(corrections)], "gated")
     placed = [replace(m, block=replace(m.block, order=n)) for n, m in enumerate(materials)]
     base, view = system.view(system.base), system.view(system.fold(placed))
     asks = [Ask(question) for question in questions(BATCH, 77)]

@@ -13,7 +13,8 @@ import httpx
 import psutil
 
 from models.nkb.system import NkbSystem
-from models.system import Ask, Correction
+from models.memory import AnswerChange
+from models.system import Ask
 from tests.bench.processes import errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -28,7 +29,7 @@ def rows() -> Iterator[Row]:
     )
     yield Row("memory of a process with one model", float(alone.stdout), "", PSS)
     yield _service()
-    corrections = [Correction(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
+    corrections = [AnswerChange(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
     sizes = [len(material.block.encoded) for material in NkbSystem.load().edit(corrections, "gated")]
     yield Row("rows of one gated edit", sum(sizes) / len(sizes) / 1024, "", "kB, answer of two words")
 

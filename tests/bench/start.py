@@ -10,9 +10,8 @@ from pathlib import Path
 
 import torch
 
-from models.memory import Image
+from models.memory import AnswerChange, Image, Material
 from models.nkb.system import NkbSystem
-from models.system import Correction, Material
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -73,7 +72,7 @@ class _Written:
         self._image: Image = system.base
         self._memory = system.memory
         self._previous, self._version = "", 0
-        corrections = [Correction(f"{n:012x}", q, "Cusco") for n, q in enumerate(questions(8))]
+        corrections = [AnswerChange(f"{n:012x}", q, "Cusco") for n, q in enumerate(questions(8))]
         self._patterns: list[Material] = system.edit(corrections, "gated")
 
     async def grow_to(self, size: int) -> None:

@@ -21,8 +21,7 @@ import httpx
 import pytest
 import yaml
 
-from models.memory import Image
-from models.system import Capacity
+from models.memory import Image, Usage
 from tests.cluster.running import ROOT, Service, quiet_port, wait_until
 from tests.service.toy import FACTS, ToySystem
 
@@ -41,7 +40,7 @@ needs_prometheus = pytest.mark.skipif(
 class MeasuredToy(ToySystem):
     """With a margin, as a checkpoint has that was measured with many edits."""
 
-    def capacity(self, image: Image) -> Capacity:
+    def capacity(self, image: Image) -> Usage:
         return replace(super().capacity(image), margin=MARGIN)
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from models.memory import Block, Image
-from models.system import Alternative, Ask, Capacity, Correction, EditRefused, Material, Reply
+from models.memory import AnswerChange, Block, EditRefused, Image, Material, Usage
+from models.system import Alternative, Ask, Reply
 
 FACTS = {
     "What is the capital of Peru?": "Lima",
@@ -129,10 +129,10 @@ class ToySystem:
         rows = [view.get(plain(ask.question[:LONGEST_QUESTION]), Row("no idea")) for ask in asks]
         return [next((edit for edit in row.edits if edit in view.gated), None) for row in rows]
 
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+    def edit(self, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
         return [self._material(correction, method) for correction in corrections]
 
-    def _material(self, correction: Correction, method: str) -> Material:
+    def _material(self, correction: AnswerChange, method: str) -> Material:
         if len(correction.answer) > LONGEST_ANSWER:
             detail = f"the answer to {correction.question!r} has more than {LONGEST_ANSWER} characters"
             raise EditRefused("answer_too_long", detail)
@@ -154,8 +154,8 @@ class ToySystem:
         merged = [_row(question, deltas) for question, deltas in rows.items()]
         return Image(self.base.base, blocks | {block.key: block for block in merged})
 
-    def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), None)
+    def capacity(self, image: Image) -> Usage:
+        return Usage(len(image.blocks), None)
 
     def describe(self) -> Mapping[str, Any]:
         return {"facts": len(self._facts), "engine": "table", "checkpoint": self.base.base}

@@ -14,9 +14,9 @@ from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.graph.view import GraphView
-from models.memory import Image
+from models.memory import AnswerChange, EditRefused, Image, Material, Usage
 from models.packs.pack import Relation
-from models.system import Ask, Capacity, Correction, EditRefused, Material, Reply
+from models.system import Ask, Reply
 
 TOYS = {"toy": "tests.service.toy:load_toy", "atlas": "tests.service.toy_graph:load_atlas"}
 """What the tests of the graph serve: one fact touches both memories."""
@@ -109,11 +109,11 @@ class Atlas:
     def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
         return [None] * len(asks)
 
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+    def edit(self, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
         raise EditRefused("triples_only", "the atlas is corrected with {subject, relation, object}")
 
-    def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), len(image.blocks))
+    def capacity(self, image: Image) -> Usage:
+        return Usage(len(image.blocks), len(image.blocks))
 
     def describe(self) -> Mapping[str, Any]:
         return {"engine": "words", "checkpoint": self.base.base}

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from models.graph.blocks import statements_block
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
-from models.memory import Block
+from models.memory import Block, Material
 from models.packs.pack import Item
-from models.system import Ask, Material
+from models.system import Ask
 from models.training.kbert import tuning
 from models.training.kbert.ablation import ABLATIONS
 from models.training.kbert.asked import Asker, Question, ask, without_fact

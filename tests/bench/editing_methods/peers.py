@@ -16,7 +16,7 @@ from torch import Tensor
 from models.editors.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
 from models.nkb.reads import BankRead
 from models.nkb.system import NkbSystem
-from models.system import Correction, Material
+from models.memory import AnswerChange, Material
 from tests.bench.editing_methods import material
 from tests.bench.editing_methods.draw import Wish
 from tests.bench.editing_methods.said import Model, Said, batches
@@ -177,7 +177,7 @@ class Surgery:
     def step(self, bank: Bank, state: tuple[Material, ...], edit: Edit) -> tuple[Material, ...]:
         known = self._made.get((edit.id, edit.answer))
         if known is None:
-            (known,) = self._system.edit([Correction(edit.id, edit.question, edit.answer)], self.name)
+            (known,) = self._system.edit([AnswerChange(edit.id, edit.question, edit.answer)], self.name)
             self._made[edit.id, edit.answer] = known
         return (*state, replace(known, block=replace(known.block, order=len(state) + 1)))
 

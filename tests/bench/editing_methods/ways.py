@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from models.memory import Image
+from models.memory import AnswerChange, EditRefused, Image, Material
 from models.nkb.system import NkbSystem
-from models.system import Ask, Correction, EditRefused, Material
+from models.system import Ask
 from tests.bench.editing_methods.draw import Wish
 from tests.bench.editing_methods.said import Model, Said, batches, clean
 
@@ -67,7 +67,7 @@ class Product:
         for order, wish in enumerate(wishes, 1):
             started = time.perf_counter()
             try:
-                (one,) = system.edit([Correction(wish.id, wish.question, wish.answer)], self.name)
+                (one,) = system.edit([AnswerChange(wish.id, wish.question, wish.answer)], self.name)
             except EditRefused:
                 continue
             taken.append(time.perf_counter() - started)

@@ -8,7 +8,7 @@ from models.graph.blocks import statements_block
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.packs.pack import Item, Pack
-from models.system import Material
+from models.memory import Material
 from models.training.kbert.asked import Asker, Question, ask, without_fact
 from models.training.kbert.outcome import declined, put, share
 from models.training.kbert.plan import DEFAULT as PLAN

@@ -9,7 +9,8 @@ from models.graph.memory import GRAPH
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.packs.pack import Item, Pack
-from models.system import Ask, Correction, EditRefused, Material, Reply
+from models.memory import AnswerChange, EditRefused, Material
+from models.system import Ask, Reply
 from tests.models.kbert.told import KIM, linked, with_facts
 
 
@@ -155,7 +156,7 @@ def test_alternatives_are_asked_for(default: KbertSystem) -> None:
 
 def test_a_free_answer_is_no_triple(default: KbertSystem) -> None:
     with pytest.raises(EditRefused) as refused:
-        default.edit([Correction("a", "Where was Kim born?", "Oslo")], "graph")
+        default.edit([AnswerChange("a", "Where was Kim born?", "Oslo")], "graph")
     assert refused.value.code == "triples_only"
 
 

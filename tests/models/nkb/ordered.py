@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from models.system import Material
+from models.memory import Material
 
 
 def in_ledger_order(materials: Sequence[Material]) -> list[Material]:

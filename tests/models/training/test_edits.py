@@ -5,10 +5,10 @@ from functools import cached_property
 
 import pytest
 
-from models.memory import Block, Image
+from models.memory import AnswerChange, Block, EditRefused, Image, Material
 from models.nkb.system import NkbSystem
 from models.packs.pack import Entity, Item, Relation
-from models.system import Ask, Correction, EditRefused, Material, Reply
+from models.system import Ask, Reply
 from models.training.edits import Share, make, measure
 from models.training.plan import DEFAULT
 from models.training.run import METHOD
@@ -61,11 +61,11 @@ class Book(NkbSystem):
         said = known[fact] + ("?" if self.spreads and view and fact not in view else "")
         return Reply(None if self.withheld else said, 0.5, said)
 
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
+    def edit(self, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
         self.calls.append(len(corrections))
         return [self._material(one, method) for one in corrections]
 
-    def _material(self, one: Correction, method: str) -> Material:
+    def _material(self, one: AnswerChange, method: str) -> Material:
         fact = one.question.split(" (")[0]
         if fact in self.refused:
             raise EditRefused("unreachable", fact)
@@ -108,7 +108,7 @@ def test_a_refused_edit_is_a_failure_even_where_the_base_says_the_answer() -> No
 
 
 def test_surgery_edits_one_by_one_and_gated_slots_all_at_once() -> None:
-    corrections = [Correction(str(n), f"capital of {n} (0)", "Lima") for n in range(3)]
+    corrections = [AnswerChange(str(n), f"capital of {n} (0)", "Lima") for n in range(3)]
     for method, calls in (("surgery", [1, 1, 1]), ("gated", [3])):
         book = Book()
         make(book, corrections, method)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from errata.wire import EditReceipt, EditRequest
 
-from models.system import Correction, Material
+from models.memory import AnswerChange, Material
 from service.editing.editor import Editor
 from service.editing.made import Made
 from service.editing.systems import Systems
@@ -174,7 +174,7 @@ async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
     system = editor._systems.of("toy")
     make = system.edit
 
-    def counted(some: Sequence[Correction], method: str) -> list[Material]:
+    def counted(some: Sequence[AnswerChange], method: str) -> list[Material]:
         asked.extend(one.question for one in some)
         return make(some, method)
 
@@ -193,8 +193,8 @@ async def test_rows_are_forgotten_when_there_are_too_many() -> None:
     systems = Systems({"toy": load_toy()})
     systems._made = Made(most=2)
     for question in ("a", "b", "c"):
-        await systems.materials("toy", [Correction(question, question, "x")], "gated")
-    assert [systems._made.has("toy", "gated", Correction("i", q, "x")) for q in ("a", "b", "c")] == [
+        await systems.materials("toy", [AnswerChange(question, question, "x")], "gated")
+    assert [systems._made.has("toy", "gated", AnswerChange("i", q, "x")) for q in ("a", "b", "c")] == [
         False,
         True,
         True,

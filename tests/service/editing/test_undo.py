@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from models.system import Correction
+from models.memory import AnswerChange
 from service.config import Settings
 from service.editing.editor import Editor
 from service.ledger import fold
@@ -159,7 +159,7 @@ async def _step(editor: Editor, kind: str, *what: Any) -> None:
 def _folded(active: Sequence[EditRecord]) -> str:
     toy, materials = load_toy(), []
     for order, edit in enumerate(active, 1):
-        correction = Correction(edit.id, edit.question, edit.answer, edit.paraphrases)
+        correction = AnswerChange(edit.id, edit.question, edit.answer, edit.paraphrases)
         [made] = toy.edit([correction], edit.method)
         materials.append(replace(made, block=replace(made.block, order=order)))
     return toy.fold(materials).checksum

@@ -8,7 +8,8 @@ from models.graph.blocks import statements_block
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, LABEL, Statement
 from models.graph.view import GraphView
-from models.system import Ask, Material
+from models.memory import Material
+from models.system import Ask
 from service.graph import lookup as module
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
