@@ -182,3 +182,15 @@ def check_contract(loaded: object, name: str) -> Loaded:
         expected = ", ".join(sorted(INPUTS))
         raise BrokenContract(f"the system {name!r} has the input {unknown[0]!r}, which is none of {expected}")
     return loaded
+
+
+def check_reply(loaded: Loaded) -> None:
+    """Ask one question of the memories' bases; BrokenContract when the reply is none, or has no score."""
+    views = {memory.name: memory.view(memory.base) for memory in loaded.memories}
+    replies = loaded.system.answer([Ask("What is the capital of France?")], [views])
+    name = loaded.system.name
+    if len(replies) != 1 or not isinstance(replies[0], Reply):
+        raise BrokenContract(f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}")
+    score = replies[0].score
+    if not isinstance(score, float) or not 0 <= score <= 1:
+        raise BrokenContract(f"a reply of the system {name!r} has the score {score!r}: it has to be a probability")
