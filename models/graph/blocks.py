@@ -13,7 +13,7 @@ from models.memory import Block
 STATEMENTS, IMPORT = "statements", "import"
 _TENSOR = "json"
 
-Told = Mapping[str, tuple[Statement, ...]]  # entity id -> what is said of it
+EntityStatements = Mapping[str, tuple[Statement, ...]]  # entity id -> what is said of it
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,11 @@ class Manifest:
     relations: Mapping[str, str] = field(default_factory=dict)
 
 
-def statements_block(key: str, order: int, told: Told) -> Block:
+def statements_block(key: str, order: int, told: EntityStatements) -> Block:
     return _block(key, order, STATEMENTS, {subject: list(map(list, said)) for subject, said in told.items()})
 
 
-def told_in(block: Block) -> Told:
+def read_statements(block: Block) -> EntityStatements:
     return {subject: tuple(Statement(*one) for one in said) for subject, said in _content(block).items()}
 
 
@@ -45,7 +45,7 @@ def manifest_block(key: str, order: int, manifest: Manifest) -> Block:
     return _block(key, order, IMPORT, asdict(manifest))
 
 
-def manifest_in(block: Block) -> Manifest:
+def read_manifest(block: Block) -> Manifest:
     found = _content(block)
     return Manifest(**{**found, "chunks": tuple(found["chunks"]), "names": tuple(found["names"])})
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from models.graph.base import Base
-from models.graph.blocks import IMPORT, STATEMENTS, Told, manifest_in, statements_block, told_in
-from models.graph.statement import LABEL, Said, fold
-from models.graph.view import GraphView, Imported, Ordered
+from models.graph.blocks import IMPORT, STATEMENTS, EntityStatements, read_manifest, read_statements, statements_block
+from models.graph.statement import LABEL, SourceStatements, fold
+from models.graph.view import ActiveImport, GraphView, Ordered
 from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
 from models.packs.pack import WORLD
 
@@ -27,7 +27,7 @@ class TripleChange:
     kind: ClassVar[ChangeKind] = "triple"
 
     id: str
-    statements: Told
+    statements: EntityStatements
 
 
 class GraphMemory:
@@ -88,8 +88,8 @@ def _without(view: GraphView, blocks: Iterable[Block]) -> GraphView:
     gone = {_edit(block): block for block in blocks}
     if not gone:
         return view
-    subjects = {s for block in gone.values() if block.kind == STATEMENTS for s in told_in(block)}
-    edited = dict(view.edited)
+    subjects = {s for block in gone.values() if block.kind == STATEMENTS for s in read_statements(block)}
+    edited = dict(view.edits)
     for subject in subjects:
         edited[subject] = tuple(pair for pair in edited[subject] if pair[1].edit not in gone)
         if not edited[subject]:
@@ -99,27 +99,27 @@ def _without(view: GraphView, blocks: Iterable[Block]) -> GraphView:
 
 
 def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
-    imports, fresh = list(view.imports), defaultdict[str, list[tuple[int, Said]]](list)
+    imports, fresh = list(view.imports), defaultdict[str, list[tuple[int, SourceStatements]]](list)
     for block in blocks:
         if block.kind == IMPORT:
-            imports.append(Imported(block.order, _edit(block), manifest_in(block)))
+            imports.append(ActiveImport(block.order, _edit(block), read_manifest(block)))
             continue
-        for subject, statements in told_in(block).items():
-            fresh[subject].append((block.order, Said(_edit(block), statements)))
-    edited = dict(view.edited)
+        for subject, statements in read_statements(block).items():
+            fresh[subject].append((block.order, SourceStatements(_edit(block), statements)))
+    edited = dict(view.edits)
     for subject, pairs in fresh.items():
         edited[subject] = tuple(sorted((*edited.get(subject, ()), *pairs), key=_order))
     imports.sort(key=lambda one: one.order)
     return GraphView(view.base, edited, tuple(imports), _relabelled(view, edited, fresh))
 
 
-def _order(pair: tuple[int, Said]) -> int:
+def _order(pair: tuple[int, SourceStatements]) -> int:
     return pair[0]
 
 
 def _relabelled(view: GraphView, edited: Mapping[str, Ordered], changed: Iterable[str]) -> Mapping[str, str]:
     """Labels that edits gave: objects that are entities are called by them at once."""
-    found = dict(view.relabelled)
+    found = dict(view.new_labels)
     for subject in changed:
         labels = fold(said for _, said in edited.get(subject, ())).get(LABEL)
         if labels:

@@ -38,7 +38,7 @@ class Statement(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SourceStatements:
     """Statements of one source about one entity. edit: "" for the base."""
 
     edit: str
@@ -52,7 +52,7 @@ class Value(NamedTuple):
 
 
 @dataclass(slots=True)
-class Held:
+class RelationValues:
     """The values of one relation of one entity, by the entity that they are, else by their text.
 
     Two entities of one name are two values; a text that is also the name of one of them is that one.
@@ -82,12 +82,12 @@ class Held:
         self.called.clear()
 
 
-def fold(said: Iterable[Said]) -> dict[str, dict[str, Value]]:
+def fold(said: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
     """Relation -> its values, in the order in which they were told first; relations without values go."""
-    relations: dict[str, Held] = {}
+    relations: dict[str, RelationValues] = {}
     for source in said:
         for relation, text, object_id, act in source.statements:
-            held = relations.setdefault(relation, Held())
+            held = relations.setdefault(relation, RelationValues())
             if act == "remove":
                 held.remove(text, object_id)
                 continue
@@ -100,11 +100,11 @@ def fold(said: Iterable[Said]) -> dict[str, dict[str, Value]]:
 
 
 def entity(
-    id: str, said: Iterable[Said], label_of: Callable[[str], str], relabelled: Mapping[str, str]
+    id: str, said: Iterable[SourceStatements], label_of: Callable[[str], str], new_labels: Mapping[str, str]
 ) -> Entity | None:
     """The entity that these statements give; None when nothing is left of it.
 
-    label_of: how people call a relation. relabelled: newer labels of entities that are objects here.
+    label_of: how people call a relation. new_labels: newer labels of entities that are objects here.
     """
     values = fold(said)
     if not values:
@@ -113,7 +113,7 @@ def entity(
     aliases = tuple(alias.object for alias in values.pop(ALIAS, {}).values() if alias.object != label)
     description = _last(values.pop(DESCRIPTION, {}))
     facts = tuple(
-        Fact(relation, called, relabelled.get(v.object_id, v.object), v.object_id, v.edit)
+        Fact(relation, called, new_labels.get(v.object_id, v.object), v.object_id, v.edit)
         for relation, held in values.items()
         if not relation.startswith("@")
         for called in (label_of(relation),)

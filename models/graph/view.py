@@ -9,13 +9,24 @@ from typing import TypeAlias
 from models.graph.base import Base
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
-from models.graph.statement import HOLDS, LABEL, OWN_HOLDS, RELATION, Cardinality, Said, Statement, entity
+from models.graph.statement import (
+    HOLDS,
+    LABEL,
+    OWN_HOLDS,
+    RELATION,
+    Cardinality,
+    SourceStatements,
+    Statement,
+    entity,
+)
 
-Ordered: TypeAlias = tuple[tuple[int, Said], ...]  # the place of an edit in the ledger, and what it says
+Ordered: TypeAlias = tuple[
+    tuple[int, SourceStatements], ...
+]  # the place of an edit in the ledger, and what it says
 
 
 @dataclass(frozen=True)
-class Imported:
+class ActiveImport:
     """An import that is active. order: its place in the ledger. edit: its id."""
 
     order: int
@@ -25,12 +36,12 @@ class Imported:
 
 @dataclass(frozen=True, eq=False)
 class GraphView:
-    """Immutable. edited: entity id -> what edits say of it, in the ledger's order. imports: in that order, too."""
+    """Immutable. edits: entity id -> what edits say of it, in the ledger's order. imports: in that order, too."""
 
     base: Base
-    edited: Mapping[str, Ordered] = field(default_factory=dict)
-    imports: tuple[Imported, ...] = ()
-    relabelled: Mapping[str, str] = field(default_factory=dict)
+    edits: Mapping[str, Ordered] = field(default_factory=dict)
+    imports: tuple[ActiveImport, ...] = ()
+    new_labels: Mapping[str, str] = field(default_factory=dict)
 
     def entity(self, id: str, rows: Mapping[str, tuple[Statement, ...]] | None = None) -> Entity | None:
         """The entity at this version; None when there is none. What is said of a relation makes none.
@@ -39,7 +50,7 @@ class GraphView:
         """
         if id.startswith(RELATION):
             return None
-        return entity(id, self._said(id, rows or {}), self.label, self.relabelled)
+        return entity(id, self._said(id, rows or {}), self.label, self.new_labels)
 
     def label(self, relation: str) -> str:
         """How people call a relation."""
@@ -62,17 +73,21 @@ class GraphView:
 
     def _of_relation(self, relation: str, what: str) -> str:
         found = ""
-        for _, said in self.edited.get(RELATION + relation, ()):
+        for _, said in self.edits.get(RELATION + relation, ()):
             for statement in said.statements:
                 if statement.relation == what:
                     found = "" if statement.act == "remove" else statement.object
         return found
 
-    def _said(self, id: str, rows: Mapping[str, tuple[Statement, ...]]) -> Sequence[Said]:
-        base = self.base.told.get(id)
-        first = [Said("", base)] if base else []
-        later = list(self.edited.get(id, ()))
+    def _said(self, id: str, rows: Mapping[str, tuple[Statement, ...]]) -> Sequence[SourceStatements]:
+        base = self.base.statements.get(id)
+        first = [SourceStatements("", base)] if base else []
+        later = list(self.edits.get(id, ()))
         if rows:
-            later += [(one.order, Said(one.edit, rows[one.edit])) for one in self.imports if one.edit in rows]
+            later += [
+                (one.order, SourceStatements(one.edit, rows[one.edit]))
+                for one in self.imports
+                if one.edit in rows
+            ]
             later.sort(key=lambda pair: pair[0])
         return first + [said for _, said in later]

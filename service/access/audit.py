@@ -24,9 +24,9 @@ PAGE = 500  # entries read at once; those that a filter leaves out are read past
 
 
 class Call(BaseModel):
-    """name: "" for a caller nobody knows. what: the request in a few words. code: of a problem. version: of a commit.
+    """name: "" for a caller nobody knows. summary: the request in a few words. code: of a problem.
 
-    request: its id, as in the logs.
+    version: of a commit. request: its id, as in the logs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,7 +36,7 @@ class Call(BaseModel):
     method: str
     path: str
     by: By | None = None
-    what: str = ""
+    summary: str = ""
     status: int
     code: str | None = None
     version: int | None = None

@@ -67,11 +67,13 @@ class IssuedKey(BaseModel):
         """It opens nothing until it is rotated."""
         return self.model_copy(update={"secrets": ()})
 
-    def followed_by(self, key: str, now: float, keep_old_s: float, lives_s: float | None = None) -> IssuedKey:
-        """With a new secret, and the old ones for a while yet. lives_s: until its new end; None to leave its end."""
+    def followed_by(
+        self, key: str, now: float, keep_old_s: float, expires_in_s: float | None = None
+    ) -> IssuedKey:
+        """With a new secret, and the old ones for a while yet. expires_in_s: until its new end; None keeps it."""
         old = list(_ending(self.secrets, now, now + keep_old_s))
         fresh = Secret(sha256=fingerprint(key))
-        ends = self.expires if lives_s is None else now + lives_s
+        ends = self.expires if expires_in_s is None else now + expires_in_s
         return self.model_copy(update={"secrets": (fresh, *old), "rotated": now, "expires": ends})
 
 

@@ -37,9 +37,9 @@ class Register(Protocol):
         """A new key, and what its owner sends; that is told here and never again. KeyTaken."""
 
     async def rotate(
-        self, name: str, keep_old_s: float, lives_s: float | None = None
+        self, name: str, keep_old_s: float, expires_in_s: float | None = None
     ) -> tuple[IssuedKey, str]:
-        """A new secret for it. keep_old_s: how long the old one goes on opening. lives_s: until it ends from now on.
+        """A new secret for it. keep_old_s: how long the old one stays valid. expires_in_s: until it ends.
 
         NotFound. InvalidInput when it has ended and gets no new end.
         """
@@ -87,15 +87,15 @@ class RedisRegister:
         return key, secret
 
     async def rotate(
-        self, name: str, keep_old_s: float, lives_s: float | None = None
+        self, name: str, keep_old_s: float, expires_in_s: float | None = None
     ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
 
         def rotated(old: IssuedKey) -> IssuedKey:
-            new = old.followed_by(secret, time.time(), keep_old_s, lives_s)
+            new = old.followed_by(secret, time.time(), keep_old_s, expires_in_s)
             if not new.in_force(time.time()):
                 raise InvalidInput(
-                    f"the key {name!r} has ended: say how long it lives from now on, with lives_s or --lives"
+                    f"the key {name!r} has ended: say how long it lives from now on, with expires_in_s or --expires-in"
                 )
             return new
 

@@ -10,7 +10,7 @@ from typing import BinaryIO, TypeVar
 
 from pydantic import ValidationError
 
-from models.graph.blocks import IMPORT, manifest_in
+from models.graph.blocks import IMPORT, read_manifest
 from models.memory import Block, BlockError
 from service.access.audit import Call, Entry
 from service.access.issued import IssuedKey
@@ -128,7 +128,7 @@ def _rows(found: Archive, needed: set[str]) -> Mapping[str, Sequence[str]]:
             block = _block(name, data)
             there.add(block.digest)
             if block.kind == IMPORT:
-                imported.manifest(manifest_in(block))
+                imported.manifest(read_manifest(block))
         elif layout.PIECE.fullmatch(name):
             imported.row(layout.key_of(name), data)
     if needed - there or imported.damaged():

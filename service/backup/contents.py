@@ -11,14 +11,14 @@ import time
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from models.graph.blocks import IMPORT, manifest_in
+from models.graph.blocks import IMPORT, read_manifest
 from models.memory import Block
 from service.access.audit import Audit
 from service.access.register import Register
 from service.backup import layout
 from service.backup.layout import About
 from service.errors import LedgerCorrupt, NotReady
-from service.graph.writing import Imports
+from service.graph.imports.store import ImportStore
 from service.ledger.commit import Commit, Entry
 from service.ledger.images import page
 from service.ledger.kept import Kept, Needed
@@ -45,7 +45,7 @@ class Contents:
         about = About(
             version=version,
             digest=digest,
-            made=time.time(),
+            created=time.time(),
             checkpoints=self.checkpoints,
             oldest=kept.oldest,
             older=kept.also,
@@ -96,7 +96,7 @@ class Contents:
                         yield member
 
     async def _imported(self, block: Block) -> AsyncIterator[tuple[str, bytes]]:
-        async for key, data in Imports(self.ledger.connection).rows(manifest_in(block)):
+        async for key, data in ImportStore(self.ledger.connection).rows(read_manifest(block)):
             yield layout.piece(key), data
 
     async def _tags(self, version: int, kept: Kept) -> bytes:

@@ -9,7 +9,7 @@ from typing import Any
 
 from models.graph.blocks import Manifest
 from service.graph import keys
-from service.graph.bucketing import chunk_of
+from service.graph.imports.bucket_builder import chunk_of
 
 
 class Imported:

@@ -32,7 +32,7 @@ class About(BaseModel):
     format: int = FORMAT
     version: int
     digest: str
-    made: float
+    created: float = 0.0
     checkpoints: Mapping[str, str]
     oldest: int = 1
     older: tuple[int, ...] = ()

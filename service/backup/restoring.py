@@ -17,13 +17,13 @@ from service.access.audit import Audit
 from service.access.register import Register
 from service.backup.checking import Checked
 from service.backup.layout import About
+from service.concurrency import iterate_in_thread
 from service.errors import InvalidInput, LedgerNotEmpty, NotReady
-from service.graph.writing import Imports
+from service.graph.imports.store import ImportStore
 from service.ledger import rows
 from service.ledger.kept import Retention
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
-from service.threads import in_thread
 
 
 @dataclass(frozen=True)
@@ -76,31 +76,31 @@ class Restoring:
 
     async def _rows(self, backup: Checked, done: int) -> None:
         """Imports that a commit here names have theirs: noted again, they would be taken for dead."""
-        imports = Imports(self.ledger.connection)
+        imports = ImportStore(self.ledger.connection)
         coming = {source for source, version in backup.made.items() if version > done}
         for source in coming:
             await imports.announce(source, backup.pieces[source])
-        async for some in in_thread(backup.blocks()):
+        async for some in iterate_in_thread(backup.blocks()):
             await rows.store(self.ledger.connection, some)
-        async for pieces in in_thread(backup.rows_of(coming)):
+        async for pieces in iterate_in_thread(backup.rows_of(coming)):
             await imports.put(pieces)
 
     async def _calls(self, backup: Checked) -> int:
-        return sum([await self.audit.restore(some) async for some in in_thread(backup.calls())])
+        return sum([await self.audit.restore(some) async for some in iterate_in_thread(backup.calls())])
 
     async def _keys(self, backup: Checked) -> int:
         """Whoever made the file, it opens nothing."""
-        found = [key.without_secrets() async for some in in_thread(backup.keys()) for key in some]
+        found = [key.without_secrets() async for some in iterate_in_thread(backup.keys()) for key in some]
         return sum([await self.register.restore(key) for key in found])
 
     async def _tags(self, backup: Checked) -> int:
         tags = Tags(self.ledger.connection)
-        found = [tag async for some in in_thread(backup.tags()) for tag in some]
+        found = [tag async for some in iterate_in_thread(backup.tags()) for tag in some]
         return sum([await tags.restore(tag) for tag in found])
 
     async def _commits(self, backup: Checked, done: int) -> int:
         count = 0
-        async for some in in_thread(backup.commits()):
+        async for some in iterate_in_thread(backup.commits()):
             for commit in some:
                 if commit.version > done:
                     await self.ledger.put_back(commit)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from service import metrics
 from service.editing.writer import Written
 from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
+from service.metrics import metrics
 
 KINDS = ("edit", "revert", "rollback", "import")
 CANCELLED = "cancelled"  # by who asked for it, or by Ray
@@ -40,5 +40,5 @@ async def counted(kind: str, write: Callable[[], Awaitable[Written]]) -> Written
     finally:
         metrics.EDITS.labels(kind, ending).inc()
     if written.commit is not None:
-        metrics.committed(written.commit.author)
+        metrics.count_commit(written.commit.author)
     return written

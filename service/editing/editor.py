@@ -28,7 +28,7 @@ from errata.wire import (
 )
 from ray import serve
 
-from service import metrics
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.acknowledge import living
 from service.editing.compacting import Compactor
@@ -46,11 +46,10 @@ from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
-from service.ending import ended
 from service.errors import ErrataError, NotFound, UnknownModel
+from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.graph.writing import Imports
 from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tag, Tags
@@ -64,6 +63,7 @@ from service.measuring.report import Reporter, unmeasured
 from service.measuring.rewording import Rewording
 from service.measuring.standing import check, standing
 from service.measuring.stopwatch import Stopwatch
+from service.metrics import metrics
 from service.replicas.outcome import Outcome
 
 log = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class Editor:
 
     async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts("editor")
+        metrics.count_start("editor")
         self._settings = settings
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
@@ -84,7 +84,7 @@ class Editor:
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
         self._systems = Systems(loaded, Lookup(Rows(self._ledger.connection)), thread)
         self._folder = Folder(self._ledger, self._systems)
-        self._room = Room(settings.bank_slots, settings.bank_grows)
+        self._room = Room(settings.bank_slots, settings.auto_grow_bank)
         self._rewording = {name: await asyncio.to_thread(Rewording.of_model, name) for name in loaded}
         probes = {name: await asyncio.to_thread(Probes.of, name) for name in loaded}
         self._bystanders = Bystanders(probes)
@@ -93,7 +93,7 @@ class Editor:
         self._writer = Writer(self._ledger, look, self._folder, reporter, settings.snapshot_every)
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
-        self._importer = Importer(self._writer, self._systems, Imports(self._ledger.connection))
+        self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
         self._tags = Tags(self._ledger.connection)
         self._compactor = Compactor(self._ledger.connection, self._writer, self._folder)
         self._checking = asyncio.Lock()
@@ -106,16 +106,16 @@ class Editor:
             keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
             self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
-        metrics.begin("editor", settings.metrics_port)
+        metrics.set_ready("editor", settings.metrics_port)
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         self._systems.close()
         await self._ledger.aclose()
 
     async def _end(self) -> None:
-        metrics.ends("editor")
+        metrics.count_end("editor")
         await self.aclose()
 
     @outcome
@@ -191,7 +191,9 @@ class Editor:
         written = await counted(kind, write)
         if written.commit is not None and self._writer.present is not None:
             metrics.LEDGER_VERSION.labels("errata").set(self._writer.present.version)
-            publish(self._writer.present, written.commit.version, written.report.get("standing"), self._room)
+            publish(
+                self._writer.present, written.commit.version, written.report.get("test_status"), self._room
+            )
         return written
 
     @outcome
@@ -203,7 +205,7 @@ class Editor:
                 edits = present.active_edits()
                 checked = await check(present.version, edits, present.edits, present.readings)
                 damaged = await self._importer.damage(present)
-                self._checked = checked.model_copy(update={"damaged": damaged})
+                self._checked = checked.model_copy(update={"damaged_imports": damaged})
                 counts = checked.edits.model_dump() if checked.edits else None
                 publish(self._writer.present, present.version, counts, self._room)
         if self._checked is None:

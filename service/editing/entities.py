@@ -9,15 +9,15 @@ from typing import Any
 
 from errata.wire import EntityFact, EntityHead, EntityList, EntityState, RemovedFact
 
-from models.graph.blocks import manifest_in, told_in
+from models.graph.blocks import read_manifest, read_statements
 from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
-from models.graph.statement import Said, Statement, Value, fold
+from models.graph.statement import SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
 from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name
-from service.graph.lookup import Lookup, bears
+from service.graph.lookup import Lookup, has_name
 from service.ledger.commit import IMPORT, EditRecord
 from service.measuring.materials import Library
 from service.measuring.present import Present
@@ -54,12 +54,12 @@ class Entities:
         """The entities that bear these names at this version, each once."""
         found = await self.lookup.entities({id for _, id in names}, self.view)
         named = ((found[id], name) for name, id in names)
-        borne = {one.id: one for one, name in named if one is not None and bears(one, fold_name(name))}
+        borne = {one.id: one for one, name in named if one is not None and has_name(one, fold_name(name))}
         return list(borne.values())
 
     async def state(self, id: str) -> EntityState:
         """NotFound when there is no such entity at this version."""
-        entity = await self.lookup.whole(id, self.view)
+        entity = await self.lookup.load_entity(id, self.view)
         if entity is None:
             raise NotFound(
                 f"there is no entity {id!r} at version {self.version}: look for its name with /v1/entities?q="
@@ -72,7 +72,7 @@ class Entities:
                 object=fact.object,
                 object_id=fact.object_id,
                 edit=fact.edit,
-                added=added.get((fact.relation, fact.object_id or fact.object), 0),
+                added_in=added.get((fact.relation, fact.object_id or fact.object), 0),
             )
             for fact in entity.facts[:MOST_FACTS]
         ]
@@ -82,21 +82,26 @@ class Entities:
             version=self.version,
             facts=facts,
             facts_left_out=left_out,
-            removed=removed[:MOST_FACTS],
+            removed_facts=removed[:MOST_FACTS],
         )
 
     async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
         """Since when each value holds, and those that held once: folded anew wherever something changed."""
         return await asyncio.to_thread(self._folded, id, await self._told(id))
 
-    def _folded(self, id: str, told: Mapping[str, Said]) -> tuple[Mapping[Key, int], list[RemovedFact]]:
-        base = self.view.base.told.get(id, ())
+    def _folded(
+        self, id: str, told: Mapping[str, SourceStatements]
+    ) -> tuple[Mapping[Key, int], list[RemovedFact]]:
+        base = self.view.base.statements.get(id, ())
         added: dict[Key, int] = {}
         removed: dict[Key, RemovedFact] = {}
-        before: Mapping[Key, Value] = _values([Said("", base)])
+        before: Mapping[Key, Value] = _values([SourceStatements("", base)])
         added.update(dict.fromkeys(before, 0))
         for version, active in self._switched(set(told)):
-            said = [Said("", base), *(Said(edit, told[edit].statements) for edit in active)]
+            said = [
+                SourceStatements("", base),
+                *(SourceStatements(edit, told[edit].statements) for edit in active),
+            ]
             after = _values(said)
             for key in before.keys() - after.keys():
                 removed[key] = self._removed(key, before[key], added.pop(key), version)
@@ -104,23 +109,27 @@ class Entities:
                 added[key] = version
                 removed.pop(key, None)
             before = after
-        return added, sorted(removed.values(), key=lambda one: (-one.removed, one.relation, one.object))
+        return added, sorted(removed.values(), key=lambda one: (-one.removed_in, one.relation, one.object))
 
-    async def _told(self, id: str) -> dict[str, Said]:
+    async def _told(self, id: str) -> dict[str, SourceStatements]:
         """What every edit ever made says of the entity."""
         records = [edit for edit in self.present.edits.values() if edit.memory == GRAPH]
         own = [one for one in records if one.triple is not None and one.triple.subject == id]
         told = {one.id: self._block(one) for one in own}
-        found = {edit: Said(edit, said[id]) for edit, block in told.items() if id in (said := told_in(block))}
+        found = {
+            edit: SourceStatements(edit, said[id])
+            for edit, block in told.items()
+            if id in (said := read_statements(block))
+        }
         for one in records:
             if one.method == IMPORT and (statements := await self._imported(one, id)):
-                found[one.id] = Said(one.id, statements)
+                found[one.id] = SourceStatements(one.id, statements)
         return found
 
     async def _imported(self, edit: EditRecord, id: str) -> tuple[Statement, ...]:
         """Of an import that is not in force and is damaged nothing can be told, and nothing needs to be."""
         try:
-            return await self.lookup.imported(manifest_in(self._block(edit)), id)
+            return await self.lookup.import_statements(read_manifest(self._block(edit)), id)
         except LedgerCorrupt:
             if edit.id in {one.edit for one in self.view.imports}:
                 raise
@@ -146,12 +155,12 @@ class Entities:
             object=value.object,
             object_id=value.object_id,
             edit=value.edit,
-            added=added,
-            removed=removed,
+            added_in=added,
+            removed_in=removed,
         )
 
 
-def _values(said: Sequence[Said]) -> dict[Key, Value]:
+def _values(said: Sequence[SourceStatements]) -> dict[Key, Value]:
     return {
         (relation, value.object_id or text): value
         for relation, held in fold(said).items()

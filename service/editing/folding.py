@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
-from models.memory import Material
-from service.builds import Builds
+from models.system import Material
+from service.concurrency import SingleFlight
 from service.editing.systems import Systems
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
@@ -33,7 +33,7 @@ class Folder:
         self._bases: dict[str, Reading] = {}
         self._old: OrderedDict[int, Mapping[str, Reading]] = OrderedDict()
         self._graphs: OrderedDict[int, GraphView] = OrderedDict()
-        self._builds = Builds[GraphView](1)  # the editor's one thread is for edits
+        self._builds = SingleFlight[GraphView](1)  # the editor's one thread is for edits
 
     async def bases(self) -> Mapping[str, Reading]:
         """Every model before any edit."""

@@ -31,11 +31,11 @@ from service.errors import (
     TooMany,
     UnknownModel,
 )
-from service.graph.bucketing import Bucketing, buckets_for
-from service.graph.formats.reading import Reading as FileReading
+from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import GraphFileError
-from service.graph.intake import Intake
-from service.graph.writing import Imports
+from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
+from service.graph.imports.row_resolver import RowResolver
+from service.graph.imports.store import ImportStore
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 from service.measuring.draft import Draft
@@ -111,7 +111,7 @@ def refuse_if_moved(session: Session, present: Present) -> None:
 class Importer:
     """All imports of the one writer."""
 
-    def __init__(self, writer: Writer, systems: Systems, imports: Imports) -> None:
+    def __init__(self, writer: Writer, systems: Systems, imports: ImportStore) -> None:
         self._writer, self._systems, self._imports = writer, systems, imports
         self._sessions: dict[str, Session] = {}
 
@@ -130,8 +130,8 @@ class Importer:
         view = present.readings[self._systems.on_graph[0]].view
         lookup = self._systems.lookup
         trusted = lookup.has_no_other_names(view)
-        intake = Intake(view, lookup.linker, among(lookup, view), trusted)
-        reading = FileReading(order.format, order.language)
+        intake = RowResolver(view, lookup.linker, among(lookup, view), trusted)
+        reading = GraphFileReader(order.format, order.language)
         session = Session(new_edit_id(), order, author, repetition, present.version, view, intake, reading)
         self._sessions[session.id] = session
         return session
@@ -178,8 +178,10 @@ class Importer:
         refuse_if_moved(session, await self._writer.newest())
         session.phase, session.done, session.total = "writing", 0, counts.triples
         intake = session.intake
-        buckets = buckets_for(spool.rows)
-        bucketing = Bucketing(spool, session.id, buckets, intake.labels, intake.meant, intake.knows)
+        buckets = bucket_count(spool.rows)
+        bucketing = BucketBuilder(
+            spool, session.id, buckets, intake.labels, intake.ids_by_name, intake.has_entity
+        )
         try:
             with watch.part("editor"):
                 manifest = await self._imports.write(
@@ -200,10 +202,13 @@ class Importer:
         made = written.commit.edits[0] if written.commit else None
         if made is None or made.id != session.id:
             await self._drop(session)
-            await self._systems.lookup.forget(session.view)
+            await self._systems.lookup.rebuild_names(session.view)
         session.phase = "replicas"
         return replace(
-            written, more={"imported": {name: made.notes[name] for name in told} if made else told}
+            written,
+            more={
+                "counts": {name: made.notes.get(name, own) for name, own in told.items()} if made else told
+            },
         )
 
     async def _drop(self, session: Session) -> None:
@@ -214,7 +219,7 @@ class Importer:
     async def damage(self, present: Present) -> list[str]:
         """What is wrong with the rows of the imports in force."""
         views = [present.readings[model].view for model in self._systems.on_graph[:1]]
-        found = [await self._imports.damage(one.manifest) for view in views for one in view.imports]
+        found = [await self._imports.find_damage(one.manifest) for view in views for one in view.imports]
         return [one for one in found if one is not None]
 
     def progress(self, id: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from cachetools import LRUCache
 
 from models.graph.memory import GRAPH
-from models.memory import Change, ChangeKind, Image, Material, Memory, Options, Usage, View, Views, block_key
+from models.memory import AnswerChange, Change, ChangeKind, Image, Material, Memory, Options, Usage, View, Views, block_key
 from models.memory import EditRefused as Refusal
 from models.system import Ask, BrokenContract, Foresees, ForeseesTaught, Loaded, Probes, Reply, Routes, Side, System
 from service.errors import EditRefused, ErrataError, LedgerCorrupt, UnknownModel
@@ -285,7 +285,10 @@ class Models:
         Rows follow from the base alone, so those built lately for the same words are taken from a cache: a file is
         checked before it is committed, a curator tries an edit out before she makes it.
         """
-        keys = [(memory, options, replace(change, id="")) for change in changes]  # type: ignore[type-var]
+        keys = [
+            (memory, options, replace(change, id="")) if isinstance(change, AnswerChange) else (memory, change.id)
+            for change in changes
+        ]
         built = {key: self._materials[key] for key in keys if key in self._materials}
         refused: dict[tuple[object, ...], EditRefused] = {}
         missing = list({key: change for key, change in zip(keys, changes, strict=True) if key not in built}.items())

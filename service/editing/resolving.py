@@ -21,7 +21,7 @@ from service.graph.formats.text import MAX_RELATION_CHARS, clean
 from service.graph.linking.folding import fold
 from service.graph.linking.words import unlinkable
 from service.graph.lookup import Lookup
-from service.graph.naming import OWN, free_id, meant, relation_meant
+from service.graph.name_resolution import NAME_RELATIONS, find_free_id, resolve_entity, resolve_relation
 
 NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
@@ -82,12 +82,12 @@ class Resolver:
 
     def define(self, item: RelationItem) -> None:
         if item.holds is not None:
-            self.holds[relation_meant(item.define, self.view)] = item.holds
+            self.holds[resolve_relation(item.define, self.view)] = item.holds
 
     async def meant(self, item: FactItem, place: int) -> Meant:
         """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
         where = f"edits.{place}"
-        relation = relation_meant(item.relation, self.view)
+        relation = resolve_relation(item.relation, self.view)
         act = item.act or self._act(relation)
         _check_name(item, relation, where)
         subject, warnings = await self._subject(item.subject, f"{where}.subject")
@@ -114,16 +114,16 @@ class Resolver:
         known = self.known.get(name) or self.known.get(fold(name))
         if known is not None:
             return known, []
-        entity = await meant(name, self.view, self.lookup, where)
+        entity = await resolve_entity(name, self.view, self.lookup, where)
         if entity is not None:
             if entity.id not in self.known:
-                whole = await self.lookup.whole(entity.id, self.view)
+                whole = await self.lookup.load_entity(entity.id, self.view)
                 self.known[entity.id] = Subject(entity.id, entity.label, whole)
             return self.known[entity.id], []
         if ID.fullmatch(name):
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
-        id, nameless = await free_id(name, self.view, self.lookup)
+        id, nameless = await find_free_id(name, self.view, self.lookup)
         made = Subject(id, name, nameless)
         self.known[id] = self.known[fold(name)] = made
         return made, [NEW_ENTITY.format(name, id)]
@@ -134,10 +134,10 @@ class Resolver:
 
     async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
         """Its text, its id where it is one entity, and what a person should know."""
-        if relation in OWN.values():
+        if relation in NAME_RELATIONS.values():
             return item.object, "", []
         by_id = (await self.lookup.entities([item.object], self.view))[item.object]
-        named = [by_id] if by_id else await self.lookup.named(item.object, self.view)
+        named = [by_id] if by_id else await self.lookup.entities_named(item.object, self.view)
         if len(named) == 1:
             label = named[0].label
             return label if by_id or fold(label) == fold(item.object) else item.object, named[0].id, []

@@ -15,9 +15,9 @@ from errata.wire import ImportOrder
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity
 from models.graph.view import GraphView
-from service.graph.formats.reading import Reading
+from service.graph.formats.reader import GraphFileReader
 from service.graph.formats.row import Rejected, Row
-from service.graph.intake import Intake
+from service.graph.imports.row_resolver import RowResolver
 from service.graph.lookup import Lookup
 
 TOGETHER = 10_000  # rows
@@ -33,8 +33,8 @@ class Session:
     repetition: str | None
     version: int
     view: GraphView
-    intake: Intake
-    reading: Reading
+    intake: RowResolver
+    reading: GraphFileReader
     started: float = field(default_factory=monotonic)
     fed: float = field(default_factory=monotonic)
     bytes: int = 0
@@ -49,9 +49,9 @@ class Session:
         rows = iter(rows)
         while some := list(islice(rows, TOGETHER)):
             self.intake.objects_by_name = self.reading.format in ("tsv", "csv")
-            self.intake.look_up(some)
+            self.intake.prefetch(some)
             for row in some:
-                self.intake.take(row)
+                self.intake.add(row)
 
     def progress(self) -> dict[str, Any]:
         counts = self.intake.counts
@@ -75,8 +75,8 @@ class Session:
             "new_entities": new,
             "rejected": counts.rejected.total(),
             "rejected_by": dict(counts.rejected),
-            "left_out": dict(counts.left_out + self.reading.left_out),
-            "listed": list(counts.listed),
+            "skipped": dict(counts.left_out + self.reading.left_out),
+            "rejected_lines": list(counts.listed),
             "seconds": round(monotonic() - self.started, 3),
             "source": self.order.source,
         }
@@ -87,6 +87,6 @@ def among(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str
     loop = asyncio.get_running_loop()
 
     def named(names: Sequence[str]) -> dict[str, list[Entity]]:
-        return asyncio.run_coroutine_threadsafe(lookup.all_named(names, view), loop).result()
+        return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
 
     return named

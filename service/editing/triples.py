@@ -14,7 +14,7 @@ from service.editing.resolving import Meant, listed, spelt
 from service.editing.systems import Systems
 from service.errors import InvalidInput
 from service.graph.formats.text import MAX_RELATION_CHARS
-from service.graph.naming import OWN, relation_meant
+from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
 from service.ledger.commit import Triple
 from service.measuring.wanted import Wanted
 
@@ -56,14 +56,14 @@ def wanted_of_fact(
         idle=SAID_ALREADY if meant.before == meant.after else None,
         notes=notes,
     )
-    if item.only or why_not is not None or meant.relation in OWN.values():
+    if item.only or why_not is not None or meant.relation in NAME_RELATIONS.values():
         return [graph]
     return [graph, *_corrections(graph, ", ".join(sorted(meant.after)), systems, methods)]
 
 
 def _only_the_graph(item: FactItem, meant: Meant, asked_for: bool, systems: Systems) -> str | None:
     """Why the other systems cannot be taught this fact."""
-    if meant.relation in OWN.values():
+    if meant.relation in NAME_RELATIONS.values():
         return None
     if not asked_for:
         return NO_PHRASING.format(item.relation)
@@ -89,8 +89,8 @@ def _corrections(graph: Wanted, answer: str, systems: Systems, methods: Mapping[
 
 def wanted_of_relation(item: RelationItem, place: int, view: GraphView, systems: Systems) -> Wanted:
     """What a relation is, kept in the graph as what is said of the relation itself. Of a cleaned item."""
-    relation = relation_meant(item.define, view)
-    if relation in OWN.values():
+    relation = resolve_relation(item.define, view)
+    if relation in NAME_RELATIONS.values():
         raise InvalidInput(
             f"{item.define!r} is what entities are called by, and no relation", field=f"edits.{place}"
         )

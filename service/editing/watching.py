@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 
 from errata.wire import ReplicaState
 
-from service import metrics
 from service.editing.acknowledge import living
 from service.ledger.store import Ledger
+from service.metrics import metrics
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """What the graph says of the words of a question: link, fetch what is not at hand in one go, fold at the version.
 
-One per process. It holds the names of every version; whether an entity bears a name at the asked one, the entity says.
+One per process. It holds the names of every version; whether an entity bears a name at the
+asked one, the entity says.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from weakref import WeakKeyDictionary
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
-from models.graph.view import GraphView, Imported
+from models.graph.view import ActiveImport, GraphView
 from models.system import Ask
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
-from service.graph.linking.linker import Found, Linker
+from service.graph.linking.linker import Linker, LinkResult
 from service.graph.linking.matching import Span
 from service.graph.rows import Rows
 
@@ -34,7 +35,7 @@ Linked: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
 @dataclass(frozen=True)
-class Informed:
+class InformedBatch:
     """asks: with their mentions, or why they cannot be had. link_s, graph_s: for the whole batch.
 
     hits, misses: rows of imports that were at hand, and that had to be fetched.
@@ -68,36 +69,36 @@ class Lookup:
     async def prepare(self, view: GraphView) -> None:
         """Make everything linkable that this view names. LedgerUnavailable.
 
-        Damaged names are no reason to stop: who can take the import back has to be there for it. See `damaged`.
+        Damaged names are no reason to stop: who can take the import back has to be there for it. See `find_damage`.
         """
         async with self._preparing:
             if "" not in self._known:
-                await asyncio.to_thread(self.linker.add_many, list(_names(view.base.told)))
+                await asyncio.to_thread(self.linker.add_many, list(_names(view.base.statements)))
                 self._known.add("")
             for one in view.imports:
                 if one.edit not in self._known:
                     await self._link_import(one)
             await self._link_edits(view)
 
-    def damaged(self, view: GraphView) -> str | None:
+    def find_damage(self, view: GraphView) -> str | None:
         """What keeps names of this view from being found, in one sentence; None when nothing does."""
         return next((self._damage[one.edit] for one in view.imports if one.edit in self._damage), None)
 
-    async def forget(self, view: GraphView) -> None:
+    async def rebuild_names(self, view: GraphView) -> None:
         """All names but those of this view: what a dry run of an import has linked would stay for ever."""
         async with self._preparing:
-            names = [*_names(view.base.told)]
-            for subject, pairs in view.edited.items():
+            names = [*_names(view.base.statements)]
+            for subject, pairs in view.edits.items():
                 names += (name for _, said in pairs for name in _names({subject: said.statements}))
             for one in view.imports:
                 async for some in self._rows.names(one.manifest):
                     names += some
             self._naming = {one.edit for one in view.imports}
-            self._naming |= {said.edit for pairs in view.edited.values() for _, said in pairs}
+            self._naming |= {said.edit for pairs in view.edits.values() for _, said in pairs}
             self._known = {"", *self._naming}
             await asyncio.to_thread(self.linker.replace, names)
 
-    async def _link_import(self, one: Imported) -> None:
+    async def _link_import(self, one: ActiveImport) -> None:
         try:
             async for some in self._rows.names(one.manifest):
                 await asyncio.to_thread(self.linker.add_many, some)
@@ -110,7 +111,7 @@ class Lookup:
     async def _link_edits(self, view: GraphView) -> None:
         fresh: list[tuple[str, str]] = []
         edits: set[str] = set()
-        for subject, pairs in view.edited.items():
+        for subject, pairs in view.edits.items():
             for _, said in pairs:
                 if said.edit not in self._known:
                     edits.add(said.edit)
@@ -125,10 +126,10 @@ class Lookup:
 
     def has_no_other_names(self, view: GraphView) -> bool:
         """Whether all names that are linked are of edits and imports that are in force at this view."""
-        told = {said.edit for pairs in view.edited.values() for _, said in pairs}
+        told = {said.edit for pairs in view.edits.values() for _, said in pairs}
         return self._naming <= told | {one.edit for one in view.imports}
 
-    async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> Informed:
+    async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
         """Each question with what its view says of its words."""
         started = perf_counter()
         spans = [_all(self.linker.find(ask.question)) if ask.linked else () for ask in asks]
@@ -140,7 +141,7 @@ class Lookup:
         except (LedgerUnavailable, LedgerCorrupt) as error:
             informed = [await self._at_hand(one, error) for one in asked]
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
-        return Informed(informed, linked - started, perf_counter() - linked, hits, misses)
+        return InformedBatch(informed, linked - started, perf_counter() - linked, hits, misses)
 
     async def _informed(self, asked: Sequence[Linked], unread: ErrataError | None = None) -> list[Ask]:
         wanted: dict[GraphView, set[str]] = {}
@@ -163,7 +164,7 @@ class Lookup:
         """The entities at the view's version; None for those that it does not have."""
         return (await self._of({view: set(ids)}))[view]
 
-    async def whole(self, id: str, view: GraphView) -> Entity | None:
+    async def load_entity(self, id: str, view: GraphView) -> Entity | None:
         """With every fact, also of an entity that has so many that questions read only the first ones."""
         told = await self._told({view: {id}})
         rows = dict(told[view].get(id, {}))
@@ -172,21 +173,21 @@ class Lookup:
                 rows[one.edit] += await self._rows.rest(one.manifest, id)
         return await asyncio.to_thread(view.entity, id, rows)
 
-    async def imported(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
+    async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
         """What one import says of an entity, in force or not."""
         first = (await self._rows.told([(manifest, id)]))[manifest.id, id]
         return first + await self._rows.rest(manifest, id) if first else ()
 
-    async def named(self, name: str, view: GraphView) -> list[Entity]:
+    async def entities_named(self, name: str, view: GraphView) -> list[Entity]:
         """The entities that bear this name at the view's version."""
-        return (await self.all_named([name], view))[name]
+        return (await self.entities_by_name([name], view))[name]
 
-    async def all_named(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
+    async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
         """The same for many names, by one reading."""
         ids = {name: self.linker.resolve(name) for name in names}
         found = await self.entities({id for some in ids.values() for id in some}, view)
         return {
-            name: [one for id in some if (one := found[id]) is not None and bears(one, fold(name))]
+            name: [one for id in some if (one := found[id]) is not None and has_name(one, fold(name))]
             for name, some in ids.items()
         }
 
@@ -231,9 +232,9 @@ def _names(told: Mapping[str, Iterable[Statement]]) -> Iterable[tuple[str, str]]
                 yield statement.object, id
 
 
-def _all(found: Found) -> list[Span]:
+def _all(found: LinkResult) -> list[Span]:
     """Every name that stands in the text, the longest first: which of them there are at a version is still open."""
-    return sorted((*found.spans, *found.passed_over), key=lambda span: (span.start - span.end, span.start))
+    return sorted((*found.spans, *found.overlapped), key=lambda span: (span.start - span.end, span.start))
 
 
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
@@ -246,12 +247,12 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
         if any(span.start < one.end and one.start < span.end for one in mentions):
             continue
         name = fold(text[span.start : span.end])
-        meant = [one for id in span.ids if (one := entities[id]) is not None and bears(one, name)]
+        meant = [one for id in span.ids if (one := entities[id]) is not None and has_name(one, name)]
         if meant:
             mentions.append(Mention(span.start, span.end, tuple(meant)))
     return tuple(sorted(mentions, key=lambda one: one.start))
 
 
-def bears(entity: Entity, folded: str) -> bool:
+def has_name(entity: Entity, folded: str) -> bool:
     """Whether this folded name is the entity's at the version it was read at."""
     return any(fold(name) == folded for name in entity.names)

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
-from service.graph import keys, piece
+from service.graph import bucket_codec, keys
 from service.ledger.connection import Connection
 
 log = logging.getLogger(__name__)
@@ -83,9 +83,9 @@ class Rows:
 
     async def rest(self, manifest: Manifest, entity: str) -> Statements:
         """What had no room in the entity's first piece."""
-        bucket = piece.bucket_of(entity, manifest.buckets)
+        bucket = bucket_codec.bucket_of(entity, manifest.buckets)
         first = keys.piece(manifest.id, bucket)
-        content = piece.decode(first, (await self._read([first]))[0])
+        content = bucket_codec.decode(first, (await self._read([first]))[0])
         start, count = content["more"].get(entity, (0, 0))
         names = [keys.piece(manifest.id, bucket, number) for number in range(start, start + count)]
         pieces = list(zip(names, await self._read(names), strict=True)) if names else []
@@ -94,7 +94,9 @@ class Rows:
     async def _fetched(
         self, missing: Mapping[tuple[str, str], Manifest]
     ) -> dict[tuple[str, str], Statements]:
-        place = {key: keys.piece(m.id, piece.bucket_of(key[1], m.buckets)) for key, m in missing.items()}
+        place = {
+            key: keys.piece(m.id, bucket_codec.bucket_of(key[1], m.buckets)) for key, m in missing.items()
+        }
         names = sorted(set(place.values()))
         data = dict(zip(names, await self._read(names), strict=True))
         found: dict[tuple[str, str], Statements] = {}
@@ -102,11 +104,11 @@ class Rows:
         content: dict[str, Any] = {}
         for key, name in place.items():
             try:
-                content[name] = content.get(name) or piece.decode(name, data[name])["told"]
+                content[name] = content.get(name) or bucket_codec.decode(name, data[name])["told"]
             except LedgerCorrupt as error:
                 damage = error
                 continue
-            found[key] = piece.statements(content[name].get(key[1], ()))
+            found[key] = bucket_codec.statements(content[name].get(key[1], ()))
             self._cache.put(key, found[key])
         if damage is not None:  # after what is sound was kept, so that it spoils no other question
             raise damage
@@ -143,8 +145,8 @@ class Rows:
 
 
 def _rest(entity: str, pieces: Sequence[tuple[str, bytes | None]]) -> Statements:
-    told = (piece.decode(name, data)["told"][entity] for name, data in pieces)
-    return tuple(one for some in told for one in piece.statements(some))
+    told = (bucket_codec.decode(name, data)["told"][entity] for name, data in pieces)
+    return tuple(one for some in told for one in bucket_codec.statements(some))
 
 
 def _names(data: bytes) -> list[tuple[str, str]]:
@@ -152,5 +154,5 @@ def _names(data: bytes) -> list[tuple[str, str]]:
 
 
 def _names_of(key: str, data: bytes | None) -> list[tuple[str, str]]:
-    told = piece.decode(key, data)["told"]
+    told = bucket_codec.decode(key, data)["told"]
     return [(one[1], entity) for entity, said in told.items() for one in said if one[0] in (LABEL, ALIAS)]

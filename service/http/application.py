@@ -7,7 +7,6 @@ from fastapi.responses import RedirectResponse
 from fastapi_offline import FastAPIOffline
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from service import metrics
 from service.access.access import Access
 from service.access.caller import EVERYTHING
 from service.access.issuer_keys import IssuerKeys
@@ -39,6 +38,7 @@ from service.http.identified import Identified
 from service.http.measured import Measured
 from service.http.models import Models
 from service.http.secured import Secured
+from service.metrics import metrics
 
 TRACES_ALONE = {
     "metrics": False,
@@ -68,7 +68,7 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(keys.routes(access.register, access.gate, may(access.gate, None), admins))
     app.include_router(audit.routes(access.audit, admins))
     app.include_router(backups.routes(Backup.over(access), models, admins))
-    app.include_router(health.routes(models, editor, metrics.page, settings.replica_count))
+    app.include_router(health.routes(models, editor, metrics.render, settings.replica_count))
     app.get("/", include_in_schema=False)(_front_door)
     app.add_middleware(Audited, audit=access.audit)
     app.add_middleware(Secured, tls=settings.tls_cert is not None)
@@ -87,8 +87,8 @@ def connected(settings: Settings) -> Access:
         settings.redis_url,
         settings.redis_timeout_s,
         settings.admin_key_sha256,
-        Rate.of(settings.key_rate, settings.at_once),
-        Rate.of(settings.address_rate, settings.at_once),
+        Rate.of(settings.key_rate, settings.max_concurrent),
+        Rate.of(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
         None if settings.oidc is None else _tokens(settings.oidc),
     )

@@ -8,11 +8,11 @@ from typing import Any
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service import metrics
 from service.access.audit import Audit, Call
 from service.access.caller import Caller
 from service.access.limits import Limits, Rate
 from service.errors import ErrataError, TooMany
+from service.metrics import metrics
 from service.replicas.outcome import CODE, VERSION, Outcome
 
 ADMIN = "/admin/"
@@ -23,9 +23,9 @@ GONE = 499
 log = logging.getLogger(__name__)
 
 
-def describe(request: Request, what: str) -> None:
+def describe(request: Request, summary: str) -> None:
     """For the audit: the request in a few words."""
-    request.state.what = what[:LONGEST]
+    request.state.summary = summary[:LONGEST]
 
 
 def ended(request: Request, outcome: Outcome) -> None:
@@ -96,7 +96,7 @@ class _Watch:
             address=client[0] if client else "",
             method=self._scope["method"],
             path=self._scope["path"][:LONGEST],
-            what=state.get("what", ""),
+            summary=state.get("summary", ""),
             status=ended.status if ended else self._status,
             request=state.get("request"),
             code=headers.get(CODE),

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from service import metrics
 from service.errors import (
     ErrataError,
     Internal,
@@ -18,6 +17,7 @@ from service.errors import (
     TooMany,
     VersionAhead,
 )
+from service.metrics import metrics
 from service.replicas.outcome import CODE, Outcome
 
 FAILED = tuple(

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from contextvars import Context
 from typing import Any
 
-from service import metrics
 from service.errors import NotReady, TooMany
 from service.http.callee import Callee
+from service.metrics import metrics
 from service.replicas.outcome import Outcome
 
 Question = Mapping[str, object]

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Response
 from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from service.builds import Builds
+from service.concurrency import SingleFlight
 from service.http.callee import Callee
 from service.http.models import Models
 from service.http.openapi import describes
@@ -23,8 +23,8 @@ from service.http.readiness import readiness
 def routes(models: Models, editor: Callee, page: Callable[[], bytes], replicas: int) -> APIRouter:
     router = APIRouter(tags=["health"])
     looking, merging = (
-        Builds[Mapping[str, object]](1),
-        Builds[bytes](1),
+        SingleFlight[Mapping[str, object]](1),
+        SingleFlight[bytes](1),
     )  # strangers may ask as often as they like
 
     @router.head("/healthz", include_in_schema=False, response_model=None)

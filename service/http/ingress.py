@@ -8,13 +8,13 @@ from fastapi import FastAPI
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
-from service import metrics
-from service.collection import spare_what_is_here
+from service.concurrency import freeze_gc
 from service.config import Settings
 from service.http import discovery, nodes
 from service.http.application import application
 from service.http.deployment import Deployment
 from service.http.models import Models
+from service.metrics import metrics
 
 ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
 
@@ -25,7 +25,7 @@ class Ingress:
     def __init__(
         self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
     ) -> None:
-        metrics.starts("ingress")
+        metrics.count_start("ingress")
         self._settings = settings
         callees = {
             name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
@@ -39,9 +39,9 @@ class Ingress:
         pages = nodes.Pages(self._settings.metrics_port)
         scheme = "https" if self._settings.tls_cert else "http"
         app.include_router(discovery.routes(pages.of_ours, pages.of_ray, scheme))
-        app.router.on_shutdown.append(partial(metrics.ends, "ingress"))
-        spare_what_is_here()
-        metrics.begin("ingress", self._settings.metrics_port)
+        app.router.on_shutdown.append(partial(metrics.count_end, "ingress"))
+        freeze_gc()
+        metrics.set_ready("ingress", self._settings.metrics_port)
         return app
 
 

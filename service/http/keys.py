@@ -46,7 +46,7 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
         asked = await parsed(KeyRequest, request, ADMIN_LIMIT)
         scopes = list(dict.fromkeys(asked.scopes))
         describe(request, f"a key for {asked.name}: {', '.join(scopes)}")
-        expires = None if asked.lives_s is None else time.time() + asked.lives_s
+        expires = None if asked.expires_in_s is None else time.time() + asked.expires_in_s
         key, secret = await register.issue(asked.name, scopes, expires, caller(request).name)
         gate.keyring.changed(asked.name)
         return NewKey.model_validate({**_told(key), "key": secret})
@@ -60,7 +60,7 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
         """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
         asked = await parsed(RotateRequest, request, ADMIN_LIMIT)
         describe(request, f"the old one for {asked.keep_old_s:g} s more")
-        key, secret = await register.rotate(name, asked.keep_old_s, asked.lives_s)
+        key, secret = await register.rotate(name, asked.keep_old_s, asked.expires_in_s)
         gate.keyring.changed(name)
         return NewKey.model_validate({**_told(key), "key": secret})
 
@@ -77,4 +77,4 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
 
 
 def _told(key: IssuedKey) -> dict[str, Any]:
-    return {**key.model_dump(exclude={"secrets"}), "opens": bool(key.secrets)}
+    return {**key.model_dump(exclude={"secrets"}), "has_secret": bool(key.secrets)}

@@ -9,8 +9,8 @@ from errata.wire import (
     EditItem,
     EditReceipt,
     EditRequest,
+    IdempotencyHeader,
     Item,
-    Repetition,
     RevertRequest,
     RollbackRequest,
 )
@@ -106,7 +106,7 @@ def repetition(request: Request) -> str | None:
     if key is None:
         return None
     try:
-        return Repetition(idempotency_key=key).idempotency_key
+        return IdempotencyHeader(idempotency_key=key).idempotency_key
     except ValidationError as error:
         detail = "the Idempotency-Key may have 1 to 200 printable characters without spaces"
         raise InvalidInput(f"{detail}: {refusal(error).detail}") from error

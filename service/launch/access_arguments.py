@@ -9,10 +9,10 @@ from typing import Any
 from service.config import PER_ADDRESS, PER_KEY
 
 PLAIN = (
-    "asking",
+    "anonymous_access",
     "rate_per_key",
     "rate_per_address",
-    "at_once",
+    "max_concurrent",
     "tls_cert",
     "tls_key",
 )
@@ -22,10 +22,10 @@ OIDC = ("issuer", "audience", "scopes", "prefix", "name")
 def add(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("access")
     group.add_argument(
-        "--asking",
-        choices=("here", "everybody", "keys"),
-        help="who may ask without a key: those on this machine while nobody else can connect (here, the default), "
-        "everybody, or nobody (keys)",
+        "--anonymous-access",
+        choices=("loopback", "everyone", "none"),
+        help="who may ask without a key: those on this machine while nobody else can connect (loopback, the default), "
+        "everyone, or nobody (none)",
     )
     group.add_argument(
         "--rate-per-key",
@@ -38,7 +38,10 @@ def add(parser: argparse.ArgumentParser) -> None:
         help=f"calls of one address without a key, or with a wrong one (default: {PER_ADDRESS}, as above)",
     )
     group.add_argument(
-        "--at-once", type=int, metavar="N", help="calls of one caller under way (default: any number)"
+        "--max-concurrent",
+        type=int,
+        metavar="N",
+        help="calls of one caller under way (default: any number)",
     )
     group.add_argument(
         "--proxy",

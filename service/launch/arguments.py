@@ -29,9 +29,9 @@ class Arguments:
     replicas: int | None
     systems: dict[str, str]
     bank_slots: int = BANK_SLOTS
-    bank_grows: bool = False
+    auto_grow_bank: bool = False
     settings: dict[str, Any] = field(default_factory=dict)
-    most_replicas: int | None = None
+    max_replicas: int | None = None
 
 
 def parse(words: Sequence[str] | None = None) -> Arguments:
@@ -67,7 +67,9 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         help=f"value slots for edits, one for each token of their answers (default: {BANK_SLOTS}, some 15,000 edits)",
     )
     parser.add_argument(
-        "--bank-grows", action="store_true", help="set as many slots more aside when four fifths are taken"
+        "--auto-grow-bank",
+        action="store_true",
+        help="set as many slots more aside when four fifths are taken",
     )
     access_arguments.add(parser)
     keeping_arguments.add(parser)
@@ -82,7 +84,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         least,
         systems,
         given.bank_slots,
-        given.bank_grows,
+        given.auto_grow_bank,
         access_arguments.chosen(given) | keeping_arguments.chosen(given) | telling_arguments.chosen(given),
         most,
     )

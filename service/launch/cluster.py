@@ -120,7 +120,7 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_SERVE_LOG_TO_STDERR": "0",
         "FORWARDED_ALLOW_IPS": "",  # whose X-Forwarded-For is believed is ours to say; uvicorn believes this machine
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
-        **(tracing.environment(settings.traces, settings.traces_share) if settings.traces else {}),
+        **(tracing.environment(settings.traces, settings.trace_sample_rate) if settings.traces else {}),
     }
 
 

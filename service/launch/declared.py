@@ -26,7 +26,7 @@ NOT_OURS = {
     "redis_url": "ERRATA_REDIS_URL in the environment of Ray's nodes",
     "admin_key_sha256": "ERRATA_KEY in the environment of Ray's nodes",
     "traces": "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=service.tracing:processors in the environment of Ray's nodes",
-    "traces_share": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
+    "trace_sample_rate": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
     "log_format": "ERRATA_LOG_FORMAT in runtime_env: env_vars",
     "log_level": "ERRATA_LOG_LEVEL in runtime_env: env_vars",
     "var": "nothing: the ledger is in Redis",

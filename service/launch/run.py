@@ -92,10 +92,10 @@ def _settings(arguments: Arguments, places: Places, admin_key_sha256: str) -> Se
             host=arguments.host,
             port=arguments.port,
             bank_slots=arguments.bank_slots,
-            bank_grows=arguments.bank_grows,
+            auto_grow_bank=arguments.auto_grow_bank,
             systems=arguments.systems,
             replicas=arguments.replicas,
-            most_replicas=arguments.most_replicas,
+            max_replicas=arguments.max_replicas,
             **arguments.settings,
         )
     except ValidationError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-NAMES = ("log_format", "log_level", "traces", "traces_share")
+NAMES = ("log_format", "log_level", "traces", "trace_sample_rate")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--traces", metavar="URL", help="send them to this collector (OTLP/HTTP), e.g. http://127.0.0.1:4318"
     )
     traces.add_argument(
-        "--traces-share",
+        "--trace-sample-rate",
         type=float,
         metavar="SHARE",
         help="of the requests whose sender does not say whether they are traced (default: 1, all)",

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from redis.exceptions import RedisError
 from redis.exceptions import TimeoutError as SlowReply
 
-from service.ending import ended
+from service.concurrency import cancel_and_wait
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ async def polled(
     except TimeoutError:
         pass
     finally:
-        await ended(tasks)
+        await cancel_and_wait(tasks)
     if not answers:
         raise error
     return answers

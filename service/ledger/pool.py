@@ -14,7 +14,7 @@ from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from service.ending import to_its_end
+from service.concurrency import finish
 from service.ledger.address import Server
 
 
@@ -47,4 +47,4 @@ class Pool:
         try:
             yield redis
         finally:
-            await to_its_end(redis.aclose())
+            await finish(redis.aclose())

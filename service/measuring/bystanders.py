@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from errata.wire import ChangedProbe, Link
+from errata.wire import Link, SideEffect
 
 from service.ledger.commit import EditRecord
 from service.measuring.probes import Probes
@@ -18,11 +18,11 @@ from service.measuring.wording import plain
 
 @dataclass(frozen=True)
 class Effects:
-    """compared: how many questions. unasked: how many more may be answered otherwise, for all that is known."""
+    """compared: how many questions. unmeasured_probes: how many more may be answered otherwise."""
 
     compared: int
-    unasked: int
-    changed: list[ChangedProbe]
+    unmeasured_probes: int
+    changed: list[SideEffect]
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ class Bystanders:
         versions: of the two sides; None for one that nobody can ask. earlier: edits that stand on both sides,
         whose own questions are asked too. told: further wordings, of which the reader knows from elsewhere.
         """
-        compared, unasked = 0, 0
-        found: list[ChangedProbe] = []
+        compared, unmeasured_probes = 0, 0
+        found: list[SideEffect] = []
         known_of = {plain(question) for question in told}
         for model, edited in sorted(_wordings(edits).items()):
             touched = await after[model].touched_since(before[model])
@@ -66,9 +66,9 @@ class Bystanders:
             await hear(moved, {edit.id: edit for edit in edits}, after[model])
             old, new = before[model].known, after[model].known
             compared += len(chosen.covered - known_of) + len(further)
-            unasked += chosen.unasked
+            unmeasured_probes += chosen.unmeasured_probes
             found += [
-                ChangedProbe(
+                SideEffect(
                     question=q,
                     before=old[q].answer,
                     after=new[q].answer,
@@ -78,7 +78,7 @@ class Bystanders:
                 for q in moved
                 if old[q].answer != new[q].answer and plain(q) not in known_of
             ]
-        return Effects(compared, unasked, found)
+        return Effects(compared, unmeasured_probes, found)
 
 
 def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:

@@ -16,7 +16,7 @@ from service.errors import MemoryFull
 from service.measuring.reading import Reading
 
 FULL = 0.8  # share of the slots from which on it is told, or more are set aside
-SET_ASIDE = "start the service with more --bank-slots, or with --bank-grows"
+SET_ASIDE = "start the service with more --bank-slots, or with --auto-grow-bank"
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ NEAR_EACH, MOST = 8, 200  # one that was not asked before takes as long to read 
 class Chosen:
     """asked: to be compared. covered: of all these, in plain wording, it is then known whether they changed.
 
-    unasked: how many others may have changed for all that is known.
+    unmeasured_probes: how many others may have changed for all that is known.
     """
 
     asked: list[str]
     covered: Set[str]
-    unasked: int
+    unmeasured_probes: int
 
 
 class Probes:

@@ -44,7 +44,7 @@ class Reporter:
             listed, left_out = _listed(present, draft)
             edits = await _edits(listed, draft, present, after)
             told = await reworded(draft.records, self.rewording, present.readings, after)
-            edits = [one.model_copy(update={"generated": told.get(one.id, [])}) for one in edits]
+            edits = [one.model_copy(update={"generated_paraphrases": told.get(one.id, [])}) for one in edits]
             reached = [wording.question for some in told.values() for wording in some]
             concerned = _concerned(present, listed)
             sides = (present.version, version)
@@ -54,11 +54,11 @@ class Reporter:
         report = Report(
             edits=edits,
             probes=effects.compared,
-            unasked=effects.unasked,
-            changed=effects.changed,
+            unmeasured_probes=effects.unmeasured_probes,
+            side_effects=effects.changed,
             broken_tests=tests.broken,
             superseded_tests=tests.superseded,
-            standing=tests.now.counts(len(present.edits) + len(draft.records)),
+            test_status=tests.now.counts(len(present.edits) + len(draft.records)),
             capacity=room,
             timings=watch.timings(),
             edits_left_out=left_out,
@@ -74,7 +74,7 @@ def unmeasured(
     report = Report(
         edits=[],
         probes=0,
-        changed=[],
+        side_effects=[],
         broken_tests=[],
         capacity=room.of(present.readings.values()),
         timings=watch.timings(),

@@ -10,7 +10,7 @@ from typing import Literal
 
 from errata.wire import EditTimings
 
-from service import metrics
+from service.metrics import metrics
 from service.tracing import span
 
 Part = Literal["editor", "report", "commit", "replicas"]

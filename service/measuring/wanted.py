@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from models.graph.blocks import Told
+from models.graph.blocks import EntityStatements
 from service.ledger.commit import EditRecord, Triple, new_edit_id
 from service.measuring.wording import plain
 
@@ -30,7 +30,7 @@ class Wanted:
     repeated: bool = False
     reworded: tuple[str, ...] = ()
     triple: Triple | None = None
-    told: Told | None = None
+    told: EntityStatements | None = None
     idle: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=new_edit_id)

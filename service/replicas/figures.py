@@ -5,7 +5,7 @@ Prometheus sees no increase where a series begins with its first event, and a fa
 
 from __future__ import annotations
 
-from service import metrics
+from service.metrics import metrics
 
 
 def begin_at_zero(model: str, reads_graph: bool) -> None:

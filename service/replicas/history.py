@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
-from service.builds import Builds
+from service.concurrency import SingleFlight
 from service.replicas.snapshot import Loader, Snapshot
 
 BUILDS = (
@@ -18,7 +18,7 @@ class History:
     def __init__(self, loader: Loader, keep: int) -> None:
         self._loader, self._keep = loader, keep
         self._ready: OrderedDict[int, Snapshot] = OrderedDict()
-        self._builds = Builds[Snapshot](BUILDS)
+        self._builds = SingleFlight[Snapshot](BUILDS)
 
     def add(self, snapshot: Snapshot) -> None:
         self._ready[snapshot.version] = snapshot

@@ -18,11 +18,10 @@ from uuid import uuid4
 
 from ray import serve
 
-from models.memory import View
-from models.system import Ask, Reply
-from service import metrics, tracing
+from models.system import Ask, Reply, View
+from service import tracing
+from service.concurrency import cancel_and_wait
 from service.config import Settings
-from service.ending import ended
 from service.errors import (
     ErrataError,
     Internal,
@@ -39,6 +38,7 @@ from service.ledger.arriving import arrived
 from service.ledger.schema import bring_up
 from service.ledger.store import RedisLedger
 from service.loading import load_system
+from service.metrics import metrics
 from service.replicas.asking import Answered, Waiting, asked, told
 from service.replicas.figures import begin_at_zero
 from service.replicas.history import History
@@ -59,7 +59,7 @@ class Replica:
 
     async def __init__(self, settings: Settings, model: str) -> None:  # type: ignore[misc]  # Ray awaits it
         assert settings.redis_url, "the launcher names the ledger's Redis"
-        metrics.starts(model)
+        metrics.count_start(model)
         self.id = f"{model}-{uuid4().hex[:8]}"
         self._settings, self._model = settings, model
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
@@ -84,7 +84,7 @@ class Replica:
         await arrived(self._registration.now, self.id)
         await arrived(self._join, self.id)
         self.__del__ = self._end
-        metrics.begin(model, settings.metrics_port)
+        metrics.set_ready(model, settings.metrics_port)
 
     async def _first(self) -> Snapshot:
         """The newest version there is, which may be dropped while it is loaded."""
@@ -110,7 +110,7 @@ class Replica:
 
     def _seen(self, head: int) -> None:
         self._tail.head = head
-        metrics.replica_at(self._model, self._tail.newest.version, head)
+        metrics.set_replica_version(self._model, self._tail.newest.version, head)
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""
@@ -130,7 +130,7 @@ class Replica:
     def _degraded(self) -> str | None:
         """The code of what is wrong, if anything: the ledger is away or damaged, or names of the graph are."""
         if self._tail.degraded is None and self._lookup is not None:
-            return LedgerCorrupt.code if self._lookup.damaged(self._tail.newest.view) else None
+            return LedgerCorrupt.code if self._lookup.find_damage(self._tail.newest.view) else None
         return self._tail.degraded
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
@@ -168,7 +168,7 @@ class Replica:
 
     async def aclose(self) -> None:
         """Stop following, and leave the list of replicas. Safe at any time, also before the start was done."""
-        await ended(self._tasks)
+        await cancel_and_wait(self._tasks)
         with suppress(LedgerUnavailable):
             await self._ledger.forget(self.id)
         await self._ledger.aclose()
@@ -176,7 +176,7 @@ class Replica:
 
     async def _end(self) -> None:
         """Of one that was ready: whose start fails has not ended as it was asked to."""
-        metrics.ends(self._model)
+        metrics.count_end(self._model)
         await self.aclose()
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
@@ -230,7 +230,7 @@ class Replica:
             return asks
         found = await self._lookup.inform(asks, views)
         cache = found.hits, found.misses
-        metrics.informed(self._model, found.link_s, found.graph_s, cache, found.facts)
+        metrics.observe_graph(self._model, found.link_s, found.graph_s, cache, found.facts)
         return found.asks
 
     def _forward(

@@ -11,11 +11,11 @@ import logging
 import time
 from collections.abc import Callable
 
-from service import metrics
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.ledger.images import newer
 from service.ledger.log import replaced
 from service.ledger.store import Ledger
+from service.metrics import metrics
 from service.replicas.snapshot import Loader, Snapshot
 
 log = logging.getLogger(__name__)

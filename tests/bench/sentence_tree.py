@@ -34,7 +34,7 @@ def rows() -> Iterator[Row]:
 
 
 def _linked(view: GraphView, question: str, subject: str) -> Ask:
-    label = view.base.told[subject][0].object
+    label = view.base.statements[subject][0].object
     start, entity = question.index(label), view.entity(subject)
     assert entity is not None
     return Ask(question, mentions=(Mention(start, start + len(label), (entity,)),))

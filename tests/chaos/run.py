@@ -16,7 +16,7 @@ import httpx
 from errata import AsyncErrata
 from errata.wire import VersionDetail
 
-from service.ending import ended
+from service.concurrency import cancel_and_wait
 from tests.chaos import questions
 from tests.chaos.asking import Asker, Pins
 from tests.chaos.editing import Editor
@@ -208,7 +208,7 @@ async def _going(people: Sequence[Asker | Editor]) -> AsyncIterator[None]:
             if task.done():
                 task.result()
     finally:
-        await ended(tasks)
+        await cancel_and_wait(tasks)
 
 
 async def _all(errata: AsyncErrata, head: int) -> list[VersionDetail]:

@@ -102,7 +102,7 @@ class Tiny:
         ]
         room = wire.Capacity(slots_used=3 * len(edits), slots_reserved=4096)
         return wire.Report(
-            edits=reports, probes=12_722, changed=[], broken_tests=[], capacity=room, timings=NO_COSTS
+            edits=reports, probes=12_722, side_effects=[], broken_tests=[], capacity=room, timings=NO_COSTS
         )
 
     def importing(self, body: bytes, dry_run: bool) -> list[dict[str, Any]]:
@@ -115,7 +115,7 @@ class Tiny:
             self.active.append(self.active[-1] | {self.head})
         receipt = self.receipt("edit", self.report([], self.head)).model_dump(mode="json")
         version = None if dry_run else self.head
-        told = {**receipt, "version": version, "imported": counts.model_dump(mode="json")}
+        told = {**receipt, "version": version, "counts": counts.model_dump(mode="json")}
         reading = {"phase": "reading", "done": len(body), "total": len(body), "lines": counts.lines}
         return [{"progress": reading}, {"progress": {"phase": "committing", "done": 0}}, {"receipt": told}]
 

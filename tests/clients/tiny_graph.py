@@ -23,7 +23,7 @@ def as_correction(item: Any) -> wire.EditItem:
 
 def peru() -> wire.EntityState:
     lima = {"relation": "capital", "label": "capital", "object": "Lima", "object_id": "wd:Q2868"}
-    facts = [{**lima, "object": "Cusco", "object_id": "wd:Q5582862", "edit": "e3", "added": 3}]
+    facts = [{**lima, "object": "Cusco", "object_id": "wd:Q5582862", "edit": "e3", "added_in": 3}]
     return wire.EntityState.model_validate(
         {
             "id": PERU_ID,
@@ -33,7 +33,7 @@ def peru() -> wire.EntityState:
             "degree": 1,
             "version": 3,
             "facts": facts,
-            "removed": [{**lima, "removed": 3}],
+            "removed_facts": [{**lima, "removed_in": 3}],
         }
     )
 
@@ -86,7 +86,7 @@ def counted(body: bytes) -> wire.ImportCounts:
     """A triple for each line of three columns."""
     lines = body.decode().splitlines()
     good = [line for line in lines if line.count("\t") == 2]
-    listed = [
+    rejected_lines = [
         wire.RejectedLine(line=number, code="columns", reason=f"three columns are needed, not {line!r}")
         for number, line in enumerate(lines, start=1)
         if line not in good
@@ -97,8 +97,8 @@ def counted(body: bytes) -> wire.ImportCounts:
         triples=len(good),
         entities=1,
         new_entities=1,
-        rejected=len(listed),
-        rejected_by={"columns": len(listed)} if listed else {},
-        listed=listed,
+        rejected=len(rejected_lines),
+        rejected_by={"columns": len(rejected_lines)} if rejected_lines else {},
+        rejected_lines=rejected_lines,
         seconds=0.5,
     )

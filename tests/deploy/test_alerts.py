@@ -10,10 +10,10 @@ import yaml
 from prometheus_client import REGISTRY
 
 from deploy.grafana.boards.service import FAILED
-from service import metrics
 from service.editing import counted as writes
 from service.errors import ErrataError
 from service.http import counted
+from service.metrics import metrics
 from tests.cluster.running import ROOT
 from tests.deploy.observed import ALERTS, RECORDED, metrics_in, needs_prometheus
 from tests.deploy.test_grafana import RAYS, ours

@@ -13,7 +13,7 @@ from deploy.grafana.__main__ import FOLDER, write
 from deploy.grafana.board import COLUMNS
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
-from service import metrics
+from service.metrics import metrics
 from tests.deploy.observed import RECORDED, metrics_in, shipped
 
 RAYS = {f"ray_{name}" for name in METRICS_GAUGES}

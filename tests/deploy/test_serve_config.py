@@ -168,7 +168,7 @@ def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
-    made = deployments(settings("redis://x", tmp_path, replicas=1, most_replicas=4))
+    made = deployments(settings("redis://x", tmp_path, replicas=1, max_replicas=4))
     config = made["toy"]._deployment_config
     assert config.autoscaling_config is not None
     assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (1, 4)
@@ -184,7 +184,7 @@ def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> No
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
     """Ray counts calls: were fewer let through, it would never start another replica."""
-    chosen = settings("redis://x", tmp_path, replicas=1, most_replicas=4)
+    chosen = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
     config = deployments(chosen)["toy"]._deployment_config.autoscaling_config
     handle: Any = None  # nobody is called
     ingress = Ingress(chosen, {"toy": handle}, handle)
@@ -215,7 +215,7 @@ def beat(version: int) -> dict[str, Any]:
 )
 def test_the_command_line_takes_a_number_or_a_range(words: list[str], found: tuple[int, int]) -> None:
     given = parse(words)
-    assert (given.replicas, given.most_replicas) == found
+    assert (given.replicas, given.max_replicas) == found
 
 
 @pytest.mark.parametrize("range_", ["x", "1-", "-4", "1-x", "1..4"])
@@ -226,5 +226,5 @@ def test_what_is_no_range_ends_with_usage(range_: str, capsys: pytest.CaptureFix
 
 
 def test_a_highest_number_below_the_lowest_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="most_replicas 1 is below replicas 2"):
-        settings("redis://x", tmp_path, replicas=2, most_replicas=1)
+    with pytest.raises(ValueError, match="max_replicas 1 is below replicas 2"):
+        settings("redis://x", tmp_path, replicas=2, max_replicas=1)

@@ -35,5 +35,5 @@ def seed(request: pytest.FixtureRequest, times: int) -> int:
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """As where others can connect: everything needs a key."""
-    with serving(tmp_path_factory.mktemp("fuzzed"), asking="keys") as served:
+    with serving(tmp_path_factory.mktemp("fuzzed"), anonymous_access="none") as served:
         yield served

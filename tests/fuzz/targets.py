@@ -20,7 +20,7 @@ from models.memory import Block, BlockError, Image
 from models.stored.files import CheckpointError, read_json, read_tensors
 from models.stored.sums import digest
 from service.errors import LedgerCorrupt
-from service.graph.formats import GraphFileError, Reading, Rejected
+from service.graph.formats import GraphFileError, GraphFileReader, Rejected
 from service.ledger import manifests
 from service.ledger.commit import Commit
 
@@ -42,7 +42,7 @@ def graph_file(data: bytes) -> None:
     """The first byte chooses the format, the second where the file is cut."""
     format, cut = FORMATS[data[0] % len(FORMATS)] if data else None, data[1] if len(data) > 1 else 0
     file = data[2:]
-    reading = Reading(format)
+    reading = GraphFileReader(format)
     try:
         found = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
     except GraphFileError:

@@ -88,10 +88,10 @@ def test_facts_and_files_are_answered_from_at_once_and_taken_back(client: Errata
     file.write_text(FILE)
     imported = client.import_graph(file, message="wonders")
     assert (imported.version, imported.all_applied) == (2, True)
-    assert [(one.line, one.code) for one in imported.imported.listed] == [(3, "columns")]
+    assert [(one.line, one.code) for one in imported.counts.rejected_lines] == [(3, "columns")]
     [found] = client.entities("Emerald Isle").entities
     told = client.entity(found.id)
-    assert {(fact.relation, fact.object, fact.added) for fact in told.facts} == {
+    assert {(fact.relation, fact.object, fact.added_in) for fact in told.facts} == {
         ("capital", "Emerald City", 2),
         ("currency", "spell", 2),
     }

@@ -26,17 +26,17 @@ class AccessCalls:
         return Call("GET", "/admin/keys", wire.KeyList)
 
     def make_key(
-        self, name: str, scopes: Sequence[Scope], *, lives_s: float | None = None
+        self, name: str, scopes: Sequence[Scope], *, expires_in_s: float | None = None
     ) -> Call[wire.NewKey]:
-        """A key for `name`, told once, in the response. lives_s: seconds until it ends; None for no end."""
-        body = checked(wire.KeyRequest, name=name, scopes=list(scopes), lives_s=lives_s)
+        """Make a key, shown once, in the response. expires_in_s: seconds until it ends; None for no end."""
+        body = checked(wire.KeyRequest, name=name, scopes=list(scopes), expires_in_s=expires_in_s)
         return Call("POST", "/admin/keys", wire.NewKey, body, reads=False)
 
     def rotate_key(
-        self, name: str, *, keep_old_s: float = DAY_S, lives_s: float | None = None
+        self, name: str, *, keep_old_s: float = DAY_S, expires_in_s: float | None = None
     ) -> Call[wire.NewKey]:
-        """A new secret for this key. keep_old_s: for how long the old one goes on opening. lives_s: its new end."""
-        body = checked(wire.RotateRequest, keep_old_s=keep_old_s, lives_s=lives_s)
+        """Give the key a new secret. keep_old_s: for how long the old one stays valid. expires_in_s: its new end."""
+        body = checked(wire.RotateRequest, keep_old_s=keep_old_s, expires_in_s=expires_in_s)
         return Call("POST", f"{_path(name)}/rotations", wire.NewKey, body, reads=False)
 
     def revoke_key(self, name: str) -> Call[wire.KeyState]:

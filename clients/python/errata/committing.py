@@ -65,7 +65,9 @@ def checked(kind: type[R], **fields: object) -> R:
 
 def key_among(fields: dict[str, object]) -> str:
     """The key that was given, taken out of the fields, or a new one."""
-    return checked(wire.Repetition, idempotency_key=fields.pop("idempotency_key", new_key())).idempotency_key
+    return checked(
+        wire.IdempotencyHeader, idempotency_key=fields.pop("idempotency_key", new_key())
+    ).idempotency_key
 
 
 def new_key() -> str:

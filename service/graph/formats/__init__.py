@@ -1,10 +1,10 @@
 """Knowledge-graph files as they come: bytes in, rows out, and each line that is no good named with its reason.
 
-Nothing here knows Redis or HTTP. `Reading` is the way in. A file passes through `gunzip`, `lines`, `detect` and the
-reader of its format; `text` is the one place that says what a name may look like.
+Nothing here knows Redis or HTTP. `GraphFileReader` is the way in. A file passes through `gunzip`, `lines`, `detect`
+and the reader of its format; `text` is the one place that says what a name may look like.
 """
 
-from service.graph.formats.reading import READERS, Reading
+from service.graph.formats.reader import READERS, GraphFileReader
 from service.graph.formats.row import GraphFileError, Rejected, Row
 
-__all__ = ["READERS", "GraphFileError", "Reading", "Rejected", "Row"]
+__all__ = ["READERS", "GraphFileError", "GraphFileReader", "Rejected", "Row"]

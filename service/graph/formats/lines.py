@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from service.graph.formats.row import Line, Long
+from service.graph.formats.row import Line, LongLine
 
 MARK = b"\xef\xbb\xbf"  # what some editors write before the first line
 
@@ -16,7 +16,7 @@ class Lines:
         self.most_bytes = most_bytes
         self.count = 0
         self._held = bytearray()
-        self._long: Long | None = None
+        self._long: LongLine | None = None
 
     def feed(self, block: bytes) -> Iterator[Line]:
         first, *others = block.split(b"\n")
@@ -27,7 +27,7 @@ class Lines:
         last = others.pop()
         for line in others:
             self.count += 1
-            yield self.count, line if len(line) <= self.most_bytes else Long(line.count(b'"'))
+            yield self.count, line if len(line) <= self.most_bytes else LongLine(line.count(b'"'))
         self._hold(last)
 
     def finish(self) -> Iterator[Line]:
@@ -40,7 +40,7 @@ class Lines:
             self._held += part
             return
         before = self._long.quotes if self._long else self._held.count(b'"')
-        self._long = Long(before + part.count(b'"'))
+        self._long = LongLine(before + part.count(b'"'))
         self._held.clear()
 
     def _release(self) -> Line:

@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias
+from urllib.parse import unquote
 
 import pyoxigraph as ox
 
-from service.graph.formats.iri import id_of, is_inner, is_property, local_name, words_of
-from service.graph.formats.row import Kind, LeftOut, Line, Read, Refused, Row
+from service.graph.formats.row import Kind, Line, Read, Refused, Row, Skipped
 from service.graph.formats.text import (
     ANY_LANGUAGE,
     clean,
@@ -20,6 +20,46 @@ from service.graph.formats.text import (
     no_control,
     shown,
 )
+
+_ENTITY = re.compile(r"https?://www\.wikidata\.org/(?:entity/([QPL]\d+)|prop/direct/(P\d+))", re.ASCII)
+_PROPERTY = re.compile(r"P\d+", re.ASCII)
+_INNER = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|reference|value)/")
+
+
+def id_of(iri: str) -> str:
+    """Wikidata's own short id, else the whole IRI."""
+    found = _ENTITY.fullmatch(iri)
+    return (found[1] or found[2]) if found else iri
+
+
+def is_property(id: str) -> bool:
+    return _PROPERTY.fullmatch(id) is not None
+
+
+def is_inner(iri: str) -> bool:
+    """A node that Wikidata's full dump puts between an entity and a value; nothing that has a name."""
+    return _INNER.match(iri) is not None
+
+
+def local_name(iri: str) -> str:
+    """What follows the last `#` or `/` (`:` where there is neither), with its %XX read."""
+    bare = iri.rstrip("#/")
+    name = re.split(r"[#/]", bare)[-1] if re.search(r"[#/]", bare) else bare.rpartition(":")[2]
+    try:
+        return unquote(name, errors="strict") or iri
+    except UnicodeDecodeError:
+        return name
+
+
+def words_of(id: str) -> str:
+    """What an entity is called until a label comes; "" where its id says nothing (Q419, _:b0)."""
+    if ":" not in id or id.startswith("_:"):
+        return ""
+    try:
+        return clean("name", local_name(id).replace("_", " "))
+    except Refused:
+        return ""
+
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -56,7 +96,7 @@ class NTriplesReader:
                 quad = _parsed(decoded(line))
                 if quad:
                     yield self._row(quad, number)
-            except LeftOut as left_out:
+            except Skipped as left_out:
                 self.left_out[left_out.why] += 1
             except Refused as refused:
                 yield refused.at(number)
@@ -67,29 +107,29 @@ class NTriplesReader:
     def _row(self, quad: ox.Quad, line: int) -> Row:
         node, predicate, told, _ = quad
         if isinstance(node, ox.Triple) or isinstance(told, ox.Triple):
-            raise LeftOut("triple_in_triple")
+            raise Skipped("triple_in_triple")
         subject, naming = _id("subject", node), NAMING.get(predicate.value)
         self._check_language(told)
         if naming:
             return _named(subject, naming, told, line)
         if is_property(subject):
-            raise LeftOut("about_relation")
+            raise Skipped("about_relation")
         text, object_id = _object(told)
         return Row("fact", subject, _relation(predicate.value), text, object_id, line, True)
 
     def _check_language(self, told: Node | ox.Literal) -> None:
         tag = told.language if isinstance(told, ox.Literal) else None
         if tag and tag.casefold() not in self._languages:
-            raise LeftOut("other_language")
+            raise Skipped("other_language")
 
 
 def _named(subject: str, naming: Kind, told: Node | ox.Literal, line: int) -> Row:
     if not isinstance(told, ox.Literal):
-        raise LeftOut("name_is_no_text")
+        raise Skipped("name_is_no_text")
     kind = naming
     if is_property(subject):
         if naming != "label":
-            raise LeftOut("about_relation")
+            raise Skipped("about_relation")
         kind = "relation_label"
     return Row(kind, subject, "", clean(naming, told.value), "", line, True)
 
@@ -115,7 +155,7 @@ def _id(field: str, node: Node) -> str:
     if isinstance(node, ox.BlankNode):
         return clean_id(field, f"_:{node.value}")
     if is_inner(node.value):
-        raise LeftOut("statement_node")
+        raise Skipped("statement_node")
     return clean_id(field, id_of(node.value))
 
 

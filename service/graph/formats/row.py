@@ -54,7 +54,7 @@ class Refused(Exception):
         return Rejected(line, self.reason, self.code)
 
 
-class LeftOut(Exception):
+class Skipped(Exception):
     """Within this package: something is fine but not taken. why: what it is counted as."""
 
     def __init__(self, why: str) -> None:
@@ -62,13 +62,13 @@ class LeftOut(Exception):
         self.why = why
 
 
-class Long(NamedTuple):
+class LongLine(NamedTuple):
     """In place of a line that was too long to keep. quotes: how many `"` it had, for readers that pair them."""
 
     quotes: int
 
 
-Line: TypeAlias = tuple[int, bytes | Long]
+Line: TypeAlias = tuple[int, bytes | LongLine]
 """Its number, counted from 1, and what stands before its line feed."""
 
 

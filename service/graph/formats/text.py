@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from unicodedata import normalize
 
-from service.graph.formats.row import Line, Long, Refused
+from service.graph.formats.row import Line, LongLine, Refused
 
 MAX_TEXT_CHARS = 2_000
 MAX_RELATION_CHARS = 200
@@ -53,9 +53,9 @@ def unreserved(field: str, text: str) -> str:
     return text
 
 
-def decoded(line: bytes | Long) -> str:
+def decoded(line: bytes | LongLine) -> str:
     """A line as text, without the carriage return of a line end."""
-    if isinstance(line, Long):
+    if isinstance(line, LongLine):
         raise Refused("the line is too long to be read", "too_long")
     try:
         return line.decode().removesuffix("\r")
@@ -81,9 +81,9 @@ def shown(raw: str) -> str:
 
 def fitting(line: Line, most_bytes: int) -> Line:
     number, content = line
-    if isinstance(content, Long) or len(content) <= most_bytes:
+    if isinstance(content, LongLine) or len(content) <= most_bytes:
         return line
-    return number, Long(content.count(b'"'))
+    return number, LongLine(content.count(b'"'))
 
 
 def _check_unprintable(field: str, raw: str) -> None:

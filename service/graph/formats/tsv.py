@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from service.graph.formats.detect import TABS
-from service.graph.formats.row import Line, Long, Read, Refused, Row
+from service.graph.formats.row import Line, LongLine, Read, Refused, Row
 from service.graph.formats.text import clean, clean_relation, decoded
 
 _HEADERS = {("subject", "relation", "object"), ("subject", "predicate", "object")}
@@ -21,7 +21,7 @@ class TsvReader:
 
     def read(self, lines: Iterable[Line]) -> Iterator[Read]:
         for number, line in lines:
-            if not isinstance(line, Long) and not line.strip(b" \r"):
+            if not isinstance(line, LongLine) and not line.strip(b" \r"):
                 continue
             try:
                 columns = _columns(decoded(line))

@@ -14,29 +14,29 @@ from typing import NamedTuple
 
 from service.graph.linking.completion import Entry, best
 from service.graph.linking.folding import Folded, fold, fold_text
-from service.graph.linking.known import Known
 from service.graph.linking.matching import Span, matches, settle
+from service.graph.linking.name_index import NameIndex
 from service.graph.linking.words import unlinkable
 
-__all__ = ["Found", "Linker", "Name", "Span", "unlinkable"]
+__all__ = ["LinkResult", "Linker", "Name", "Span", "unlinkable"]
 
 BATCH = 8192  # names that an import adds in one step
 
 Name = tuple[str, str]  # a name as written, and the id of an entity that it may mean
 
 
-class Found(NamedTuple):
-    """In text order. spans: none overlaps another. passed_over: names that overlap a longer one, or an earlier one."""
+class LinkResult(NamedTuple):
+    """In text order. spans: none overlaps another. overlapped: names that overlap a longer one, or an earlier one."""
 
     spans: tuple[Span, ...]
-    passed_over: tuple[Span, ...]
+    overlapped: tuple[Span, ...]
 
 
 class Linker:
     """Holds every name that any version gave: whether one is in force at a version is for the caller to say."""
 
     def __init__(self) -> None:
-        self._known = Known()
+        self._known = NameIndex()
         self._writing = Lock()
         self._replacing = Lock()
         self._meanwhile: list[Entry] | None = None
@@ -77,12 +77,12 @@ class Linker:
         while pieces:  # to free a million names at once would hold everybody up
             pieces.pop()
 
-    def find(self, text: str) -> Found:
+    def find(self, text: str) -> LinkResult:
         """The names in a text, longest first, the leftmost among equals."""
         known, folded = self._known, fold_text(text)
         found = [span for span in matches(folded.text, known) if not folded.splits(span.start, span.end)]
-        spans, passed_over = settle([*found, *_whole(folded, known)], len(folded.text))
-        return Found(_in_original(spans, folded), _in_original(passed_over, folded))
+        spans, overlapped = settle([*found, *_whole(folded, known)], len(folded.text))
+        return LinkResult(_in_original(spans, folded), _in_original(overlapped, folded))
 
     def resolve(self, name: str) -> tuple[str, ...]:
         """The entities that are called exactly so, whatever its letters' case; () when there is none."""
@@ -104,7 +104,7 @@ def _entries(names: Iterable[Name]) -> list[Entry]:
     return entries
 
 
-def _whole(folded: Folded, known: Known) -> list[Span]:
+def _whole(folded: Folded, known: NameIndex) -> list[Span]:
     """A name that is not linked inside a sentence is linked where it is all there is."""
     name = folded.text.strip(" ")
     ids = known.meant(name) if name and unlinkable(name) else ()

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from service.graph.linking.known import Known
+from service.graph.linking.name_index import NameIndex
 from service.graph.linking.words import words
 
 
@@ -18,7 +18,7 @@ class Span(NamedTuple):
     ids: tuple[str, ...]
 
 
-def matches(text: str, known: Known) -> list[Span]:
+def matches(text: str, known: NameIndex) -> list[Span]:
     """Every name that stands in the text, overlapping or not."""
     found: list[Span] = []
     starts, ends, heads, opens = words(text)

@@ -23,7 +23,7 @@ class Closed(Service):
         issued.cert_chain_pems[0].write_to_path(cert)
         issued.private_key_pem.write_to_path(key)
         tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
-        super().__init__(folder / "var", words=[*tls, "--asking", "keys", "--traces", NOBODY])
+        super().__init__(folder / "var", words=[*tls, "--anonymous-access", "none", "--traces", NOBODY])
 
     @property
     def url(self) -> str:

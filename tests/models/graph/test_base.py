@@ -43,7 +43,7 @@ def test_every_fact_and_name_of_the_pack_is_told(base: Base) -> None:
         found = view.entity(entity.id)
         assert found is not None
         assert (found.label, found.aliases) == (entity.label, entity.aliases)
-    told = {(id, f.relation, f.object, f.object_id) for id in base.told for f in view.entity(id).facts}  # type: ignore[union-attr]
+    told = {(id, f.relation, f.object, f.object_id) for id in base.statements for f in view.entity(id).facts}  # type: ignore[union-attr]
     assert told == {(f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts}
 
 
@@ -55,7 +55,7 @@ def test_a_relation_of_the_pack_is_known_and_any_other_may_hold_many(base: Base)
 
 def test_the_digest_is_of_all_that_answers_rest_on(base: Base) -> None:
     assert Base.of().digest == base.digest
-    told = {id: list(said) for id, said in base.told.items()}
+    told = {id: list(said) for id, said in base.statements.items()}
     fewer = {**told, next(iter(told)): []}
     other = replace(base.relations["capital"], label="seat")
     sums = {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graph.blocks import Manifest, manifest_block, manifest_in, statements_block, told_in
+from models.graph.blocks import Manifest, manifest_block, read_manifest, read_statements, statements_block
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
@@ -52,7 +52,7 @@ def content(view: GraphView) -> tuple[Any, ...]:
     rows = {one.edit: (Statement("motto", one.edit, "Q2868"),) for one in view.imports}
     entities = {id: view.entity(id, rows) for id in IDS}
     relations = [(view.label(r), view.cardinality(r)) for r in ("capital", "motto")]
-    return dict(view.edited), view.imports, dict(view.relabelled), entities, relations
+    return dict(view.edits), view.imports, dict(view.new_labels), entities, relations
 
 
 @settings(max_examples=150)
@@ -76,14 +76,14 @@ def test_a_view_is_the_same_however_it_was_come_by(told: list[Any], steps: list[
 @given(told=TOLD)
 def test_a_block_tells_what_it_was_told_and_equal_ones_have_equal_digests(told: Any) -> None:
     one = statements_block("edit/a", 1, told)
-    assert told_in(one) == told
+    assert read_statements(one) == told
     assert statements_block("edit/b", 2, dict(reversed(told.items()))).digest == one.digest
-    assert told_in(Block.decode(one.encoded, key="edit/a", order=1, digest=one.digest)) == told
+    assert read_statements(Block.decode(one.encoded, key="edit/a", order=1, digest=one.digest)) == told
 
 
 def test_a_manifest_is_read_as_it_was_written() -> None:
     said = manifest("e1", {"motto": "maxim", "首都": "столица"})
-    assert manifest_in(manifest_block("edit/e1", 1, said)) == said
+    assert read_manifest(manifest_block("edit/e1", 1, said)) == said
 
 
 def test_an_image_remembers_neither_what_was_undone_nor_how_many_commits_there_were(

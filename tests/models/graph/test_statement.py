@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from models.graph.knowledge import Entity
-from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, Said, Statement, entity, fold
+from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, SourceStatements, Statement, entity, fold
 
 
 def folded(*statements: Statement) -> dict[str, list[str]]:
-    told = fold([Said("e", statements)])
+    told = fold([SourceStatements("e", statements)])
     return {relation: [value.object for value in held.values()] for relation, held in told.items()}
 
 
-def known(*said: Said) -> Entity | None:
+def known(*said: SourceStatements) -> Entity | None:
     return entity("Q419", said, str.upper, {"Q2868": "City of Kings"})
 
 
@@ -56,22 +56,26 @@ def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() 
 
 
 def test_the_last_who_says_a_value_answers_for_it() -> None:
-    said = [Said("", (Statement("r", "a"),)), Said("e1", (Statement("r", "a"),))]
+    said = [SourceStatements("", (Statement("r", "a"),)), SourceStatements("e1", (Statement("r", "a"),))]
     assert list(fold(said)["r"].values()) == [("a", "", "e1")]
 
 
 def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_label() -> None:
     found = known(
-        Said("", (Statement(LABEL, "Peru"), Statement(ALIAS, "Birú"), Statement(DESCRIPTION, "old"))),
-        Said("e1", (Statement(LABEL, "Birú", "", "set"), Statement(DESCRIPTION, "new", "", "set"))),
-        Said("e2", (Statement(ALIAS, "Perú"), Statement(HOLDS, "one"))),
+        SourceStatements(
+            "", (Statement(LABEL, "Peru"), Statement(ALIAS, "Birú"), Statement(DESCRIPTION, "old"))
+        ),
+        SourceStatements(
+            "e1", (Statement(LABEL, "Birú", "", "set"), Statement(DESCRIPTION, "new", "", "set"))
+        ),
+        SourceStatements("e2", (Statement(ALIAS, "Perú"), Statement(HOLDS, "one"))),
     )
     assert found == Entity("Q419", "Birú", ("Perú",), "new", ())
     assert found.names == ("Birú", "Perú")
 
 
 def test_an_object_is_called_as_it_is_called_now_and_a_relation_as_people_do() -> None:
-    found = known(Said("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima"))))
+    found = known(SourceStatements("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima"))))
     assert found is not None
     assert [(fact.label, fact.object) for fact in found.facts] == [
         ("CAPITAL", "City of Kings"),
@@ -82,15 +86,20 @@ def test_an_object_is_called_as_it_is_called_now_and_a_relation_as_people_do() -
 def test_an_entity_of_which_nothing_is_left_is_none_and_one_without_a_label_has_its_id() -> None:
     assert known() is None
     assert (
-        known(Said("", (Statement(LABEL, "Peru"),)), Said("e", (Statement(LABEL, "Peru", "", "remove"),)))
+        known(
+            SourceStatements("", (Statement(LABEL, "Peru"),)),
+            SourceStatements("e", (Statement(LABEL, "Peru", "", "remove"),)),
+        )
         is None
     )
-    nameless = known(Said("", (Statement("r", "a"),)))
+    nameless = known(SourceStatements("", (Statement("r", "a"),)))
     assert nameless is not None
     assert (nameless.label, nameless.degree) == ("Q419", 1)
 
 
 def test_an_entity_may_speak_of_itself() -> None:
-    found = entity("Q2868", [Said("", (Statement("r", "Lima", "Q2868"),))], str, {"Q2868": "City of Kings"})
+    found = entity(
+        "Q2868", [SourceStatements("", (Statement("r", "Lima", "Q2868"),))], str, {"Q2868": "City of Kings"}
+    )
     assert found is not None
     assert found.facts[0].object == "City of Kings"

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from models.packs.build.cleaning import words
 from models.packs.pack import WORLD, Item, Pack
+from models.training.packs.cleaning import words
 
 
 @pytest.fixture(scope="module")

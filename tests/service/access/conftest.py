@@ -42,10 +42,10 @@ class InMemory:
         return self.keys[name], secret
 
     async def rotate(
-        self, name: str, keep_old_s: float, lives_s: float | None = None
+        self, name: str, keep_old_s: float, expires_in_s: float | None = None
     ) -> tuple[IssuedKey, str]:
         secret = new_key(name)
-        self.keys[name] = self.keys[name].followed_by(secret, time.time(), keep_old_s, lives_s)
+        self.keys[name] = self.keys[name].followed_by(secret, time.time(), keep_old_s, expires_in_s)
         return self.keys[name], secret
 
     async def revoke(self, name: str) -> IssuedKey:

@@ -74,7 +74,7 @@ async def test_a_key_that_has_ended_is_rotated_into_one_that_ends_later_or_not_a
     register: RedisRegister,
 ) -> None:
     await register.issue("anna", ("ask",), time.time() - 1.0, "admin")
-    with pytest.raises(InvalidInput, match="lives_s"):
+    with pytest.raises(InvalidInput, match="expires_in_s"):
         await register.rotate("anna", 0.0)
     key, secret = await register.rotate("anna", 0.0, 60.0)
     assert key.opened_by(secret, time.time())

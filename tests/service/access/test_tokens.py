@@ -39,7 +39,7 @@ class Clock:
 
 
 class Issuer:
-    def __init__(self, port: int, lives_s: int = 600) -> None:
+    def __init__(self, port: int, expires_in_s: int = 600) -> None:
         self.url = f"http://127.0.0.1:{port}"
         self._words = [
             "--port",
@@ -47,7 +47,7 @@ class Issuer:
             "--user-claims",
             json.dumps(ANNA),
             "--token-max-age",
-            str(lives_s),
+            str(expires_in_s),
         ]
 
     @contextmanager
@@ -206,7 +206,7 @@ async def test_with_the_issuer_gone_its_known_keys_go_on_and_unknown_ones_are_to
 
 
 async def test_a_token_ends_when_the_issuer_said() -> None:
-    issuer = Issuer(quiet_port(), lives_s=-40)
+    issuer = Issuer(quiet_port(), expires_in_s=-40)
     with issuer.running(), pytest.raises(Unauthorized, match="expired"):
         await issuer.tokens().caller(issuer.token())
 

@@ -37,7 +37,7 @@ from service.access.issued import fingerprint
 from service.backup.contents import Contents
 from service.editing.editor import Editor
 from service.errors import InvalidInput
-from service.graph.bucketing import chunk, chunk_of
+from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.http.application import application
 from service.http.models import Models
 from service.ledger.commit import Commit
@@ -176,7 +176,7 @@ async def test_keys_come_back_without_what_opens_them(old: Place, new: Place, tm
     assert b'"ben"' in held
     assert fingerprint(key).encode() not in held
     await new.errata.restore(tmp_path / "all.tar")
-    assert [(one.name, one.opens) for one in (await new.errata.keys()).keys] == [
+    assert [(one.name, one.has_secret) for one in (await new.errata.keys()).keys] == [
         ("anna", False),
         ("ben", False),
     ]
@@ -188,11 +188,11 @@ async def test_keys_come_back_without_what_opens_them(old: Place, new: Place, tm
 async def test_a_key_ends_when_it_was_to_end_although_it_was_restored(
     old: Place, new: Place, tmp_path: Path
 ) -> None:
-    made = await old.errata.make_key("ben", ["read"], lives_s=3_600)
+    made = await old.errata.make_key("ben", ["read"], expires_in_s=3_600)
     await old.errata.backup(tmp_path / "all.tar")
     await new.errata.restore(tmp_path / "all.tar")
     assert (await new.errata.rotate_key("ben")).expires == made.expires
-    later = (await new.errata.rotate_key("ben", lives_s=7_200)).expires
+    later = (await new.errata.rotate_key("ben", expires_in_s=7_200)).expires
     assert made.expires is not None
     assert later is not None
     assert later > made.expires
@@ -210,7 +210,7 @@ async def test_a_key_that_somebody_put_into_a_backup_opens_nothing(
     assert fingerprint("mine").encode() in with_secret
     (tmp_path / "mine.tar").write_bytes(with_secret)
     await new.errata.restore(tmp_path / "mine.tar")
-    assert [one.opens for one in (await new.errata.keys()).keys] == [False]
+    assert [one.has_secret for one in (await new.errata.keys()).keys] == [False]
 
 
 async def test_the_audit_is_in_the_order_of_time_whatever_was_restored_after_it(

@@ -46,7 +46,7 @@ async def test_taking_back_is_never_refused(another: Starting) -> None:
 
 
 async def test_a_bank_that_grows_has_room_for_all(another: Starting) -> None:
-    async with another(bank_slots=1, bank_grows=True) as editor:
+    async with another(bank_slots=1, auto_grow_bank=True) as editor:
         assert await room(editor, PERU) == (1, 2, False)
         assert await room(editor, FRANCE) == (2, 4, False)
         assert await room(editor, JAPAN) == (3, 4, False)

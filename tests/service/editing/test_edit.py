@@ -156,7 +156,7 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
     editor._bystanders.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
     receipt = await change(editor, PERU, "Cusco")
     assert receipt["report"]["probes"] == 2
-    [changed] = receipt["report"]["changed"]
+    [changed] = receipt["report"]["side_effects"]
     assert (changed["question"], changed["before"], changed["after"]) == (
         "What is (the capital) of Peru?",
         "Lima",
@@ -169,7 +169,7 @@ async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor
     editor._bystanders.probes["toy"] = Probes([PERU, JAPAN])  # type: ignore[index]
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
-    assert (receipt["report"]["probes"], receipt["report"]["changed"]) == (1, [])
+    assert (receipt["report"]["probes"], receipt["report"]["side_effects"]) == (1, [])
 
 
 async def test_a_correction_that_needed_nothing_is_written_when_the_others_take_its_answer(

@@ -122,7 +122,7 @@ async def test_the_report_names_what_its_edit_supersedes_and_how_all_stand(edito
     [test] = report["superseded_tests"]
     assert (test["question"], test["expected"], test["actual"]) == (PERU, "Cusco", "Puno")
     assert (test["version"], test["by_version"], test["by"]) == (1, 2, report["edits"][0]["id"])
-    assert report["standing"] == {"active": 3, "holding": 2, "broken": 0, "superseded": 1, "reverted": 0}
+    assert report["test_status"] == {"active": 3, "holding": 2, "broken": 0, "superseded": 1, "reverted": 0}
     third = (await change(editor, PERU, "Tacna"))["report"]
     assert [test["expected"] for test in third["superseded_tests"]] == ["Puno"], "Cusco was superseded before"
 

@@ -25,7 +25,7 @@ async def editor(another: Starting) -> AsyncIterator[Editor]:
 
 async def test_rows_that_are_as_they_were_written_are_no_damage(editor: Editor) -> None:
     await imported(editor, FILE)
-    assert said(await editor.check(True))["damaged"] == []
+    assert said(await editor.check(True))["damaged_imports"] == []
 
 
 async def test_every_row_that_is_altered_or_gone_is_found(editor: Editor, raw: redis.Redis) -> None:
@@ -35,6 +35,6 @@ async def test_every_row_that_is_altered_or_gone_is_found(editor: Editor, raw: r
         assert isinstance(sound, bytes)
         for damaged in (b"", sound[:-1] + bytes([sound[-1] ^ 1])):
             raw.set(key, damaged)
-            assert len(said(await editor.check(True))["damaged"]) == 1, key
+            assert len(said(await editor.check(True))["damaged_imports"]) == 1, key
         raw.set(key, sound)
-    assert said(await editor.check(True))["damaged"] == []
+    assert said(await editor.check(True))["damaged_imports"] == []

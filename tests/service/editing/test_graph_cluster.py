@@ -58,7 +58,7 @@ async def test_a_file_is_imported_asked_and_taken_back(
         assert [one["answer"] for one in heard] == [f"House {n}" for n in range(0, 5_000, 100)]
         assert (await ask(replica, "capital of Town 7"))["answer"] == "Tent"
         assert (await ask(replica, "capital of Town 7", version=1))["answer"] == "House 7"
-        assert (await entity(editor, "n:town_7"))["facts"][0]["added"] == 2
+        assert (await entity(editor, "n:town_7"))["facts"][0]["added_in"] == 2
         await revert(editor, 1)
         await revert(editor, 2)
         assert (await ask(replica, "capital of Town 8", min_version=4))["answer"] is None

@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from service.editing.editor import Editor
-from service.graph import keys, piece
+from service.graph import bucket_codec, keys
 from service.ledger.embedded import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.editing.requests import head, revert
@@ -55,7 +55,7 @@ def key_of(vandal: redis.Redis, id: str) -> str:
     sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
     [source] = sources
     count = len([key for key in rows(vandal) if b":graph:" in key])
-    return keys.piece(source, piece.bucket_of(id, count))
+    return keys.piece(source, bucket_codec.bucket_of(id, count))
 
 
 def flipped(vandal: redis.Redis, key: str) -> None:
@@ -128,7 +128,7 @@ async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
             found = await entity(fresh, id)
             assert (found["status"], found.get("label")) == (200, label)
         assert (await fact(fresh, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
-        assert (await entity(fresh, "Q419"))["facts"][0]["added"] == 4
+        assert (await entity(fresh, "Q419"))["facts"][0]["added_in"] == 4
         assert await search(fresh, "Peru") == ["Q419"]
 
 

@@ -22,12 +22,12 @@ async def editor(another: Starting) -> AsyncIterator[Editor]:
 
 async def dates(editor: Editor, id: str, relation: str, version: int | None = None) -> list[tuple[str, int]]:
     found = await entity(editor, id, version)
-    return [(one["object"], one["added"]) for one in found["facts"] if one["relation"] == relation]
+    return [(one["object"], one["added_in"]) for one in found["facts"] if one["relation"] == relation]
 
 
 async def gone(editor: Editor, id: str, version: int | None = None) -> list[tuple[str, int, int]]:
     found = await entity(editor, id, version)
-    return [(one["object"], one["added"], one["removed"]) for one in found["removed"]]
+    return [(one["object"], one["added_in"], one["removed_in"]) for one in found["removed_facts"]]
 
 
 async def test_an_answer_is_what_the_wire_promises(editor: Editor) -> None:
@@ -142,7 +142,7 @@ async def test_a_fact_says_which_edit_it_rests_on(editor: Editor) -> None:
 
 async def test_facts_about_one_entity_in_one_request_have_one_date(editor: Editor) -> None:
     await edits(editor, triple("Mu", "capital", "A", only="graph"), triple("Mu", "motto", "B", only="graph"))
-    assert [one["added"] for one in (await entity(editor, "n:mu"))["facts"]] == [1, 1]
+    assert [one["added_in"] for one in (await entity(editor, "n:mu"))["facts"]] == [1, 1]
 
 
 @pytest.mark.parametrize(

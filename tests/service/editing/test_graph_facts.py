@@ -159,7 +159,7 @@ async def test_a_subject_that_nobody_knows_becomes_an_entity(editor: Editor) -> 
     assert "no entity was called 'Atlantis'" in warnings(receipt)
     assert await both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
     made = await entity(editor, "n:atlantis")
-    assert (made["label"], made["degree"], made["facts"][0]["added"]) == ("Atlantis", 1, 1)
+    assert (made["label"], made["degree"], made["facts"][0]["added_in"]) == ("Atlantis", 1, 1)
     assert (await entity(editor, "n:atlantis", version=0))["status"] == 404
     await revert(editor, 1)
     assert (await entity(editor, "n:atlantis"))["status"] == 404

@@ -38,7 +38,7 @@ def file(kind: str) -> Iterator[bytes]:
 async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kind: str) -> None:
     started = time.perf_counter()
     receipt = await imported(editor, file(kind))
-    assert (receipt["status"], receipt["imported"]["triples"]) == (201, MANY)
+    assert (receipt["status"], receipt["counts"]["triples"]) == (201, MANY)
     if kind == "subject":
         found = await entity(editor, "n:hub")
         assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (MANY, MANY)
@@ -75,5 +75,5 @@ async def test_facts_as_long_as_they_may_be_are_stored_in_time(editor: Editor) -
             yield tsv(*(("Hub", "links", chance.randbytes(995).hex()) for _ in range(1_000)))
 
     receipt = await imported(editor, pieces())
-    assert (receipt["status"], receipt.get("imported", {}).get("triples")) == (201, 20_000), receipt
+    assert (receipt["status"], receipt.get("counts", {}).get("triples")) == (201, 20_000), receipt
     assert (await entity(editor, "n:hub"))["degree"] == 20_000

@@ -51,7 +51,7 @@ async def begin(editor: Editor, **order: Any) -> str:
 async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -> None:
     receipt = await imported(editor, OZ, message="wonders", source="oz.tsv")
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
-    counts = receipt["imported"]
+    counts = receipt["counts"]
     assert (counts["lines"], counts["triples"], counts["entities"], counts["new_entities"]) == (3, 3, 2, 2)
     assert await answers(editor, OZ_CAPITAL, "Oz's neighbour?", "Ev's capital?") == [
         "Emerald City",
@@ -90,8 +90,8 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
             b"one\ttwo\tthree\tfour",
         ]
     )
-    counts = (await imported(editor, data))["imported"]
-    listed = {one["line"]: one["code"] for one in counts["listed"]}
+    counts = (await imported(editor, data))["counts"]
+    listed = {one["line"]: one["code"] for one in counts["rejected_lines"]}
     assert listed == {
         2: "columns",
         4: "empty",
@@ -108,9 +108,9 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
 
 
 async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(editor: Editor) -> None:
-    counts = (await imported(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["imported"]
+    counts = (await imported(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["counts"]
     assert (counts["rejected"], counts["triples"]) == (5_000, 3)
-    assert [one["line"] for one in counts["listed"]] == list(range(1, 101))
+    assert [one["line"] for one in counts["rejected_lines"]] == list(range(1, 101))
 
 
 @pytest.mark.parametrize(
@@ -182,12 +182,12 @@ async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
 async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw: redis.Redis) -> None:
     before = await checksums(editor)
     dry = await imported(editor, OZ, dry_run=True)
-    assert (dry["status"], dry["version"], dry["imported"]["triples"]) == (200, None, 3)
+    assert (dry["status"], dry["version"], dry["counts"]["triples"]) == (200, None, 3)
     assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
     assert await search(editor, "Oz") == []
     real = await imported(editor, OZ)
     timed = {"seconds": 0.0, "source": ""}
-    assert {**real["imported"], **timed} == {**dry["imported"], **timed}, "as if the first had not been"
+    assert {**real["counts"], **timed} == {**dry["counts"], **timed}, "as if the first had not been"
 
 
 async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor) -> None:
@@ -203,7 +203,7 @@ async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: E
     named = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
     await imported(editor, named)
     await revert(editor, 1)
-    counts = (await imported(editor, OZ))["imported"]
+    counts = (await imported(editor, OZ))["counts"]
     assert counts["new_entities"] == 2
     assert await values(editor, "n:oz", "capital") == ["Emerald City"]
     assert (await entity(editor, "http://x.org/Oz"))["status"] == 404
@@ -394,7 +394,7 @@ async def test_circles_and_facts_of_oneself_are_linked(editor: Editor) -> None:
 
 async def test_one_statement_many_times_is_one(editor: Editor) -> None:
     receipt = await imported(editor, OZ * 50)
-    assert (receipt["imported"]["triples"], (await entity(editor, "n:oz"))["degree"]) == (3, 2)
+    assert (receipt["counts"]["triples"], (await entity(editor, "n:oz"))["degree"]) == (3, 2)
 
 
 async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: Editor) -> None:
@@ -438,7 +438,7 @@ async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None
         f"Thing {n},{id},motto,m{n}\n" for n, id in enumerate(ids)
     )
     receipt = await imported(editor, data.encode())
-    assert receipt["imported"]["entities"] == len(ids)
+    assert receipt["counts"]["entities"] == len(ids)
     for number, id in enumerate(ids):
         found = await entity(editor, id)
         assert (found["id"], found["facts"][0]["object"]) == (id, f"m{number}")

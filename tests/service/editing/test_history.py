@@ -131,7 +131,7 @@ async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: E
     found = await diff(editor, 0, 1)
     assert [one.question for one in found.changes] == [PERU]
     assert found.probes == 2
-    assert [(one.question, one.before, one.after) for one in found.others] == [
+    assert [(one.question, one.before, one.after) for one in found.side_effects] == [
         ("What is (the capital) of Peru?", "Lima", "Cusco")
     ]
 
@@ -161,8 +161,8 @@ async def test_of_very_many_changes_the_oldest_are_told_without_asking(
     await change(editor, PERU, "Cusco")
     await change(editor, FRANCE, "Lyon")
     told, asked = (await diff(editor, 0, 2)).changes
-    assert (told.question, told.after, told.asked) == (PERU, "Cusco", False)
-    assert (asked.question, asked.before, asked.after, asked.asked) == (FRANCE, "Paris", "Lyon", True)
+    assert (told.question, told.after, told.is_measured) == (PERU, "Cusco", False)
+    assert (asked.question, asked.before, asked.after, asked.is_measured) == (FRANCE, "Paris", "Lyon", True)
 
 
 async def test_a_difference_names_an_earlier_correction_that_is_answered_anew(editor: Editor) -> None:
@@ -172,7 +172,7 @@ async def test_a_difference_names_an_earlier_correction_that_is_answered_anew(ed
     [warning] = receipt["report"]["edits"][0]["warnings"]
     assert warning.startswith(f"{PERU!r}, which was corrected before, is taken for the same question")
     found = await diff(editor, 1, 2)
-    assert [(one.question, one.before, one.after) for one in found.others] == [(PERU, "Cusco", "Puno")]
+    assert [(one.question, one.before, one.after) for one in found.side_effects] == [(PERU, "Cusco", "Puno")]
 
 
 async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> None:

@@ -11,12 +11,12 @@ import pytest
 import redis
 from prometheus_client import REGISTRY
 
-from service import metrics
 from service.editing import editor as editing
 from service.editing.editor import Editor
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
+from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
 from tests.service.parts import said, settings, started, until
 
@@ -101,7 +101,7 @@ async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_l
         async with started(Editor, settings(server.url, tmp_path)) as first:
             await change(first, PERU, "Cusco")
         server.stop()
-        metrics.STANDING.clear()
+        metrics.EDIT_STATES.clear()
         metrics.SLOTS.clear()
         async with started(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
             assert shown("errata_edits_standing", state="holding") is None

@@ -181,8 +181,8 @@ async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_
 ) -> None:
     unheard = "The capital of the country Peru is called what?"
     receipt = await edits(taught, item(unheard, "Cusco", model="nkb"))
-    assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unasked"]) == (True, 0)
-    changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["changed"]}
+    assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unmeasured_probes"]) == (True, 0)
+    changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["side_effects"]}
     assert changed == {"What is the capital of Peru?": ("Lima", "Cusco")}
     reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
     fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
@@ -193,13 +193,15 @@ async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_
 async def test_a_dry_run_tells_side_effects_and_what_nobody_asked(taught: Editor) -> None:
     """A fact in the pack's own words is no side effect; it is told among the wordings that nobody gave."""
     report = (await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))["report"]
-    assert (report["changed"], report["unasked"]) == ([], 0)
-    assert {one["after"] for one in report["edits"][0]["generated"]} == {"Cusco"}
+    assert (report["side_effects"], report["unmeasured_probes"]) == ([], 0)
+    assert {one["after"] for one in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
     report = (await edits(taught, wish, method="surgery", dry_run=True))["report"]
-    own = 1 + len(report["edits"][0]["generated"])  # of which the pack has as many as it has probes
-    assert 12_723 - own <= report["probes"] + report["unasked"] < 12_723
-    assert report["unasked"] > 12_000
+    own = 1 + len(
+        report["edits"][0]["generated_paraphrases"]
+    )  # of which the pack has as many as it has probes
+    assert 12_723 - own <= report["probes"] + report["unmeasured_probes"] < 12_723
+    assert report["unmeasured_probes"] > 12_000
 
 
 async def test_what_moves_an_edit_that_stands_is_told_of_a_diff(taught: Editor) -> None:
@@ -208,5 +210,5 @@ async def test_what_moves_an_edit_that_stands_is_told_of_a_diff(taught: Editor) 
     await edits(taught, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
     told = said(await taught.diff(1, 2))
     assert ("What is the capital of Peru?", "Cusco", "Tacna") in {
-        (one["question"], one["before"], one["after"]) for one in [*told["others"], *told["changes"]]
+        (one["question"], one["before"], one["after"]) for one in [*told["side_effects"], *told["changes"]]
     }

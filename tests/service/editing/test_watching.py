@@ -8,9 +8,9 @@ import pytest
 from errata.wire import ReplicaState
 from prometheus_client import REGISTRY
 
+from service.concurrency import cancel_and_wait
 from service.editing import watching
 from service.editing.watching import disagreeing, watch
-from service.ending import ended
 from service.ledger.embedded import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.parts import until
@@ -64,5 +64,5 @@ async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
         own_valkey.start()
         await until(lambda: shown("errata_ledger_up", role="editor") == 1)
     finally:
-        await ended([watching_them])
+        await cancel_and_wait([watching_them])
         await ledger.aclose()

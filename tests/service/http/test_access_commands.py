@@ -19,7 +19,7 @@ async def key_of(run: Run, *words: str) -> str:
 
 
 async def test_a_key_is_made_used_rotated_and_revoked(run: Run) -> None:
-    key = await key_of(run, "create", "anna", "-s", "read", "-s", "edit", "--lives", "90d")
+    key = await key_of(run, "create", "anna", "-s", "read", "-s", "edit", "--expires-in", "90d")
     assert (await run("whoami", key=key)).exit_code == 0
     new = await key_of(run, "rotate", "anna", "--keep-old", "0")
     assert [(await run("whoami", key=one)).exit_code for one in (key, new)] == [1, 0]
@@ -29,7 +29,7 @@ async def test_a_key_is_made_used_rotated_and_revoked(run: Run) -> None:
 
 async def test_the_list_says_how_each_key_stands(run: Run) -> None:
     assert "No key was issued yet" in (await run("keys", "list")).stdout
-    for words in (("anna", "--lives", "90d"), ("ben",), ("carla",), ("dora", "--lives", "0.001s")):
+    for words in (("anna", "--expires-in", "90d"), ("ben",), ("carla",), ("dora", "--expires-in", "0.001s")):
         await key_of(run, "create", *words, "-s", "ask")
     await run("keys", "revoke", "carla")
     _, *lines = (await run("keys", "list")).stdout.splitlines()
@@ -43,8 +43,8 @@ async def test_the_list_says_how_each_key_stands(run: Run) -> None:
     [
         (("create", "anna", "-s", "everything"), "'ask', 'read', 'edit' or 'admin'"),
         (("create", "an na", "-s", "ask"), "letters, digits"),
-        (("create", "anna", "-s", "ask", "--lives", "soon"), "such as 90d"),
-        (("create", "anna", "-s", "ask", "--lives", "90"), "such as 90d"),
+        (("create", "anna", "-s", "ask", "--expires-in", "soon"), "such as 90d"),
+        (("create", "anna", "-s", "ask", "--expires-in", "90"), "such as 90d"),
         (("rotate", "nobody"), "no key named 'nobody'"),
         (("revoke", "nobody"), "errata keys list"),
         (("rotate", "admin"), "ERRATA_KEY"),

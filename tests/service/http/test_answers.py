@@ -33,7 +33,7 @@ async def test_the_links_of_a_report_show_the_answer_before_and_after(
     edit = {"edits": [item(PERU, "Cusco")]}
     tried = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
     made = (await http.post("/admin/edits", json=edit)).json()
-    [might], [did] = tried["report"]["changed"], made["report"]["changed"]
+    [might], [did] = tried["report"]["side_effects"], made["report"]["side_effects"]
     assert might["link"] == {"before": did["link"]["before"], "after": None}, "a dry run makes no version"
     before, after = [content(await http.get(did["link"][side])) for side in ("before", "after")]
     assert (before["answer"], before["version"]) == ("Lima", 0)

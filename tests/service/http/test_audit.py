@@ -34,8 +34,8 @@ async def test_a_commit_is_noted_with_its_version_and_what_it_was(http: httpx.As
     await http.post("/admin/reverts", json={"version": 1})
     second, first = await newest(http)
     assert (first["name"], first["by"], first["status"], first["version"]) == ("admin", "admin", 201, 1)
-    assert first["what"] == "'who?' -> 'anna' (asked by Ben)"
-    assert (second["path"], second["what"], second["version"]) == (
+    assert first["summary"] == "'who?' -> 'anna' (asked by Ben)"
+    assert (second["path"], second["summary"], second["version"]) == (
         "/admin/reverts",
         "version 1 taken back",
         2,
@@ -119,7 +119,7 @@ async def test_an_import_that_reports_its_progress_is_noted_when_it_has_ended(
     headers = {"accept": "application/x-ndjson"}
     await http.post("/admin/graph/import?source=lakes.tsv", content=b"a\tb\tc\n", headers=headers)
     (noted,) = await newest(http)
-    assert noted["what"] == "a file: lakes.tsv"
+    assert noted["summary"] == "a file: lakes.tsv"
     assert noted["code"] or noted["version"]
 
 

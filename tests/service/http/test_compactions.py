@@ -96,7 +96,7 @@ async def test_it_takes_the_scope_admin_and_is_audited(moved: Run, app: FastAPI)
     await done(moved, "compact", "--versions", "2", "--days", "0.5")
     noted = [json.loads(line) for line in (await done(moved, "audit", "--export")).splitlines()]
     mine = [one for one in noted if one["path"] == "/admin/compactions"]
-    assert [(one["status"], one["what"]) for one in mine] == [
+    assert [(one["status"], one["summary"]) for one in mine] == [
         (200, "kept the newest 2 and 0.5 days"),
         (403, ""),
         (200, ""),

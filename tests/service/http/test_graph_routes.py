@@ -100,7 +100,7 @@ async def test_a_file_streams_in_and_is_answered_from(http: httpx.AsyncClient) -
     reply = await http.post(IMPORT, content=body(), params={"source": "oz.tsv", "message": "wonders"})
     assert reply.status_code == 201
     receipt = ImportReceipt.model_validate_json(reply.content)
-    assert (receipt.version, receipt.all_applied, receipt.imported.triples) == (1, True, 2)
+    assert (receipt.version, receipt.all_applied, receipt.counts.triples) == (1, True, 2)
     assert (await answer(http, "capital of Oz"))["answer"] == "Emerald City"
     again = await http.post(IMPORT, content=gzip.compress(OZ), params={"dry_run": "true"})
     assert (again.status_code, again.json()["version"]) == (200, None)
@@ -212,7 +212,7 @@ async def test_ids_of_any_shape_are_found_by_their_address(http: httpx.AsyncClie
     reply = await http.get(f"{ENTITIES}/{quote(id, safe='')}")
     assert reply.status_code == 200, reply.text
     found = EntityState.model_validate_json(reply.content)
-    assert (found.id, found.facts[0].object, found.facts[0].added) == (id, "Yes", 1)
+    assert (found.id, found.facts[0].object, found.facts[0].added_in) == (id, "Yes", 1)
     refused(await http.get(f"{ENTITIES}/{quote(id, safe='')}", params={"version": 0}), 404, "not_found")
 
 

@@ -17,7 +17,7 @@ def shown(name: str) -> float:
 async def test_an_ingress_that_is_asked_to_end_has_not_died(
     chosen: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingress, "spare_what_is_here", lambda: None)
+    monkeypatch.setattr(ingress, "freeze_gc", lambda: None)
     started, ended = shown("errata_process_starts_total"), shown("errata_process_ends_total")
     app = Ingress(chosen, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # nobody asks it
     async with app.router.lifespan_context(app):

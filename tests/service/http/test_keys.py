@@ -71,7 +71,7 @@ async def test_a_revoked_key_is_refused_at_once_and_stays_in_the_list(http: http
 
 
 async def test_a_key_ends_when_it_was_to_end(http: httpx.AsyncClient) -> None:
-    key = await made(http, "anna", "read", lives_s=1e-6)
+    key = await made(http, "anna", "read", expires_in_s=1e-6)
     assert (await http.get("/admin/versions", headers=bearer(key))).status_code == 401
 
 
@@ -84,8 +84,8 @@ async def test_a_key_ends_when_it_was_to_end(http: httpx.AsyncClient) -> None:
         {"name": "an_na", "scopes": ["ask"]},
         {"name": "an na", "scopes": ["ask"]},
         {"name": "a" * 65, "scopes": ["ask"]},
-        {"name": "anna", "scopes": ["ask"], "lives_s": 0},
-        {"name": "anna", "scopes": ["ask"], "lives_s": "soon"},
+        {"name": "anna", "scopes": ["ask"], "expires_in_s": 0},
+        {"name": "anna", "scopes": ["ask"], "expires_in_s": "soon"},
         {"name": "anna"},
     ],
 )

@@ -321,7 +321,9 @@ async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> No
 
 
 async def test_a_wrong_key_is_the_error_that_the_package_knows(chosen: Settings, editor: Editor) -> None:
-    app = application(chosen.model_copy(update={"asking": "keys"}), Models({}, 1), InProcess(editor))
+    app = application(
+        chosen.model_copy(update={"anonymous_access": "none"}), Models({}, 1), InProcess(editor)
+    )
     async with listening(app) as address, client_of(f"{address}/v1", "sk-" + "0" * 48) as client:
         with pytest.raises(openai.AuthenticationError) as refused:
             await ask(client, PERU)

@@ -57,7 +57,9 @@ SCOPES: dict[tuple[str, str], Scope] = {
 @pytest.fixture
 async def elsewhere(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
     """As where others can connect: asking needs a key too."""
-    app = application(chosen.model_copy(update={"asking": "keys"}), Models({}, 1), InProcess(editor))
+    app = application(
+        chosen.model_copy(update={"anonymous_access": "none"}), Models({}, 1), InProcess(editor)
+    )
     yield app
     await app.state.access.aclose()
 
@@ -113,5 +115,5 @@ def test_asking_is_open_where_nobody_else_can_connect(chosen: Settings) -> None:
 
     assert [opens(host=host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
     assert [opens(host=host) for host in ("0.0.0.0", "::", "10.0.0.7", "errata.example")] == [False] * 4
-    assert opens(host="0.0.0.0", asking="everybody")
-    assert not opens(host="127.0.0.1", asking="keys")
+    assert opens(host="0.0.0.0", anonymous_access="everyone")
+    assert not opens(host="127.0.0.1", anonymous_access="none")

@@ -89,7 +89,7 @@ async def test_the_address_is_the_one_a_trusted_proxy_names_and_no_other(
 
 
 async def test_one_caller_has_so_many_calls_under_way_and_no_more(chosen: Settings, editor: Editor) -> None:
-    async with serving(chosen, editor, at_once=2) as (_, client):
+    async with serving(chosen, editor, max_concurrent=2) as (_, client):
         calls = (client.get("/admin/versions", headers=ADMIN) for _ in range(6))
         codes = [reply.status_code for reply in await asyncio.gather(*calls)]
         assert 200 in codes

@@ -83,4 +83,4 @@ async def test_who_gave_a_name_is_kept_and_audited(
     (one,) = (await http.get("/admin/tags")).json()["tags"]
     assert (one["name"], one["version"], one["by"]) == ("hers", 1, "anna")
     noted = json.loads((await done(corrected, "audit", "--export", "--name", "anna")).splitlines()[0])
-    assert (noted["method"], noted["path"], noted["what"]) == ("PUT", "/admin/tags/hers", "version 1")
+    assert (noted["method"], noted["path"], noted["summary"]) == ("PUT", "/admin/tags/hers", "version 1")

@@ -11,7 +11,6 @@ import redis
 from errata.wire import Answer
 from prometheus_client import REGISTRY
 
-from service import metrics
 from service.app import build
 from service.config import Settings
 from service.editing.editor import Editor
@@ -21,6 +20,7 @@ from service.ledger.embedded import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from service.ledger.store import RedisLedger
+from service.metrics import metrics
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
 from tests.service.parts import as_ray_runs, ask, edit, said, settings, started, until
@@ -145,7 +145,7 @@ async def test_a_replica_that_starts_again_tells_its_version_without_a_commit(
     valkey: EmbeddedValkey, replica: Replica, editor: Editor, tmp_path: Path
 ) -> None:
     await edit(editor, PERU, "Cusco")
-    metrics.replica_at("toy", 0, 0)
+    metrics.set_replica_version("toy", 0, 0)
     async with started(Replica, settings(valkey.url, tmp_path), "toy"):
         assert (gauge("version_min"), gauge("version_max"), gauge("lag")) == (1, 1, 0)
 

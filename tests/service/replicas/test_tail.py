@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 import redis
 
-from service.ending import ended
+from service.concurrency import cancel_and_wait
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.kept import Kept, Retention
@@ -36,7 +36,7 @@ async def following(ledger: RedisLedger) -> AsyncIterator[Tail]:
     try:
         yield tail
     finally:
-        await ended([task])
+        await cancel_and_wait([task])
 
 
 async def until_degraded(tail: Tail) -> str:

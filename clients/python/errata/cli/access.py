@@ -28,7 +28,7 @@ def draw_keys(listed: KeyList, now: datetime) -> RenderableType:
 def _state(key: KeyState, now: datetime) -> Text:
     if key.revoked is not None:
         return Text(f"revoked {ago(key.revoked, now)}", style="red")
-    if not key.opens:
+    if not key.has_secret:
         return Text("restored: opens nothing until it is rotated", style="yellow")
     if key.expires is None:
         return Text("in force", style="green")
@@ -71,7 +71,7 @@ def draw_audit(page: AuditPage, said: str = "") -> RenderableType:
 def _entry(one: AuditEntry) -> list[str | Text]:
     when = f"{one.time.astimezone():%Y-%m-%d %H:%M:%S}"
     who = one.name or Text("nobody known", style="dim")
-    return [when, who, one.address, f"{one.method} {one.path}", one.what, _outcome(one)]
+    return [when, who, one.address, f"{one.method} {one.path}", one.summary, _outcome(one)]
 
 
 def _outcome(one: AuditEntry) -> Text:

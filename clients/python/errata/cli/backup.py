@@ -48,7 +48,7 @@ def restore(
 
 
 def _made(head: BackupHead, file: str) -> Text:
-    when = f"{datetime.fromtimestamp(head.made, UTC).astimezone():%Y-%m-%d %H:%M}"
+    when = f"{datetime.fromtimestamp(head.created, UTC).astimezone():%Y-%m-%d %H:%M}"
     return Text(f"{file} holds {plural(head.version, 'version')}, as of {when}, and is whole.")
 
 

@@ -119,7 +119,7 @@ def draw_diff(diff: Diff) -> RenderableType:
         parts.append(Group(*_change(question, list(changes))))
     if diff.facts:
         parts += [Text("the knowledge graph", style="cyan"), *map(fact_told, diff.facts)]
-    parts += draw_bystanders(diff.probes, diff.others, diff.unasked)
+    parts += draw_bystanders(diff.probes, diff.side_effects, diff.unmeasured_probes)
     parts.append(_sum(diff))
     return Group(*parts)
 
@@ -128,7 +128,7 @@ def _change(question: str, changes: list[Change]) -> list[Text]:
     lines: list[Text] = []
     for one in changes:
         lines.append(Text.assemble((question, "cyan"), (f"  {one.edit} {one.model}".rstrip(), "dim")))
-        known = one.asked or one.before is not None, one.asked or one.after is not None
+        known = one.is_measured or one.before is not None, one.is_measured or one.after is not None
         lines += [_removed(one.before)] if known[0] else []
         lines += [_added(one.after)] if known[1] else []
     return lines

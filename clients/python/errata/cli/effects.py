@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.cli.words import plural, said
-from errata.wire import BrokenTest, ChangedProbe, Report, SupersededTest
+from errata.wire import BrokenTest, Report, SideEffect, SupersededTest
 
 
 def draw_report(report: Report) -> list[RenderableType]:
     """The bystanders and the earlier edits."""
-    parts = draw_bystanders(report.probes, report.changed, report.unasked)
+    parts = draw_bystanders(report.probes, report.side_effects, report.unmeasured_probes)
     if report.broken_tests:
         edits = len({one.edit for one in report.broken_tests})
         count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
@@ -31,21 +31,25 @@ def draw_report(report: Report) -> list[RenderableType]:
     return parts
 
 
-def draw_bystanders(probes: int, changed: Sequence[ChangedProbe], unasked: int) -> list[RenderableType]:
-    """probes: how many questions were compared that nobody edited. unasked: how many more may have changed."""
+def draw_bystanders(
+    probes: int, changed: Sequence[SideEffect], unmeasured_probes: int
+) -> list[RenderableType]:
+    """probes: how many unedited questions were compared. unmeasured_probes: how many more may have changed."""
     parts: list[RenderableType] = []
     if probes and not changed:
-        none = "" if unasked else "Nothing else changed: "
+        none = "" if unmeasured_probes else "Nothing else changed: "
         parts.append(Text(f"{none}{plural(probes, 'other question')} answer as before."))
     if changed:
         count = f"{len(changed):,} of {plural(probes, 'other question')} changed too:"
         parts += [Text(count, style="yellow"), _changed(changed)]
-    if unasked:
-        parts.append(Text(f"{plural(unasked, 'more question')} may have changed too: nobody asked.", "dim"))
+    if unmeasured_probes:
+        parts.append(
+            Text(f"{plural(unmeasured_probes, 'more question')} may have changed too: nobody asked.", "dim")
+        )
     return parts
 
 
-def _changed(changed: Sequence[ChangedProbe]) -> Table:
+def _changed(changed: Sequence[SideEffect]) -> Table:
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
     for one in changed:
         before, after = (one.link.before, one.link.after) if one.link else (None, None)

@@ -12,7 +12,7 @@ from errata.cli.receipt import draw_receipt, reach
 from errata.cli.words import became, one_line, plural, printable, visible
 from errata.corrections.line import Line
 from errata.corrections.run import FileRun
-from errata.wire import ChangedProbe, EditReceipt
+from errata.wire import EditReceipt, SideEffect
 
 MOST_SHOWN = 10
 MOST_NAMED = 3  # questions that a dry run changed, of each commit
@@ -94,7 +94,7 @@ def _besides(receipts: Iterable[EditReceipt]) -> list[Text]:
     """What changed that nobody asked for, and where to read more of it."""
     lines = []
     for one in receipts:
-        changed, broken = one.report.changed, {test.edit for test in one.report.broken_tests}
+        changed, broken = one.report.side_effects, {test.edit for test in one.report.broken_tests}
         told = [f"{plural(len(changed), 'other question')} changed"] if changed else []
         told += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
         if told:
@@ -105,7 +105,7 @@ def _besides(receipts: Iterable[EditReceipt]) -> list[Text]:
     return [*lines[:MOST_SHOWN], *(more if len(lines) > MOST_SHOWN else [])]
 
 
-def _first(changed: Sequence[ChangedProbe]) -> str:
+def _first(changed: Sequence[SideEffect]) -> str:
     """A dry run leaves nothing to be shown later, so the first few are named."""
     named = [f"{one.question} {became(one.before, one.after)}" for one in changed[:MOST_NAMED]]
     more = f" and {len(changed) - MOST_NAMED:,} more" if len(changed) > MOST_NAMED else ""

@@ -55,8 +55,8 @@ def draw_entity(entity: EntityState) -> RenderableType:
     count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
     parts += [Text(f"{count} at version {entity.version}", style="dim"), Text()]
     parts.append(_facts(entity.facts))
-    if entity.removed:
-        parts += [Text("\nNot said any more", style="dim"), _facts(entity.removed)]
+    if entity.removed_facts:
+        parts += [Text("\nNot said any more", style="dim"), _facts(entity.removed_facts)]
     return Group(*parts)
 
 
@@ -82,7 +82,7 @@ def _relation(one: EntityFact) -> str:
 
 
 def _time(one: EntityFact) -> str:
-    since = f"since version {one.added}" if one.added else "from the base"
+    since = f"since version {one.added_in}" if one.added_in else "from the base"
     if isinstance(one, RemovedFact):
-        since = f"{since}, removed in version {one.removed}"
+        since = f"{since}, removed in version {one.removed_in}"
     return f"{since} · {one.edit}" if one.edit else since

@@ -57,8 +57,8 @@ def import_(
     reply = here.send(call, "Importing", showing)
     here.show(reply, draw_import)
     if rejected is not None:
-        _write(here, rejected, write_rejected(reply.value.imported))
-        written = plural(len(reply.value.imported.listed), "rejected line")
+        _write(here, rejected, write_rejected(reply.value.counts))
+        written = plural(len(reply.value.counts.rejected_lines), "rejected line")
         here.err.print(f"{rejected} has {written}.", soft_wrap=True)
 
 

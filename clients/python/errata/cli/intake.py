@@ -18,7 +18,7 @@ MOST_SHOWN = 20
 
 
 def draw_import(receipt: ImportReceipt) -> RenderableType:
-    done = receipt.imported
+    done = receipt.counts
     parts: list[RenderableType] = [_headline(receipt), _counts(done), *_rejected(done)]
     parts += [warning for edit in receipt.report.edits for warning in warnings(edit)]
     parts += draw_report(receipt.report)
@@ -28,7 +28,7 @@ def draw_import(receipt: ImportReceipt) -> RenderableType:
 
 
 def _headline(receipt: ImportReceipt) -> Text:
-    triples = plural(receipt.imported.triples, "triple")
+    triples = plural(receipt.counts.triples, "triple")
     if receipt.version is None:
         return Text(f"Dry run: {triples} would be imported; nothing was changed.", style="bold")
     done = Text(f"Version {receipt.version}: {triples} imported.", style="bold green")
@@ -41,8 +41,8 @@ def _counts(done: ImportCounts) -> Table:
     table.add_column()
     table.add_row("triples", f"{done.triples:,} from {plural(done.lines, 'line')} of {done.format}")
     table.add_row("entities", f"{done.entities:,}, of which {done.new_entities:,} are new")
-    if done.left_out:
-        table.add_row("left out", _by(done.left_out))
+    if done.skipped:
+        table.add_row("left out", _by(done.skipped))
     rate = f", {done.triples / done.seconds:,.0f} triples per s" if done.seconds > 0 else ""
     table.add_row("time", f"{seconds(done.seconds)}{rate}")
     return table
@@ -56,19 +56,23 @@ def _rejected(done: ImportCounts) -> list[RenderableType]:
     table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
     table.add_column("line", justify="right")
     table.add_column("why it was rejected")
-    for one in done.listed[:MOST_SHOWN]:
+    for one in done.rejected_lines[:MOST_SHOWN]:
         table.add_row(f"{one.line:,}", one_line(one.reason or one.code))
     parts: list[RenderableType] = [
         Text(f"{plural(done.rejected, 'line')} {were} rejected{by}", style="yellow")
     ]
-    return [*parts, *([table] if done.listed else []), *_more(done)]
+    return [*parts, *([table] if done.rejected_lines else []), *_more(done)]
 
 
 def _more(done: ImportCounts) -> list[Text]:
-    shown = min(len(done.listed), MOST_SHOWN)
+    shown = min(len(done.rejected_lines), MOST_SHOWN)
     if done.rejected <= shown:
         return []
-    listed = f"; --rejected FILE writes the first {len(done.listed):,}" if len(done.listed) > shown else ""
+    listed = (
+        f"; --rejected FILE writes the first {len(done.rejected_lines):,}"
+        if len(done.rejected_lines) > shown
+        else ""
+    )
     return [Text(f"  and {done.rejected - shown:,} more{listed}", style="dim")]
 
 
@@ -80,5 +84,8 @@ def _by(reasons: Mapping[str, int]) -> str:
 
 def write_rejected(done: ImportCounts) -> str:
     """TSV with a header line; what would break a line stands as a space."""
-    rows = [("line", "code", "reason"), *((str(one.line), one.code, one.reason) for one in done.listed)]
+    rows = [
+        ("line", "code", "reason"),
+        *((str(one.line), one.code, one.reason) for one in done.rejected_lines),
+    ]
     return "".join("\t".join(map(one_line, row)) + "\n" for row in rows)

@@ -31,7 +31,7 @@ Scopes = Annotated[
 ]
 Lives = Annotated[
     float | None,
-    typer.Option("--lives", parser=_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."),
+    typer.Option("--expires-in", parser=_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."),
 ]
 KeepOld = Annotated[
     float | None,
@@ -48,14 +48,14 @@ def list_(here: Session) -> None:
 
 def create(here: Session, name: Name, scope: Scopes, lives: Lives = None) -> None:
     """Make a key and show it, once."""
-    call = here.calls.make_key(name, cast("list[Scope]", scope), lives_s=lives)
+    call = here.calls.make_key(name, cast("list[Scope]", scope), expires_in_s=lives)
     here.show(here.send(call, "Making the key"), draw_new_key)
 
 
 def rotate(here: Session, name: Name, keep_old: KeepOld = None, lives: Lives = None) -> None:
     """Give a key a new secret; the old one opens for a day yet, or as long as --keep-old says."""
     overlap_s = DAY_S if keep_old is None else keep_old
-    call = here.calls.rotate_key(name, keep_old_s=overlap_s, lives_s=lives)
+    call = here.calls.rotate_key(name, keep_old_s=overlap_s, expires_in_s=lives)
     here.show(here.send(call, "Making the key"), draw_new_key)
 
 

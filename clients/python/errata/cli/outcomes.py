@@ -47,10 +47,10 @@ def _edit(edit: EditReport) -> list[Text]:
 
 def _reach(edit: EditReport) -> list[Text]:
     """Wordings that nobody gave: counted when all follow, else those that do not."""
-    if not edit.generated:
+    if not edit.generated_paraphrases:
         return []
-    failing = [one for one in edit.generated if not one.follows]
-    count = len(edit.generated)
+    failing = [one for one in edit.generated_paraphrases if not one.follows]
+    count = len(edit.generated_paraphrases)
     if not failing:
         return [Text(f"    ✓ and {plural(count, 'wording')} that nobody gave", style="dim")]
     lines = [

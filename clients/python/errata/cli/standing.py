@@ -26,7 +26,7 @@ def draw_check(check: CheckReport) -> RenderableType:
         parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
     if check.edits is not None and (check.edits.active or check.edits.reverted):
         parts.append(Text(f"Of all edits {_counts(check.edits)}.", style="dim"))
-    return Group(*parts, *(Text(f"Damaged: {one}.", style="red") for one in check.damaged))
+    return Group(*parts, *(Text(f"Damaged: {one}.", style="red") for one in check.damaged_imports))
 
 
 def _tests(check: CheckReport) -> RenderableType:

@@ -22,7 +22,7 @@ def check(
     call = here.calls.last_check(superseded) if last else here.calls.check(superseded)
     reply = here.send(call, "Re-running the fact tests")
     here.show(reply, draw_check)
-    if reply.value.broken or reply.value.damaged:
+    if reply.value.broken or reply.value.damaged_imports:
         raise typer.Exit(Exit.BROKEN)
 
 

@@ -26,7 +26,7 @@ from errata.corrections.settling import settle
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo, Refused
 from errata.refusals import unsendable
 from errata.upload import Progress
-from errata.wire import MAX_BATCH, MAX_LOOKED_AT, EditItem, EditReceipt, ImportProgress
+from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 SINCE = "since version {} it is answered {!r}"
@@ -113,8 +113,8 @@ class FileRun:
         """What is not made yet, as much of it as can be looked at: a line may be answered for by one far from it."""
         left = [line for chunk in self._chunks if not chunk.found for line in chunk.lines if line.open]
         corrections = [line for line in left if isinstance(line.item, EditItem)]
-        for start in range(0, len(corrections), MAX_LOOKED_AT):
-            yield Chunk(0, corrections[start : start + MAX_LOOKED_AT])
+        for start in range(0, len(corrections), MAX_PREVIEW_EDITS):
+            yield Chunk(0, corrections[start : start + MAX_PREVIEW_EDITS])
 
     async def _look_at(self, chunk: Chunk) -> None:
         how = self._how(chunk) | HowToEdit(dry_run=True, measure=False)

@@ -27,27 +27,27 @@ LONGEST_OVERLAP_S = 30 * 86_400
 
 
 class KeyRequest(Request):
-    """A key to be made. name: whose, as the ledger will note it. lives_s: seconds until it ends; None for no end."""
+    """A key to be made. name: its owner, the author in the ledger. expires_in_s: seconds; None: it has no end."""
 
     name: KeyName
     scopes: Annotated[list[Scope], Field(min_length=1, max_length=4)]
-    lives_s: Lifetime | None = None
+    expires_in_s: Lifetime | None = None
 
 
 class RotateRequest(Request):
     """keep_old_s: for how many seconds the old secret goes on opening, so that nobody is locked out meanwhile.
 
-    lives_s: seconds from now until the key ends; None to leave its end as it is.
+    expires_in_s: seconds from now until the key ends; None to leave its end as it is.
     """
 
     keep_old_s: Annotated[float, Field(ge=0, le=LONGEST_OVERLAP_S)] = 86_400.0
-    lives_s: Lifetime | None = None
+    expires_in_s: Lifetime | None = None
 
 
 class KeyState(Response):
     """Times are None for what has not happened, or never will.
 
-    opens: False for one that came out of a backup, which has no secrets, until it is rotated.
+    has_secret: False for one that came out of a backup, which has no secrets, until it is rotated.
     """
 
     name: str
@@ -57,7 +57,7 @@ class KeyState(Response):
     expires: datetime | None = None
     rotated: datetime | None = None
     revoked: datetime | None = None
-    opens: bool = True
+    has_secret: bool = True
 
 
 class NewKey(KeyState):
@@ -76,7 +76,7 @@ class AuditEntry(Response):
     """One call of an admin route.
 
     name: of the caller, "" where nobody knows it; by: how the caller was recognised.
-    what: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
+    summary: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
     request: the id of the request, as in the logs.
     """
 
@@ -87,7 +87,7 @@ class AuditEntry(Response):
     address: str
     method: str
     path: str
-    what: str = ""
+    summary: str = ""
     status: int
     code: str | None = None
     version: CommitVersion | None = None

@@ -20,7 +20,7 @@ from errata.wire.report import Report
 from errata.wire.state import ReplicaState
 
 MAX_EDITS = 1_000
-MAX_LOOKED_AT = 20_000
+MAX_PREVIEW_EDITS = 20_000
 MAX_PARAPHRASES = 20
 
 Kind = Literal["edit", "revert", "rollback"]
@@ -90,13 +90,13 @@ class EditRequest(Request):
 
     strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
     skip_refused: what is wrong with one edit does not refuse the others; the report tells which were left out.
-    measure: False, in a dry run, only tells which edits would be refused, of up to MAX_LOOKED_AT. It takes little time,
-        and what it has made of the corrections is kept for the commit. One whose Idempotency-Key made a commit is
+    measure: False, in a dry run, only tells which edits would be refused, of up to MAX_PREVIEW_EDITS. It takes little
+        time, and what it has made of the corrections is kept for the commit. One whose Idempotency-Key made a commit is
         answered with that.
     """
 
     measure: bool = True  # before `edits`, whose number depends on it
-    edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_LOOKED_AT)]
+    edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_PREVIEW_EDITS)]
     message: Message = ""
     expected_version: Version | None = None
     method: Method | None = None
@@ -134,7 +134,7 @@ class RollbackRequest(Request):
     strict: bool = False
 
 
-class Repetition(Request):
+class IdempotencyHeader(Request):
     """The Idempotency-Key header: a write repeated with the same key is answered with its first result."""
 
     idempotency_key: Annotated[str, StringConstraints(pattern=r"^[!-~]{1,200}$")]

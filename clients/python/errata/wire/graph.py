@@ -15,7 +15,7 @@ Format = Literal["tsv", "csv", "nt", "wikidata"]
 class EntityFact(Response):
     """label: how people call the relation. object_id: the entity that the object is, "" for a number or a text.
 
-    edit: the edit or import that says so, "" for the base. added: the version since which it holds.
+    edit: the edit or import that says so, "" for the base. added_in: the version since which it holds.
     """
 
     relation: str
@@ -23,13 +23,13 @@ class EntityFact(Response):
     object: str
     object_id: str = ""
     edit: str = ""
-    added: Version = 0
+    added_in: Version = 0
 
 
 class RemovedFact(EntityFact):
-    """What an older version said and this one does not. removed: the version that took it away."""
+    """What an older version said and this one does not. removed_in: the version that took it away."""
 
-    removed: Version
+    removed_in: Version
 
 
 class EntityHead(Response):
@@ -43,12 +43,12 @@ class EntityHead(Response):
 
 
 class EntityState(EntityHead):
-    """At `version`. removed: what earlier versions said of it. facts_left_out: further ones, of very many."""
+    """At `version`. removed_facts: what earlier versions said of it. facts_left_out: further ones, of very many."""
 
     version: Version
     facts: list[EntityFact]
     facts_left_out: int = 0
-    removed: list[RemovedFact] = Field(default_factory=list)
+    removed_facts: list[RemovedFact] = Field(default_factory=list)
 
 
 class EntityList(Response):
@@ -65,9 +65,9 @@ class RejectedLine(Response):
 
 
 class ImportCounts(Response):
-    """rejected: lines that could not be used. left_out: what is fine and was not taken, by reason.
+    """rejected: lines that could not be used. skipped: what is fine and was not taken, by reason.
 
-    listed: the first of the rejected lines.
+    rejected_lines: the first of the rejected lines.
     """
 
     format: Format
@@ -77,8 +77,8 @@ class ImportCounts(Response):
     new_entities: int
     rejected: int
     rejected_by: dict[str, int] = Field(default_factory=dict)
-    left_out: dict[str, int] = Field(default_factory=dict)
-    listed: list[RejectedLine] = Field(default_factory=list)
+    skipped: dict[str, int] = Field(default_factory=dict)
+    rejected_lines: list[RejectedLine] = Field(default_factory=list)
     seconds: float
     source: str = ""
 
@@ -86,7 +86,7 @@ class ImportCounts(Response):
 class ImportReceipt(EditReceipt):
     """version: None for a dry run."""
 
-    imported: ImportCounts
+    counts: ImportCounts
 
 
 class ImportOrder(Request):

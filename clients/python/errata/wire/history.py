@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 
 from errata.wire.base import CommitVersion, Details, Response, Version
 from errata.wire.edits import Kind
-from errata.wire.report import BrokenTest, ChangedProbe, SupersededTest
+from errata.wire.report import BrokenTest, SideEffect, SupersededTest
 from errata.wire.state import EditCounts
 
 
@@ -81,14 +81,14 @@ class VersionDetail(VersionHead):
 class Change(Response):
     """One question that two versions answer differently, and the edit that made the difference.
 
-    before, after: None where the model declines. asked: False for the oldest of very many changes, of which only
+    before, after: None where the model declines. is_measured: False for the oldest of very many changes, of which only
     the edits' own words are told; then None where no edit speaks.
     """
 
     question: str
     before: str | None
     after: str | None
-    asked: bool = True
+    is_measured: bool = True
     edit: str
     change: Literal["added", "removed", "replaced"]
     model: str = ""
@@ -112,7 +112,7 @@ class FactChange(Response):
 class Diff(Response):
     """What edits changed, and of `probes` further questions those that changed though nobody edited them.
 
-    unasked: how many more the service knows that may be answered otherwise and were not asked.
+    unmeasured_probes: how many more the service knows that may be answered otherwise and were not asked.
 
     facts: what only one of the two was told about the graph, in the ledger's order.
     checksums_differ: memory name -> whether any of its rows differs between the two versions.
@@ -122,8 +122,8 @@ class Diff(Response):
     to_version: Version
     changes: list[Change]
     probes: int = 0
-    unasked: int = 0
-    others: list[ChangedProbe] = Field(default_factory=list)
+    unmeasured_probes: int = 0
+    side_effects: list[SideEffect] = Field(default_factory=list)
     facts: list[FactChange] = Field(default_factory=list)
     checksums_differ: dict[str, bool]
 
@@ -132,7 +132,7 @@ class CheckReport(Response):
     """The fact tests at one version, one for each wording of an active edit. edits: the states of the edits.
 
     superseded: tests that a later edit answers anew; superseded_tests lists them where that was asked for.
-    damaged: imports in force whose rows are not what their commits say, in one sentence each.
+    damaged_imports: imports in force whose rows are not what their commits say, in one sentence each.
     """
 
     version: Version
@@ -142,4 +142,4 @@ class CheckReport(Response):
     superseded: int
     edits: EditCounts | None = None
     superseded_tests: list[SupersededTest] | None = None
-    damaged: list[str] = Field(default_factory=list)
+    damaged_imports: list[str] = Field(default_factory=list)

@@ -32,7 +32,7 @@ class EditReport(Response):
     holds: bool
     paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     notes: Details = Field(default_factory=dict)
-    generated: list[ParaphraseReport] = Field(default_factory=list)
+    generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""
@@ -61,7 +61,7 @@ class Link(Response):
     after: str | None = None
 
 
-class ChangedProbe(Response):
+class SideEffect(Response):
     """A probe question that nobody edited and whose answer changed all the same."""
 
     question: str
@@ -111,19 +111,19 @@ class EditTimings(Response):
 class Report(Response):
     """What a commit did, measured: probes is how many unrelated questions were compared before and after.
 
-    unasked: how many more the service knows that may be answered otherwise and were not asked.
+    unmeasured_probes: how many more the service knows that may be answered otherwise and were not asked.
     edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
     refused: edits that were left out, because `skip_refused` was asked for.
     """
 
     edits: list[EditReport]
     probes: int
-    unasked: int = 0
-    changed: list[ChangedProbe]
+    unmeasured_probes: int = 0
+    side_effects: list[SideEffect] = Field(default_factory=list)
     broken_tests: list[BrokenTest]
     capacity: Capacity
     timings: EditTimings
     superseded_tests: list[SupersededTest] = Field(default_factory=list)
-    standing: EditCounts | None = None
+    test_status: EditCounts | None = None
     edits_left_out: int = 0
     refused: list[RefusedEdit] = Field(default_factory=list)

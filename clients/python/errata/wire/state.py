@@ -80,12 +80,12 @@ class Whoami(Response):
 
 
 class BackupHead(Response):
-    """What a backup is of. made: unix time in seconds. checkpoints: memory -> what its rows lie on."""
+    """What a backup is of. created: unix time in seconds. checkpoints: memory -> what its rows lie on."""
 
     format: int
     version: Version
     digest: str
-    made: float
+    created: float = 0.0
     checkpoints: dict[str, str]
 
 

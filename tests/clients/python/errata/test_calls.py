@@ -21,7 +21,7 @@ RECEIPT = {
     "report": {
         "edits": [],
         "probes": 0,
-        "changed": [],
+        "side_effects": [],
         "broken_tests": [],
         "capacity": {"slots_used": 0, "slots_reserved": 1},
         "timings": {"editor_ms": 0, "report_ms": 0, "commit_ms": 0, "replicas_ms": 0},
@@ -107,7 +107,7 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().retained(), "GET /admin/compactions"),
         (Calls().compact(versions=3), "POST /admin/compactions"),
         (Calls().keys(), "GET /admin/keys"),
-        (Calls().make_key("anna", ["ask"], lives_s=60.0), "POST /admin/keys"),
+        (Calls().make_key("anna", ["ask"], expires_in_s=60.0), "POST /admin/keys"),
         (Calls().rotate_key("anna@x.org"), "POST /admin/keys/anna%40x.org/rotations"),
         (Calls().revoke_key("anna"), "DELETE /admin/keys/anna"),
         (Calls().audit(), "GET /admin/audit?limit=50"),

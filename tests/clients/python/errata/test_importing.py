@@ -29,7 +29,7 @@ def file(tmp_path: Path) -> Path:
 def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny: Any, file: Path) -> None:
     told: list[ImportProgress] = []
     receipt = errata.import_graph(str(file), message="fill", progress=told.append)
-    assert (receipt.version, receipt.imported.triples, receipt.imported.rejected) == (1, 2, 1)
+    assert (receipt.version, receipt.counts.triples, receipt.counts.rejected) == (1, 2, 1)
     assert [(one.phase, one.done) for one in told] == [("sending", 46), ("reading", 46), ("committing", 0)]
     assert errata.last_version == 1
     request, body = tiny.seen[-1]
@@ -182,13 +182,13 @@ def test_a_file_that_cannot_be_read_further_imported_nothing() -> None:
 def test_lines_come_in_any_pieces_and_only_the_line_feed_ends_one(errata: Errata, tiny: Any) -> None:
     errata.import_graph(io.BytesIO(LINES))
     receipt = json.loads(errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw)
-    receipt["imported"]["listed"][0]["reason"] = "a\u2028b"
+    receipt["counts"]["rejected_lines"][0]["reason"] = "a\u2028b"
     told = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
     told += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
     pieces = [told[n : n + 7] for n in range(0, len(told), 7)]
-    assert through(answering(*pieces)).imported.listed[0].reason == "a\u2028b"
+    assert through(answering(*pieces)).counts.rejected_lines[0].reason == "a\u2028b"
 
 
 def test_a_plain_receipt_is_taken_as_well(errata: Errata, tiny: Any) -> None:
     raw = errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw
-    assert through(lambda _: httpx.Response(201, content=raw)).imported.triples == 2
+    assert through(lambda _: httpx.Response(201, content=raw)).counts.triples == 2

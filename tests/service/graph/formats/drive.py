@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.graph.formats import Reading, Rejected, Row
+from service.graph.formats import GraphFileReader, Rejected, Row
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def read(data: bytes | str, format: str | None = None, language: str = "en") -> 
 
 
 def read_in(pieces: Iterable[bytes], format: str | None = None, language: str = "en") -> Result:
-    reading = Reading(format, language)
+    reading = GraphFileReader(format, language)
     out = [one for piece in pieces for one in reading.feed(piece)]
     out += reading.finish()
     return Result(reading.format, reading.lines, dict(reading.left_out), tuple(out))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from service.graph.formats import Row
-from service.graph.formats.iri import local_name, words_of
+from service.graph.formats.ntriples import local_name, words_of
 from tests.service.graph.formats.drive import Result, read
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from service.graph.formats import GraphFileError
-from service.graph.formats.records import Record, Records, open_after
+from service.graph.formats.csv_table import Record, Records, open_after
 from tests.service.graph.formats.drive import read
 
 HEADER = "subject,relation,object\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.graph.linking import known
+from service.graph.linking import name_index
 from service.graph.linking.linker import Linker
 
 
@@ -71,7 +71,7 @@ def test_runs_and_recent_names_give_what_a_plain_scan_gives(
     plain = [name for name in names if "中" not in name]  # its words begin everywhere
     made = Linker()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(known, "RECENT", recent)
+        patch.setattr(name_index, "RECENT", recent)
         for i in range(0, len(plain), 3):
             made.add([(name, "Q") for name in plain[i : i + 3]])
     assert [name for name, _ in made.complete(prefix, limit)] == _plain(plain, prefix, limit)

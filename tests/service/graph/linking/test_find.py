@@ -4,7 +4,7 @@ from unicodedata import normalize
 
 import pytest
 
-from service.graph.linking.linker import Found, Linker, Span
+from service.graph.linking.linker import Linker, LinkResult, Span
 from service.graph.linking.words import unlinkable
 
 
@@ -76,7 +76,7 @@ def test_a_name_is_found_where_words_begin_and_end(
 
 def test_the_longest_name_wins_and_the_others_are_told() -> None:
     known = linker("New York", "York", "New York City", "City Hall")
-    assert known.find("in New York City Hall") == Found(
+    assert known.find("in New York City Hall") == LinkResult(
         (Span(3, 16, ("id of New York City",)),),
         (
             Span(3, 11, ("id of New York",)),
@@ -143,7 +143,7 @@ def test_an_expanded_character_is_never_cut() -> None:
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "\u0301", "?", "\ud800", "\u00ad\u0301"])
 def test_texts_without_words_hold_no_names(text: str) -> None:
-    assert linker("Peru").find(text) == Found((), ())
+    assert linker("Peru").find(text) == LinkResult((), ())
 
 
 def test_invisible_characters_are_read_over() -> None:

@@ -65,7 +65,7 @@ def test_every_name_that_stands_in_a_text_is_found(names: list[str], text: str) 
         for end in range(start + 1, len(text) + 1)
         if stands(text, start, end, folded)
     }
-    assert {(span.start, span.end) for span in (*found.spans, *found.passed_over)} == expected
+    assert {(span.start, span.end) for span in (*found.spans, *found.overlapped)} == expected
 
 
 @given(
@@ -75,9 +75,9 @@ def test_every_name_that_stands_in_a_text_is_found(names: list[str], text: str) 
 def test_spans_are_apart_and_each_lost_one_meets_one_that_is_no_shorter(names: list[str], text: str) -> None:
     linker = Linker()
     linker.add((name, "Q") for name in names)
-    spans, passed_over = linker.find(text)
+    spans, overlapped = linker.find(text)
     assert all(one.end <= other.start for one, other in pairwise(spans))
-    for lost in passed_over:
+    for lost in overlapped:
         rivals = [span for span in spans if span.start < lost.end and lost.start < span.end]
         lengths = [len(fold(text[span.start : span.end])) for span in rivals]
         assert max(lengths) >= len(fold(text[lost.start : lost.end]))

@@ -110,7 +110,7 @@ def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pyte
     report = plain.model_copy(
         update={
             "edits": [edit.model_copy(update={"paraphrases": [lost], "warnings": ["the margin is thin"]})],
-            "changed": [wire.ChangedProbe(question="Chile?", before="Santiago", after=None)],
+            "side_effects": [wire.SideEffect(question="Chile?", before="Santiago", after=None)],
             "broken_tests": [
                 wire.BrokenTest(edit="e0", version=3, question="Bolivia?", expected="Sucre", actual="La Paz")
             ],
@@ -174,7 +174,7 @@ def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("FORCE_COLOR", "1" if terminal else "")
     link = wire.Link(before="/v1/answers?version=0", after="/v1/answers?version=1")
-    changed = [wire.ChangedProbe(question="Chile?", before="Santiago", after="Arica", link=link)]
+    changed = [wire.SideEffect(question="Chile?", before="Santiago", after="Arica", link=link)]
     page = Page("http://errata:8000", stderr=False, width=80)
     with page.capture() as printed:
         page.print(*draw_bystanders(200, changed, 0))

@@ -53,7 +53,7 @@ def test_an_entity_is_shown_with_since_when_each_fact_holds_and_what_was_removed
 
 def test_a_relation_with_several_values_is_named_once(run: Any, tiny: Any) -> None:
     fact = tiny.entities[0].facts[0].model_copy(update={"label": "capital city", "object": "La\nPaz"})
-    tiny.entities = [tiny.entities[0].model_copy(update={"facts": [fact, fact], "removed": []})]
+    tiny.entities = [tiny.entities[0].model_copy(update={"facts": [fact, fact], "removed_facts": []})]
     shown = lines(run("entity", "Peru"))[5:]
     assert shown == [
         "  capital city (capital)  La Paz  wd:Q5582862  since version 3 · e3",

@@ -125,8 +125,10 @@ def test_a_difference_shows_what_changed_though_nobody_edited_it(
     busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = tiny.diff(0, 1)
-    others = [wire.ChangedProbe(question="Capital of Chile?", before="Santiago", after=None)]
-    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"probes": 223, "others": others}))
+    others = [wire.SideEffect(question="Capital of Chile?", before="Santiago", after=None)]
+    monkeypatch.setattr(
+        tiny, "diff", lambda *_: plain.model_copy(update={"probes": 223, "side_effects": others})
+    )
     lines = [" ".join(line.split()) for line in busy("diff", "0", "1").stdout.splitlines()]
     assert lines[-3:-1] == [
         "1 of 223 other questions changed too:",
@@ -138,7 +140,9 @@ def test_a_side_that_is_declined_is_drawn_and_one_that_nobody_asked_is_not(
     busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declined = wire.Change(question="q1", before="Lima", after=None, edit="e1", change="removed")
-    unknown = wire.Change(question="q2", before=None, after="Puno", asked=False, edit="e2", change="added")
+    unknown = wire.Change(
+        question="q2", before=None, after="Puno", is_measured=False, edit="e2", change="added"
+    )
     plain = tiny.diff(0, 1)
     monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"changes": [declined, unknown]}))
     lines = busy("diff", "0", "1").stdout.splitlines()[2:-1]

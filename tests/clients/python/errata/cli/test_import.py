@@ -81,7 +81,7 @@ def test_stdin_is_a_file_too(url: str, folder: Path, tiny: Any) -> None:
 
 def test_json_is_the_receipt(run: Any, file: Path) -> None:
     result = run("import", "peru.tsv", "--json")
-    assert wire.ImportReceipt.model_validate_json(result.stdout).imported.triples == 2
+    assert wire.ImportReceipt.model_validate_json(result.stdout).counts.triples == 2
 
 
 @pytest.mark.parametrize(

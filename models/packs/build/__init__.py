@@ -1,1 +1,0 @@
-"""How the pack `world` is made from its sources: `python -m models.packs.build`."""

@@ -1,0 +1,1 @@
+"""How the pack `world` is made from its sources: `python -m models.training.packs`."""

@@ -1,0 +1,73 @@
+"""Which facts can be asked about at all: one clear name, one clear answer."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from re import findall
+
+from models.packs.pack import ALIAS_SEPARATOR, Relation
+from models.training.packs import country_names, elements
+from models.training.packs.naming import key
+from models.training.packs.raw import RawFact, Source
+
+LONGEST_LABEL = 40
+LONGEST_ANSWER = 80
+SELF_ANSWERING = "capital"  # Luxembourg is the capital of Luxembourg
+
+ALIASES: dict[str, tuple[str, ...]] = {**country_names.ALIASES, **country_names.CAPITALS, **elements.ALIASES}
+CANONICAL = {key(alias): label for label, aliases in ALIASES.items() for alias in aliases}
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(findall(r"\w+", text.casefold()))
+
+
+SMALL_WORDS = frozenset(
+    words("a an and as at be but he her him his how i if it me my no not or our s she so them they up us we")
+)
+
+
+def template_words(relations: Mapping[str, Relation]) -> set[str]:
+    """Words of the questions themselves: a label made of them alone would be found in every question."""
+    spoken = set(SMALL_WORDS)
+    for relation in relations.values():
+        for template in relation.phrasings + relation.held:
+            spoken.update(words(template.replace("{subject}", "")))
+    return spoken
+
+
+def canonical(fact: RawFact) -> RawFact:
+    """The fact with each alias replaced by the label it stands for."""
+    subject = CANONICAL.get(key(fact.subject), fact.subject)
+    answer = CANONICAL.get(key(fact.object), fact.object)
+    return replace(fact, subject=subject, object=answer)
+
+
+def is_label(text: str, shortest: int = 2) -> bool:
+    fits = shortest <= len(text) <= LONGEST_LABEL and text == text.strip() and text.isprintable()
+    return fits and ALIAS_SEPARATOR.strip() not in text and not set("{(") & set(text)
+
+
+def is_askable(fact: RawFact, spoken: set[str]) -> bool:
+    if not (is_label(fact.subject) and is_label(fact.object, shortest=1)):
+        return False
+    if fact.source == Source.REFERENCE:
+        return True
+    named = all(words(label) and not spoken.issuperset(words(label)) for label in (fact.subject, fact.object))
+    if fact.subject.isalpha() and fact.subject.islower():
+        return False  # "honey", "red", "history": words, which a text uses without meaning the entity
+    return named and (key(fact.subject) != key(fact.object) or fact.relation == SELF_ANSWERING)
+
+
+def without_homonyms(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[RawFact]:
+    """Leave out the subjects of EntityQuestions of which it says two things where only one can hold.
+
+    Two places of birth are a sign of two people of one name, so nothing else about that name is believed.
+    """
+    facts = list(facts)
+    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for fact in facts:
+        if fact.source == Source.ENTITYQUESTIONS and relations[fact.relation].cardinality == "one":
+            answers[key(fact.subject), fact.relation].add(key(fact.object))
+    doubtful = {subject for (subject, _), found in answers.items() if len(found) > 1}
+    return [f for f in facts if f.source != Source.ENTITYQUESTIONS or key(f.subject) not in doubtful]

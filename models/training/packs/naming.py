@@ -1,0 +1,145 @@
+"""Which entity a label names: in a pack, exactly one.
+
+The sources use one label for several things. Of the Wikidata ids that share a label the one with most facts
+stays. A label that only EntityQuestions has carries no id; it stays if all its facts can be about one thing,
+as far as the types of the relations tell. Facts about another thing of that name are left out.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from models.packs.pack import Relation
+from models.training.packs.raw import RawFact, Source
+
+LITERALS = {"text", "number"}
+ANYTHING = "any"
+
+FEW = 10  # fewer than one mention in this many is few
+
+# (wide, narrow): a thing of the narrow type may be spoken of as one of the wide type
+NARROWER = {("place", "country"), ("agent", "person"), ("agent", "organization"), ("work", "product")}
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One use of a label by one fact."""
+
+    label: str
+    type: str
+    source: Source
+    id: str
+    is_subject: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What a label was settled to mean. `id` is empty where no source gives one."""
+
+    label: str
+    type: str
+    id: str
+
+    def fits(self, mention: Mention) -> bool:
+        if unify(self.type, mention.type) != self.type or self._may_be_another_place(mention):
+            return False
+        both_known = is_wikidata(self.id) and is_wikidata(mention.id)
+        return not both_known or mention.id == self.id
+
+    def _may_be_another_place(self, mention: Mention) -> bool:
+        """A known place's name is a village's too: there is a Boston in Ireland, and a Paris in Texas."""
+        return bool(self.id) and mention.type == "place" and mention.is_subject and not mention.id
+
+
+def is_wikidata(id: str) -> bool:
+    return id.startswith("Q")
+
+
+def key(label: str) -> str:
+    return label.casefold()
+
+
+def unify(first: str, second: str) -> str | None:
+    """The narrower of two types that one thing can have, else None."""
+    if first == second or second == ANYTHING:
+        return first
+    if first == ANYTHING:
+        return second
+    if (first, second) in NARROWER:
+        return second
+    return first if (second, first) in NARROWER else None
+
+
+def mentions(fact: RawFact, relations: Mapping[str, Relation]) -> tuple[Mention, Mention]:
+    """Of the subject and of the object."""
+    relation = relations[fact.relation]
+    return (
+        Mention(fact.subject, relation.subject_type, fact.source, fact.subject_id, True),
+        Mention(fact.object, relation.object_type, fact.source, fact.object_id, False),
+    )
+
+
+def settle(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> dict[str, Name]:
+    """What each label means, by case-folded label; labels that cannot be settled are left out."""
+    uses: dict[str, list[Mention]] = defaultdict(list)
+    for fact in facts:
+        for mention in mentions(fact, relations):
+            if mention.type not in LITERALS:
+                uses[key(mention.label)].append(mention)
+    names = {label: _settle_one(found) for label, found in uses.items()}
+    return {label: name for label, name in names.items() if name is not None}
+
+
+def about_its_names(fact: RawFact, names: Mapping[str, Name], relations: Mapping[str, Relation]) -> bool:
+    """Whether both ends of a fact are what their labels were settled to mean."""
+    for mention in mentions(fact, relations):
+        if mention.type in LITERALS:
+            continue
+        name = names.get(key(mention.label))
+        if name is None or not name.fits(mention):
+            return False
+    return True
+
+
+def _settle_one(found: list[Mention]) -> Name | None:
+    best = min(mention.source for mention in found)
+    believed = [mention for mention in found if mention.source == best]
+    label = _most_common(mention.label for mention in believed)
+    if best == Source.ENTITYQUESTIONS:
+        kind = _common_type(believed, strict=True)
+        return Name(label, kind, "") if kind else None
+    if best == Source.REFERENCE:
+        kind = _common_type(believed, strict=False)
+        exact = [mention for mention in found if mention.type == kind]
+        usable = [mention for mention in found if unify(kind, mention.type)]
+        own = max(mention.id for mention in believed)
+        return Name(label, kind, _best_id(exact) or _best_id(usable) or own)
+    chosen = _best_id(believed)
+    return Name(label, _common_type([m for m in believed if m.id == chosen], strict=False), chosen)
+
+
+def _most_common(labels: Iterable[str]) -> str:
+    return min(Counter(labels).items(), key=lambda pair: (-pair[1], pair[0]))[0]
+
+
+def _best_id(found: list[Mention]) -> str:
+    """The id most used; of equals the lowest number, which is the better known one more often than not."""
+    counts = Counter(mention.id for mention in found if is_wikidata(mention.id))
+    return min(counts, key=lambda id: (-counts[id], int(id[1:])), default="")
+
+
+def _common_type(found: list[Mention], strict: bool) -> str:
+    """The type that most mentions agree on. Strict: that all agree on, else ''.
+
+    A few mentions do not narrow the type of many: Frankfurt is no country though one film is from there.
+    """
+    kind = ANYTHING
+    for candidate, count in sorted(
+        Counter(m.type for m in found).items(), key=lambda pair: (-pair[1], pair[0])
+    ):
+        both = unify(kind, candidate)
+        if both is None and strict:
+            return ""
+        if strict or count * FEW > len(found):
+            kind = both or kind
+    return kind

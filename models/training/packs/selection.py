@@ -1,0 +1,96 @@
+"""Which of the clean facts go into the pack: known names first, and subjects that can be asked much."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from models.packs.pack import Relation
+from models.training.packs.chance import rank
+from models.training.packs.cleaning import LONGEST_ANSWER
+from models.training.packs.naming import key
+from models.training.packs.raw import RawFact, Source
+
+MOST_ITEMS = 295  # a relation, so that the pack trains in an hour on two cores
+MOST_CAPITALS = 325  # every country, and regions besides
+LARGEST_SHARE = 0.35  # of a relation's items, with one and the same answer
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question that could go into the pack, by case-folded subject, with all its answers."""
+
+    subject: str
+    relation: str
+    answers: tuple[str, ...]
+    source: Source
+
+
+def candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[Candidate]:
+    """One for each (subject, relation) whose sources do not contradict each other."""
+    answers: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+    sources: dict[tuple[str, str], Source] = {}
+    reference: set[str] = set()
+    for fact in sorted(facts, key=lambda fact: fact.source):
+        if fact.source == Source.REFERENCE:
+            reference.add(key(fact.subject))
+        elif fact.source == Source.ENTITYQUESTIONS and key(fact.subject) in reference:
+            continue  # a country's or an element's name, but who knows of what
+        question = key(fact.subject), fact.relation
+        if sources.setdefault(question, fact.source) == Source.REFERENCE != fact.source:
+            continue
+        answers[question].setdefault(key(fact.object), fact.object)
+    return [
+        Candidate(subject, relation, tuple(found.values()), sources[subject, relation])
+        for (subject, relation), found in answers.items()
+        if _is_clear(list(found.values()), relations[relation])
+    ]
+
+
+def select(found: Iterable[Candidate], most: Mapping[str, int] | None = None) -> list[Candidate]:
+    """At most `most` items a relation (MOST_ITEMS where it is silent), in a seeded order."""
+    limits = {"capital": MOST_CAPITALS} | dict(most or {})
+    taken: dict[str, list[Candidate]] = defaultdict(list)
+    shares: Counter[tuple[str, tuple[str, ...]]] = Counter()
+    for candidate in _ordered(found):
+        limit = limits.get(candidate.relation, MOST_ITEMS)
+        answer = candidate.relation, candidate.answers
+        room = len(taken[candidate.relation]) < limit and shares[answer] < int(LARGEST_SHARE * limit)
+        if room:
+            taken[candidate.relation].append(candidate)
+            shares[answer] += 1
+    return [candidate for items in taken.values() for candidate in _without_surplus(items)]
+
+
+def _is_clear(answers: list[str], relation: Relation) -> bool:
+    if relation.cardinality == "many":
+        return len(", ".join(answers)) <= LONGEST_ANSWER
+    return len(answers) == 1
+
+
+def _ordered(found: Iterable[Candidate]) -> list[Candidate]:
+    """Reference works, then subjects with several relations (Wikidata's first), then the rest."""
+    by_subject: dict[str, list[Candidate]] = defaultdict(list)
+    for candidate in found:
+        by_subject[candidate.subject].append(candidate)
+
+    def place(subject: str) -> tuple[bool, bool, Source, str]:
+        source = min(candidate.source for candidate in by_subject[subject])
+        return source != Source.REFERENCE, len(by_subject[subject]) < 2, source, rank(subject)
+
+    return [
+        candidate
+        for subject in sorted(by_subject, key=place)
+        for candidate in sorted(by_subject[subject], key=lambda candidate: candidate.relation)
+    ]
+
+
+def _without_surplus(items: list[Candidate]) -> list[Candidate]:
+    """Drop the last items of an answer that more than LARGEST_SHARE of them have."""
+    items = list(items)
+    while items:
+        answer, count = Counter(item.answers for item in items).most_common(1)[0]
+        if count <= LARGEST_SHARE * len(items) or items[0].source == Source.REFERENCE:
+            return items
+        last = max(place for place, item in enumerate(items) if item.answers == answer)
+        del items[last]
+    return items

@@ -1,0 +1,100 @@
+"""The few patterns of asyncio, threads and garbage collection that every part of the service shares."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+CANCEL_EVERY_S = 0.2
+
+
+@dataclass
+class _Flight(Generic[T]):
+    """A task in progress, and how many callers wait for it."""
+
+    task: asyncio.Task[T]
+    waiters: int = 0
+
+
+class SingleFlight(Generic[T]):
+    """Concurrent requests for one key share one task; it is cancelled when nobody waits for it any more.
+
+    Args:
+        max_concurrent: how many tasks of different keys run together; the others wait their turn.
+    """
+
+    def __init__(self, max_concurrent: int) -> None:
+        self._slots = asyncio.Semaphore(max_concurrent)
+        self._flights: dict[Hashable, _Flight[T]] = {}
+
+    async def get(self, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
+        """The result of `make`, which runs once for all who wait for `key`; so does what it raises."""
+
+        async def run() -> T:
+            async with self._slots:
+                return await make()
+
+        if key not in self._flights:
+            self._flights[key] = _Flight(asyncio.create_task(run()))
+        flight = self._flights[key]
+        flight.waiters += 1
+        try:
+            return await asyncio.shield(flight.task)
+        finally:
+            flight.waiters -= 1
+            if not flight.waiters:
+                del self._flights[key]
+                flight.task.cancel()
+
+
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancels tasks and returns when each has ended, whatever its outcome.
+
+    Each is cancelled until it ends: Python 3.11's `wait_for`, in which redis-py writes, swallows a cancellation that
+    comes when what it waits for is done.
+    """
+    tasks = list(tasks)
+    while running := [task for task in tasks if not task.done()]:
+        for task in running:
+            task.cancel()
+        await asyncio.wait(running, timeout=CANCEL_EVERY_S)
+    for task in tasks:
+        if not task.cancelled():
+            task.exception()  # retrieved: else the loop logs that nobody did
+
+
+async def finish(closing: Coroutine[Any, Any, None]) -> None:
+    """Runs `closing` to its end even when the caller is cancelled meanwhile; the cancellation is raised afterwards.
+
+    Pools of redis-py close their connections in tasks; one that is cancelled before it began leaves its socket open.
+    """
+    task = asyncio.create_task(closing)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if failure := cancelled or task.exception():
+        raise failure
+
+
+async def iterate_in_thread(items: Iterator[T]) -> AsyncIterator[T]:
+    """Yields the items of a blocking iterator, each computed in a thread, in order. No item may be None."""
+    while (item := await asyncio.to_thread(next, items, None)) is not None:
+        yield item
+
+
+def freeze_gc() -> None:
+    """Exempts everything loaded so far from garbage collection; to be called once a process has loaded its libraries.
+
+    A full collection looks at every object that is not exempt, half a million after the imports of torch and Ray:
+    0.3 s in which nobody is answered, at a moment that nobody chooses.
+    """
+    gc.collect()
+    gc.freeze()

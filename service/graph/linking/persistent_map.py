@@ -1,0 +1,39 @@
+"""An immutable mapping of a million strings that is cheap to extend: whoever holds one never sees it change.
+
+It is cut into many small dicts by hash. Extending it copies the few that change, so that no step holds the
+interpreter's lock for long, whatever the size.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final, Generic, TypeVar
+
+V = TypeVar("V")
+
+N_SHARDS: Final = 1024  # a power of two: about a thousand names each at a million
+_MASK: Final = N_SHARDS - 1
+
+
+class PersistentMap(Generic[V]):
+    __slots__ = ("_shards",)
+
+    def __init__(self, shards: list[dict[str, V]] | None = None) -> None:
+        empty: dict[str, V] = {}
+        self._shards = shards or [empty] * N_SHARDS
+
+    def get(self, key: str) -> V | None:
+        return self._shards[hash(key) & _MASK].get(key)
+
+    def extended(self, items: Mapping[str, V]) -> PersistentMap[V]:
+        grouped: dict[int, dict[str, V]] = defaultdict(dict)
+        for key, value in items.items():
+            grouped[hash(key) & _MASK][key] = value
+        shards = self._shards.copy()
+        for place, added in grouped.items():
+            shards[place] = shards[place] | added
+        return PersistentMap(shards)
+
+    def shards(self) -> list[dict[str, V]]:
+        return self._shards.copy()

@@ -1,0 +1,1 @@
+"""Prometheus metrics: what they are, where processes keep them, and how they are read."""

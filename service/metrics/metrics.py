@@ -1,0 +1,266 @@
+"""Every metric of the service, by its Prometheus name, and the page that shows them for all processes of a machine.
+
+Seconds; prefix `errata_`; labels are bounded by the configuration. Processes of one machine write into
+PROMETHEUS_MULTIPROC_DIR, so any of them can serve the whole page. Per-replica figures are not labels here, for a dead
+replica's label would stay for ever: they are JSON at /admin/replicas. A `part` is `ingress`, `editor`, or the name of a
+model.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from platform import python_version
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from service.metrics import exporter
+from service.metrics.multiprocess import prepare_directory, remove_stale_gauges
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
+MAX_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
+
+if os.environ.get(DIRECTORY):
+    prepare_directory(Path(os.environ[DIRECTORY]))
+
+ANSWERS = Counter(
+    "errata_answers",
+    "Questions that reached the ingress, by outcome: answered, declined, or the code of a problem.",
+    ["model", "outcome"],
+)
+ANSWER_PARTS = Histogram(
+    "errata_answer_seconds",
+    "Time of a question by part: queue, model, total.",
+    ["model", "part"],
+    buckets=SECONDS,
+)
+GRAPH_PARTS = Histogram(
+    "errata_graph_seconds",
+    "Time of a batch in the graph by part: link, read.",
+    ["model", "part"],
+    buckets=SECONDS,
+)
+GRAPH_ROWS = Counter(
+    "errata_graph_rows",
+    "Rows of imports that questions needed: hit at hand, miss fetched.",
+    ["model", "cache"],
+)
+FACTS = Histogram(
+    "errata_graph_facts",
+    "Facts of the graph about the words of a question.",
+    ["model"],
+    buckets=(0, 1, 2, 4, 8, 16, 32, 64, 128, 512),
+)
+BATCH = Histogram("errata_batch_size", "Questions per forward pass.", ["model"], buckets=SIZES)
+EDITS = Counter("errata_edits", "Admin requests that write, by kind and outcome.", ["kind", "outcome"])
+COMMIT_PARTS = Histogram(
+    "errata_commit_seconds",
+    "Time of a commit by part: editor, report, commit, replicas.",
+    ["part"],
+    buckets=SECONDS,
+)
+PROPAGATION = Histogram(
+    "errata_propagation_seconds",
+    "From a commit's append until a replica answers from it.",
+    ["model"],
+    buckets=SECONDS,
+)
+COMMITS = Counter("errata_commits", "Commits by the name of the key that made them.", ["author"])
+LEDGER_VERSION = Gauge(
+    "errata_ledger_version", "The newest version the editor knows.", ["ledger"], multiprocess_mode="livemax"
+)
+VERSION_MIN = Gauge(
+    "errata_replica_version_min",
+    "Version of the replica that is furthest behind.",
+    ["model"],
+    multiprocess_mode="livemin",
+)
+VERSION_MAX = Gauge(
+    "errata_replica_version_max",
+    "Version of the replica that is furthest ahead.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+LAG = Gauge(
+    "errata_replica_lag",
+    "Versions by which the furthest replica is behind the ledger.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+LEDGER_UP = Gauge(
+    "errata_ledger_up",
+    "1 while the ledger can be read and is whole, else 0, by who reads it: editor, replica.",
+    ["role"],
+    multiprocess_mode="livemin",
+)
+REPLICAS = Gauge(
+    "errata_replicas",
+    "Replicas of a model by state: expected, live, ready (healthy, and at the newest version).",
+    ["model", "state"],
+    multiprocess_mode="livemax",
+)
+DISAGREEING = Gauge(
+    "errata_replicas_disagreeing",
+    "Replicas of a model that hold other rows than most of their version.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+EDIT_STATES = Gauge(
+    "errata_edits_standing",
+    "Edits by state: holding, broken, superseded, reverted.",
+    ["state"],
+    multiprocess_mode="livemax",
+)
+SLOTS = Gauge(
+    "errata_memory_slots",
+    "Slots of a memory: used, reserved.",
+    ["memory", "slots"],
+    multiprocess_mode="livemax",
+)
+ROWS_PER_SLOT = Gauge(
+    "errata_memory_rows_per_slot", "How crowded a memory is.", ["memory"], multiprocess_mode="livemax"
+)
+MARGIN = Gauge(
+    "errata_memory_margin",
+    "What is left before the answers of a memory's edits get worse.",
+    ["memory"],
+    multiprocess_mode="livemin",
+)
+GRAPH_STATEMENTS = Gauge(
+    "errata_graph_statements",
+    "Statements of the graph by source: base, imports, edits.",
+    ["source"],
+    multiprocess_mode="livemax",
+)
+GRAPH_ENTITIES = Gauge(
+    "errata_graph_entities",
+    "Entities that a source says something of: base, imports, edits.",
+    ["source"],
+    multiprocess_mode="livemax",
+)
+REDIS_FAILURES = Counter(
+    "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
+)
+AUDIT_LOST = Counter("errata_audit_lost", "Admin calls that could not be written to the audit.")
+HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
+HTTP_SECONDS = Histogram(
+    "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
+)
+IN_FLIGHT = Gauge("errata_http_in_flight", "HTTP requests being answered.", multiprocess_mode="livesum")
+QUEUE = Gauge(
+    "errata_queue_questions",
+    "Questions that wait for a model, by place: ingress, replica.",
+    ["model", "place"],
+    multiprocess_mode="livesum",
+)
+BUILD = Gauge(
+    "errata_build_info", "1; its labels say what runs.", ["version", "python"], multiprocess_mode="livemax"
+)
+STARTED = Gauge(
+    "errata_process_start_time_seconds",
+    "When the youngest process of a part was ready: ingress, editor, or a model's name.",
+    ["part"],
+    multiprocess_mode="livemax",
+)
+STARTS = Counter("errata_process_starts", "Processes of a part that began.", ["part"])
+ENDS = Counter("errata_process_ends", "Processes of a part that ended as they were asked to.", ["part"])
+RUNNING = Gauge("errata_processes", "Processes of a part that run.", ["part"], multiprocess_mode="livesum")
+
+_authors: set[str] = set()
+
+
+def observe_graph(
+    model: str, link_s: float, read_s: float, cache: tuple[int, int], facts: Iterable[int]
+) -> None:
+    """Records what the graph cost a batch.
+
+    Args:
+        cache: hits and misses.
+        facts: how many facts each question got.
+    """
+    GRAPH_PARTS.labels(model, "link").observe(link_s)
+    GRAPH_PARTS.labels(model, "read").observe(read_s)
+    GRAPH_ROWS.labels(model, "hit").inc(cache[0])
+    GRAPH_ROWS.labels(model, "miss").inc(cache[1])
+    for count in facts:
+        FACTS.labels(model).observe(count)
+
+
+def set_edit_states(counts: Mapping[str, int]) -> None:
+    """Sets how many edits of the newest version are in each state."""
+    for state in ("holding", "broken", "superseded", "reverted"):
+        EDIT_STATES.labels(state).set(counts[state])
+
+
+def set_memory_usage(
+    memory: str, used: int, reserved: int | None, rows_per_slot: float | None, margin: float | None
+) -> None:
+    """Sets how full a memory is. None where a figure means nothing for it."""
+    SLOTS.labels(memory, "used").set(used)
+    if reserved is not None:
+        SLOTS.labels(memory, "reserved").set(reserved)
+    if rows_per_slot is not None:
+        ROWS_PER_SLOT.labels(memory).set(rows_per_slot)
+    if margin is not None:
+        MARGIN.labels(memory).set(margin)
+
+
+def set_replica_version(model: str, version: int, head: int) -> None:
+    """Sets the version of this process's replica, and how far it is behind the ledger's."""
+    VERSION_MIN.labels(model).set(version)
+    VERSION_MAX.labels(model).set(version)
+    LAG.labels(model).set(max(0, head - version))
+
+
+def count_start(part: str) -> None:
+    """Counts this process as running. Starts without an end, and without a running process, were kills or crashes."""
+    RUNNING.labels(part).set(1)
+    STARTS.labels(part).inc()
+    ENDS.labels(part)
+
+
+def count_end(part: str) -> None:
+    """Counts this process as ended on request."""
+    ENDS.labels(part).inc()
+    RUNNING.labels(part).set(0)
+
+
+def set_ready(part: str, port: int | None) -> None:
+    """Records that this process is ready, and serves the machine's page on `port`, if any."""
+    STARTED.labels(part).set(time.time())
+    BUILD.labels(version("errata"), python_version()).set(1)
+    if port is not None:
+        exporter.start(render, CONTENT_TYPE_LATEST, port)
+
+
+def count_commit(author: str) -> None:
+    """Counts a commit of this author; of `others` where there are too many for a label each."""
+    if author not in _authors and len(_authors) >= MAX_AUTHORS:
+        author = "others"
+    _authors.add(author)
+    COMMITS.labels(author).inc()
+
+
+def render() -> bytes:
+    """Prometheus text of every process on this machine; of this one alone where they share no directory."""
+    directory = os.environ.get(DIRECTORY)
+    if not directory:
+        return generate_latest(REGISTRY)
+    remove_stale_gauges(Path(directory))
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry, directory)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)

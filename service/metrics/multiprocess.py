@@ -1,0 +1,47 @@
+"""The directory where the processes of a machine keep their metrics, without the files of those that have died.
+
+prometheus-client writes a file for each process and kind of metric, named after the process id. Process ids are reused:
+in a container that was restarted they begin at 1, and threads of other processes have some of them. A file belongs to a
+process only while that process maps it into its memory.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import defaultdict
+from pathlib import Path
+
+LIVE_GAUGES = "gauge_live*_{}.db"  # they mean nothing without their process
+SETTLED_S = 5.0  # a file this young may be about to be mapped by its process
+
+
+def prepare_directory(directory: Path) -> None:
+    """Removes what an earlier process with this process's id has left. Call it before any metric is written."""
+    directory.mkdir(parents=True, exist_ok=True)  # a machine that joined a cluster has none yet
+    for file in directory.glob(LIVE_GAUGES.format(os.getpid())):
+        file.unlink(missing_ok=True)
+
+
+def remove_stale_gauges(directory: Path) -> None:
+    """Removes the live gauges of processes that are gone: nobody else does it for those that were killed."""
+    files_by_pid: dict[int, list[Path]] = defaultdict(list)
+    for file in directory.glob(LIVE_GAUGES.format("*")):
+        if match := re.search(r"_(\d+)\.db$", file.name):
+            files_by_pid[int(match[1])].append(file)
+    for pid, files in files_by_pid.items():
+        try:
+            maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
+        except OSError:  # no process has this id, or somebody else's
+            maps = ""
+        for file in files:
+            if f"/{file.name}\n" not in maps and (not maps or _is_settled(file)):
+                file.unlink(missing_ok=True)  # another reader of the page may have been quicker
+
+
+def _is_settled(file: Path) -> bool:
+    try:
+        return time.time() - file.stat().st_mtime > SETTLED_S
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,122 @@
+"""The reader as a whole: however the bytes are cut, the same rows come out, and little is held."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from service.graph.formats import GraphFileError, GraphFileReader
+from tests.service.graph.formats.drive import cut, read, read_in
+
+FILES = {
+    "tsv": "\ufeffFrance\tcapital\tParis\r\n\n東京\tin\t日本\nbad\n\xa0\tr\to\nlast\tr\to".encode() + b"\n\xff\tr\to",
+    "csv": '\ufeffsubject,relation,object\r\na,r,"x\r\ny"\nb,r,"open\nc,r,é\n"d, e",r,f\nbad\n'.encode() + b"\xff,r,o",
+    "nt": '# c\n\n_:a <http://a/p> "é"@en .\r\nbad\n_:a <http://a/p> "x"@de .\n_:b <http://a/p> _:c .'.encode(),
+    "wikidata": b'[\r\n{"id":"Q1","labels":{"en":{"value":"\xc3\xa9"}}},\nbad,\n{"id":"Q2","missing":""}\n]',
+}  # fmt: skip
+CUTS = st.lists(st.integers(0, 2**16), max_size=40)
+MIB = 1 << 20
+
+
+@pytest.mark.parametrize("format", FILES)
+@given(places=CUTS, packed=st.booleans(), named=st.booleans())
+def test_however_the_bytes_are_cut_the_same_rows_come_out(
+    format: str, places: list[int], packed: bool, named: bool
+) -> None:
+    data = FILES[format]
+    whole = read(data, format)
+    sent = gzip.compress(data) if packed else data
+    assert read_in(cut(sent, places), format if named else None) == whole
+    assert whole.rows
+    assert whole.bad
+
+
+@pytest.mark.parametrize("format", FILES)
+def test_byte_by_byte_is_no_different(format: str) -> None:
+    data = gzip.compress(FILES[format])
+    assert read_in([bytes([byte]) for byte in data]) == read(FILES[format], format)
+
+
+@given(st.binary(max_size=200), CUTS, st.sampled_from([None, *FILES]))
+def test_any_bytes_give_rows_rejections_or_one_error_and_never_anything_else(
+    data: bytes, places: list[int], format: str | None
+) -> None:
+    def outcome(pieces: list[bytes]) -> object:
+        try:
+            return read_in(pieces, format)
+        except GraphFileError as error:
+            return str(error)
+
+    assert outcome([data]) == outcome(cut(data, places))
+
+
+@pytest.mark.parametrize("format", FILES)
+@given(places=st.lists(st.integers(0, 2**16), min_size=1, max_size=5), byte=st.integers(0, 255))
+def test_a_damaged_file_gives_rows_rejections_or_one_error(format: str, places: list[int], byte: int) -> None:
+    data = bytearray(FILES[format])
+    for place in places:
+        data[place % len(data)] = byte
+    try:
+        result = read(bytes(data), format)
+    except GraphFileError:
+        return
+    assert all("\n" not in reason and len(reason) < 400 for reason in result.reasons)
+
+
+def test_a_format_nobody_knows_is_refused_with_the_ones_there_are() -> None:
+    with pytest.raises(GraphFileError, match="no format 'xml': choose one of tsv, csv, nt, wikidata"):
+        GraphFileReader("xml")
+
+
+def test_many_short_pieces_of_a_long_line_take_no_time() -> None:
+    reading = GraphFileReader("tsv")
+    for _ in range(200_000):
+        assert not list(reading.feed(b"xxxxx"))
+    assert [one[2] for one in reading.finish()] == ["columns"]
+
+
+def test_two_hundred_megabytes_of_zeros_are_one_line_too_long_and_are_never_held() -> None:
+    packer = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(packer.compress(bytes(MIB)) for _ in range(200)) + packer.flush()
+    assert _peak(bomb, "nt") < 8 * MIB
+
+
+def test_many_rows_out_of_few_bytes_are_handed_out_one_by_one() -> None:
+    bomb = gzip.compress(b"a\tb\tc\n" * 100_000)
+    reading = GraphFileReader("tsv")
+    tracemalloc.start()
+    count = sum(1 for _ in reading.feed(bomb))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (count, list(reading.finish())) == (100_000, [])
+    assert peak < 2 * MIB
+
+
+def test_empty_lines_without_end_are_not_held_before_the_format_is_known() -> None:
+    tracemalloc.start()
+    result = read(b"\n" * 1_000_000 + b"a\tb\tc")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [row.line for row in result.rows] == [1_000_001]
+    assert peak < 24 * MIB
+
+
+def _peak(data: bytes, format: str) -> int:
+    reading = GraphFileReader(format)
+    tracemalloc.start()
+    out = [*reading.feed(data), *reading.finish()]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [(one.line, one[2]) for one in out] == [(1, "too_long")]
+    return peak
+
+
+def test_a_row_can_be_stored_as_json() -> None:
+    row = read(FILES["tsv"]).rows[0]
+    assert json.loads(json.dumps(row)) == ["fact", "France", "capital", "Paris", "", 1, False]

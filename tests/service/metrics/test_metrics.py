@@ -1,0 +1,248 @@
+"""Labels stay few whatever callers send, and the page of a machine speaks of the processes that live."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from prometheus_client import REGISTRY
+from prometheus_client.parser import text_string_to_metric_families
+
+from service.http.measured import Measured
+from service.http.nodes import listening
+from service.metrics import metrics
+from tests.cluster.running import ROOT, quiet_port, wait_until
+
+SETS = """
+import os, sys
+from pathlib import Path
+model, version, state, port, takes = sys.argv[1:]
+for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"gauge_live*_{takes}.db"):
+    file.rename(file.with_name(file.name.replace(takes, str(os.getpid()))))
+from service.metrics import metrics
+metrics.count_start(model)
+metrics.set_replica_version(model, int(version), 7)
+metrics.LEDGER_UP.labels("replica").set(int(state))
+metrics.set_ready(model, int(port) or None)
+metrics.QUEUE.labels(model, "replica").set(3)
+print("set", flush=True)
+sys.stdin.readline()
+metrics.count_end(model)
+print("ended", flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def authors() -> Iterator[set[str]]:
+    before = set(metrics._authors)
+    yield metrics._authors
+    metrics._authors.clear()
+    metrics._authors.update(before)
+
+
+def shown(name: str, **labels: str) -> float | None:
+    return REGISTRY.get_sample_value(name, labels)
+
+
+def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(authors: set[str]) -> None:
+    authors.clear()
+    before = shown("errata_commits_total", author="others") or 0
+    for number in range(metrics.MAX_AUTHORS + 10):
+        metrics.count_commit(f"author {number}")
+    metrics.count_commit("author 0")
+    assert shown("errata_commits_total", author="author 0") == 2
+    assert shown("errata_commits_total", author=f"author {metrics.MAX_AUTHORS}") is None
+    assert shown("errata_commits_total", author="others") == before + 10
+
+
+async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None:
+    app = FastAPI()
+    app.add_middleware(Measured)
+    before = shown("errata_http_requests_total", route="none", method="other", status="404") or 0
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as http:
+        for number in range(3):
+            await http.request(f"INVENTED{number}", "/")
+    after = shown("errata_http_requests_total", route="none", method="other", status="404")
+    assert after == before + 3
+    assert shown("errata_http_in_flight") == 0
+
+
+def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    alive = process("nkb", "7", "1", folder=tmp_path)
+    dead = process("nkb", "5", "0", folder=tmp_path)
+    try:
+        page = metrics.render().decode()
+        assert 'errata_replica_version_min{model="nkb"} 5.0' in page
+        assert 'errata_replica_version_max{model="nkb"} 7.0' in page
+        assert 'errata_ledger_up{role="replica"} 0.0' in page
+        assert 'errata_queue_questions{model="nkb",place="replica"} 6.0' in page
+        dead.kill()
+        dead.wait()
+        page = metrics.render().decode()
+        assert 'errata_replica_version_min{model="nkb"} 7.0' in page
+        assert 'errata_ledger_up{role="replica"} 1.0' in page
+        assert 'errata_queue_questions{model="nkb",place="replica"} 3.0' in page
+        assert page.count("errata_build_info{") == 1
+    finally:
+        for one in (alive, dead):
+            one.kill()
+            one.communicate()
+
+
+def test_who_began_and_neither_runs_nor_ended_as_it_was_asked_to_has_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    killed, asked, left = [process("nkb", "7", "1", folder=tmp_path) for _ in range(3)]
+    try:
+        assert deaths() == 3 - 0 - 3
+        assert asked.stdin is not None
+        assert asked.stdout is not None
+        print(file=asked.stdin, flush=True)
+        assert asked.stdout.readline() == "ended\n"
+        assert deaths() == 3 - 1 - 2
+        asked.kill()
+        asked.wait()
+        assert deaths() == 3 - 1 - 2
+        killed.kill()
+        killed.wait()
+        assert deaths() == 3 - 1 - 1
+    finally:
+        for one in (killed, asked, left):
+            one.kill()
+            one.communicate()
+
+
+def deaths() -> float:
+    """As the rule instance_part:errata_process_deaths:total counts them."""
+    families = text_string_to_metric_families(metrics.render().decode())
+    found = {one.name: one.value for family in families for one in family.samples if "part" in one.labels}
+    return (
+        found["errata_process_starts_total"] - found["errata_process_ends_total"] - found["errata_processes"]
+    )
+
+
+@pytest.mark.parametrize("who", ["a younger process", "a thread", "the process that shows the page"])
+def test_what_a_dead_process_left_is_not_shown_although_its_number_is_taken(
+    who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    dead = process("nkb", "5", "0", folder=tmp_path)
+    assert 'errata_ledger_up{role="replica"} 0.0' in metrics.render().decode()
+    dead.kill()
+    dead.communicate()
+    with somebody(who) as number:
+        for file in tmp_path.glob(f"gauge_live*_{dead.pid}.db"):
+            taken = file.rename(file.with_name(file.name.replace(f"_{dead.pid}.", f"_{number}.")))
+            os.utime(taken, (0, 0))
+        page = metrics.render().decode()
+    assert "errata_ledger_up" not in page
+    assert "errata_replica_version_min" not in page
+
+
+@contextmanager
+def somebody(who: str) -> Iterator[int]:
+    """The number of a process or thread that lives."""
+    if who == "the process that shows the page":
+        yield os.getpid()
+    elif who == "a thread":
+        end = threading.Event()
+        thread = threading.Thread(target=end.wait)
+        thread.start()
+        yield thread.native_id or 0
+        end.set()
+        thread.join()
+    else:
+        with subprocess.Popen(["sleep", "60"]) as sleeping:
+            yield sleeping.pid
+            sleeping.kill()
+
+
+def test_a_file_that_its_process_is_just_making_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    made = tmp_path / f"gauge_livemax_{os.getpid()}.db"
+    made.write_bytes(bytes(2**16))
+    metrics.render()
+    assert made.exists()
+
+
+def test_a_process_goes_on_from_nothing_that_an_earlier_one_of_its_number_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
+    earlier = process("nkb", "5", "0", folder=tmp_path)
+    earlier.kill()
+    earlier.communicate()
+    later = process("kbert", "7", "1", folder=tmp_path, takes=earlier.pid)
+    try:
+        page = metrics.render().decode()
+        assert 'errata_replica_version_min{model="kbert"} 7.0' in page
+        assert 'model="nkb"' not in page
+    finally:
+        later.kill()
+        later.communicate()
+
+
+def test_a_machine_has_one_page_on_a_port_of_its_own_whoever_of_its_processes_dies(tmp_path: Path) -> None:
+    port = quiet_port()
+    first = process("nkb", "7", "1", folder=tmp_path, port=port)
+    wait_until(lambda: "errata_ledger_up" in read(port), 10, "the first process to show the page")
+    second = process("kbert", "7", "1", folder=tmp_path, port=port)
+    try:
+        assert 'errata_replica_version_min{model="kbert"} 7.0' in read(port)
+        first.kill()
+        first.wait()
+        wait_until(lambda: 'model="kbert"' in read(port), 10, "the second one to take the port")
+        assert 'model="nkb"' not in read(port)
+        assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code == 404
+    finally:
+        for one in (first, second):
+            one.kill()
+            one.communicate()
+
+
+def read(port: int) -> str:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/metrics", trust_env=False).text
+    except httpx.HTTPError:
+        return ""
+
+
+async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() -> None:
+    port = quiet_port()
+    with socket.create_server(("127.0.0.1", port)):
+        assert await listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
+
+
+def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subprocess.Popen[str]:
+    """One that has set its figures, and waits. takes: the number of a dead one, whose gauges it finds as its own."""
+    environment = {
+        **os.environ,
+        metrics.DIRECTORY: str(folder),
+        "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}",
+    }
+    started = subprocess.Popen(
+        [sys.executable, "-c", SETS, *words, f"{port}", f"{takes}"],
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert started.stdout is not None
+    assert started.stdout.readline() == "set\n"
+    return started

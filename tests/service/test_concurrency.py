@@ -1,0 +1,128 @@
+"""A single flight runs once for all who wait; a task that swallows a cancellation ends all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from service.concurrency import SingleFlight, cancel_and_wait, finish
+
+
+class Maker:
+    """Makes a number when `go` is set. running, peak: how many calls are under way, and were at most."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.calls = self.running = self.peak = 0
+
+    async def __call__(self) -> int:
+        self.calls += 1
+        self.running += 1
+        self.peak = max(self.peak, self.running)
+        try:
+            await self.go.wait()
+        finally:
+            self.running -= 1
+        return self.calls
+
+
+async def test_concurrent_requests_for_a_key_share_a_task_and_a_later_one_starts_another() -> None:
+    flights, make = SingleFlight[int](2), Maker()
+    waiters = [asyncio.create_task(flights.get("key", make)) for _ in range(5)]
+    await asyncio.sleep(0)
+    make.go.set()
+    assert await asyncio.gather(*waiters) == [1] * 5
+    assert await flights.get("key", make) == 2
+
+
+async def test_no_more_tasks_run_together_than_may() -> None:
+    flights, make = SingleFlight[int](2), Maker()
+    waiters = [asyncio.create_task(flights.get(number, make)) for number in range(6)]
+    await asyncio.sleep(0.01)
+    assert make.calls == 2
+    make.go.set()
+    await asyncio.gather(*waiters)
+    assert (make.calls, make.peak) == (6, 2)
+
+
+async def test_a_task_is_cancelled_with_the_last_who_waits_and_not_before() -> None:
+    flights, make = SingleFlight[int](1), Maker()
+    first, last = (asyncio.create_task(flights.get("key", make)) for _ in range(2))
+    await asyncio.sleep(0.01)
+    first.cancel()
+    await asyncio.sleep(0.01)
+    assert make.running == 1
+    last.cancel()
+    await asyncio.sleep(0.01)
+    assert make.running == 0
+    make.go.set()
+    assert await flights.get("key", make) == 2
+
+
+async def test_a_failure_is_raised_for_all_who_wait_and_tried_again() -> None:
+    tries = 0
+
+    async def fail() -> int:
+        nonlocal tries
+        tries += 1
+        await asyncio.sleep(0.01)
+        raise ValueError("broken")
+
+    flights = SingleFlight[int](1)
+    errors = await asyncio.gather(*(flights.get("key", fail) for _ in range(3)), return_exceptions=True)
+    assert [str(error) for error in errors] == ["broken"] * 3
+    with pytest.raises(ValueError, match="broken"):
+        await flights.get("key", fail)
+    assert tries == 2
+
+
+async def swallow(cancellations: int) -> None:
+    """Goes on after so many cancellations, as redis-py does where one meets a write that is just done."""
+    for _ in range(cancellations):
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+    await asyncio.sleep(60)
+
+
+async def fail() -> None:
+    raise ValueError("nobody reads this")
+
+
+@pytest.mark.parametrize("cancellations", [0, 1, 3])
+async def test_a_task_that_swallows_cancellations_ends_all_the_same(cancellations: int) -> None:
+    tasks = [asyncio.create_task(swallow(cancellations)), asyncio.create_task(swallow(0))]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(5):
+        await cancel_and_wait(tasks)
+    assert all(task.cancelled() for task in tasks)
+
+
+async def test_tasks_that_ended_by_themselves_are_no_error() -> None:
+    tasks = [asyncio.create_task(fail()), asyncio.create_task(asyncio.sleep(0))]
+    await asyncio.wait(tasks)
+    await cancel_and_wait(tasks)
+    await cancel_and_wait([])
+
+
+async def test_closing_finishes_though_its_caller_is_cancelled() -> None:
+    closed = []
+
+    async def close() -> None:
+        await asyncio.sleep(0.05)
+        closed.append(True)
+
+    closer = asyncio.create_task(finish(close()))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        closer.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await closer
+    assert closed == [True]
+
+
+async def test_an_error_of_closing_is_raised() -> None:
+    with pytest.raises(ValueError, match="nobody reads this"):
+        await finish(fail())
