@@ -91,7 +91,6 @@ class Settings(BaseSettings):
     replicas: of each model; None chooses by the machine's cores. max_replicas: let Ray start up to so many while
     there is more to answer, and no fewer than `replicas`; None always runs `replicas` of them. torch_threads: of
     each replica; None shares the cores out. history: how many recent versions a replica keeps ready for pins.
-    keep_versions, keep_days: drop the rows of versions that neither keeps, nor a tag; None for both keeps all.
     max_queued: requests that wait at one ingress for one model before further ones get 429. bank_slots: what is set
     aside for edits, one for each token of their answers. auto_grow_bank: set as many more aside when four fifths are
     taken.
@@ -118,8 +117,6 @@ class Settings(BaseSettings):
     max_batch: Count = 32
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
     history: Count = 8
-    keep_versions: Annotated[int, Field(ge=1, le=2**53)] | None = None
-    keep_days: Annotated[float, Field(ge=0, le=36_500)] | None = None
     snapshot_every: Annotated[int, Field(ge=1)] = 256
     bank_slots: Annotated[int, Field(ge=1, le=2**24)] = BANK_SLOTS
     auto_grow_bank: bool = False
@@ -139,10 +136,6 @@ class Settings(BaseSettings):
     log_level: Level = "warning"
     traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     trace_sample_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
-
-    @property
-    def drops_versions(self) -> bool:
-        return self.keep_versions is not None or self.keep_days is not None
 
     @property
     def url(self) -> str:

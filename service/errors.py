@@ -12,7 +12,6 @@
     │   └── Forbidden                    403 forbidden
     ├── Missing
     │   ├── NotFound                     404 not_found
-    │   ├── VersionDropped               410 version_dropped      extras: version, oldest
     │   └── UnknownModel                 404 unknown_model
     ├── Conflict                         right in itself, wrong at this moment
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
@@ -31,8 +30,9 @@
     ├── LedgerCorrupt                    503 ledger_corrupt       extras: version or block
     └── Internal                         500 internal
 
-The domain raises, one handler answers. Every class is built the same way, from a detail and extras, so that
-an error survives pickling on its way from a replica to the ingress.
+The domain raises, one handler answers. Status, title and Retry-After follow from the code by the table that the client
+has too, `errata.wire.PROBLEMS`. Every class is built the same way, from a detail and extras, so that an error survives
+pickling on its way from a replica to the ingress.
 """
 
 from __future__ import annotations
@@ -40,16 +40,25 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, TypeAlias
 
+from errata.wire import PROBLEMS
+
 JSON: TypeAlias = bool | int | float | str | Sequence["JSON"] | Mapping[str, "JSON"] | None
 
 
 class ErrataError(Exception):
-    """detail: one sentence naming the thing and what to do. extras: more fields of the problem document."""
+    """detail: one sentence naming the thing and what to do. extras: more fields of the problem document.
 
-    status: ClassVar[int] = 500
+    A class without a code of its own, or with children, has the code that its family falls back on.
+    """
+
     code: ClassVar[str] = "internal"
-    title: ClassVar[str] = "Internal error"
-    retry_after_s: ClassVar[int | None] = None
+    status: ClassVar[int]
+    title: ClassVar[str]
+    retry_after_s: ClassVar[int | None]
+    status, title, retry_after_s = PROBLEMS[code]
+
+    def __init_subclass__(cls) -> None:
+        cls.status, cls.title, cls.retry_after_s = PROBLEMS[cls.code]
 
     def __init__(self, detail: str, **extras: JSON) -> None:
         super().__init__(detail)
@@ -58,11 +67,11 @@ class ErrataError(Exception):
 
 
 class Malformed(ErrataError):
-    status, code, title = 422, "invalid_input", "Invalid input"
+    code = "invalid_input"
 
 
 class MalformedJson(Malformed):
-    status, code, title = 400, "malformed_json", "Malformed JSON"
+    code = "malformed_json"
 
 
 class InvalidInput(Malformed):
@@ -70,27 +79,27 @@ class InvalidInput(Malformed):
 
 
 class TooLarge(Malformed):
-    status, code, title = 413, "too_large", "Too large"
+    code = "too_large"
 
 
 class TooSlow(Malformed):
     """A body of which too little came for too long."""
 
-    status, code, title = 408, "too_slow", "Sent too slowly"
+    code = "too_slow"
 
 
 class EditRefused(Malformed):
     """An edit that cannot work. `reason` is the editor's own stable code (`no_active_slot`, ...)."""
 
-    status, code, title = 422, "edit_refused", "The edit cannot work"
+    code = "edit_refused"
 
 
 class Denied(ErrataError):
-    status, code, title = 403, "forbidden", "Not allowed"
+    code = "forbidden"
 
 
 class Unauthorized(Denied):
-    status, code, title = 401, "unauthorized", "No valid key"
+    code = "unauthorized"
 
 
 class Forbidden(Denied):
@@ -98,29 +107,23 @@ class Forbidden(Denied):
 
 
 class Missing(ErrataError):
-    status, code, title = 404, "not_found", "Not found"
+    code = "not_found"
 
 
 class NotFound(Missing):
     pass
 
 
-class VersionDropped(Missing):
-    """It was there, and its commit still is; its rows are not."""
-
-    status, code, title = 410, "version_dropped", "The version was dropped"
-
-
 class UnknownModel(Missing):
-    status, code, title = 404, "unknown_model", "Unknown model"
+    code = "unknown_model"
 
 
 class Conflict(ErrataError):
-    status, code, title = 409, "nothing_to_do", "Nothing to do"
+    code = "nothing_to_do"
 
 
 class StaleVersion(Conflict):
-    status, code, title = 409, "stale_version", "The ledger has moved"
+    code = "stale_version"
 
     @classmethod
     def at(cls, current: int, expected: int) -> StaleVersion:
@@ -133,35 +136,35 @@ class StaleVersion(Conflict):
 class GraphMoved(Conflict):
     """What was read from the graph to make this is no longer so; making it again means reading it again."""
 
-    code, title = "graph_moved", "The graph has moved"
+    code = "graph_moved"
 
 
 class Ambiguous(Conflict):
     """A name that several entities bear. `candidates` says how to tell them apart."""
 
-    code, title = "ambiguous", "The name is ambiguous"
+    code = "ambiguous"
 
 
 class BreaksTests(Conflict):
     """Fact tests of earlier edits that would no longer hold. `tests` names them; only `strict` refuses for them."""
 
-    code, title = "breaks_tests", "It would break earlier edits"
+    code = "breaks_tests"
 
 
 class MemoryFull(Conflict):
-    status, code, title = 409, "memory_full", "No slots are left"
+    code = "memory_full"
 
 
 class KeyTaken(Conflict):
     """A name that a key has, or had: what was done under it stands in the ledger."""
 
-    code, title = "key_taken", "The name of the key is taken"
+    code = "key_taken"
 
 
 class LedgerNotEmpty(Conflict):
     """A backup goes into an empty ledger, or into what an earlier try has left of itself."""
 
-    code, title = "ledger_not_empty", "The ledger is not empty"
+    code = "ledger_not_empty"
 
 
 class NothingToDo(Conflict):
@@ -169,17 +172,17 @@ class NothingToDo(Conflict):
 
 
 class TooMany(ErrataError):
-    status, code, title, retry_after_s = 429, "too_many", "Too many requests", 2
+    code = "too_many"
 
 
 class Unavailable(ErrataError):
-    status, code, title, retry_after_s = 503, "not_ready", "Not ready", 1
+    code = "not_ready"
 
 
 class VersionAhead(Unavailable):
     """A version that was asked for and that the replica did not reach in time."""
 
-    code, title = "version_ahead", "Version not reached yet"
+    code = "version_ahead"
 
 
 class NotReady(Unavailable):
@@ -187,13 +190,13 @@ class NotReady(Unavailable):
 
 
 class LedgerUnavailable(Unavailable):
-    code, title = "ledger_unavailable", "The ledger cannot be reached"
+    code = "ledger_unavailable"
 
 
 class LedgerCorrupt(ErrataError):
     """What is stored is not what was written. A person has to act, so there is no Retry-After."""
 
-    status, code, title = 503, "ledger_corrupt", "The ledger is damaged"
+    code = "ledger_corrupt"
 
 
 class Internal(ErrataError):

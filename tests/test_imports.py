@@ -64,6 +64,7 @@ MAY = {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
         *("service.app", "service.logs", "service.tracing"),
     },
+    "service/errors.py": {"errata.wire"},
     "service": {"service", "models"},
 }
 OURS = {"service", "models", "errata", "tests"}

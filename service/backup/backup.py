@@ -29,8 +29,7 @@ class Backup:
 
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The file, piece by piece. NotReady while a restore is not at its end."""
-        kept, version = await self.ledger.kept(), await self.ledger.head()
-        kept.check_restored(version)
+        await self.ledger.check_restored(await self.ledger.head())
         return sealed(Contents(self.ledger, self.register, self.audit, checkpoints).members())
 
     async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:

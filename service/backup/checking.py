@@ -22,7 +22,6 @@ from service.errors import InvalidInput, LedgerCorrupt
 from service.graph import keys
 from service.ledger import commit, rows
 from service.ledger.commit import Commit
-from service.ledger.kept import Needed
 from service.ledger.tags import Tag
 
 T = TypeVar("T")
@@ -68,7 +67,7 @@ class Checked:
         return self._lines(layout.KEYS, IssuedKey.model_validate_json)
 
     def tags(self) -> Iterator[list[Tag]]:
-        return self._lines(layout.TAGS, Tag.decode)
+        return self._lines(layout.TAGS, Tag.model_validate_json)
 
     def calls(self) -> Iterator[list[Entry]]:
         """Of the admin routes, the oldest first."""
@@ -88,8 +87,6 @@ def _about(found: Archive) -> About:
         about = About.model_validate_json(data)
     except ValidationError as error:
         raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
-    if about.oldest > max(1, about.version):
-        raise InvalidInput(f"this backup names version {about.oldest} and ends before it: make it again")
     if about.format > layout.FORMAT:
         raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
     return about
@@ -97,19 +94,19 @@ def _about(found: Archive) -> About:
 
 def _chained(about: About, found: Archive) -> tuple[Sequence[str], Mapping[str, int], set[str]]:
     """The commits' digests, the imports among them, and the digests of all rows that there have to be."""
-    needed, digests = Needed(about.kept), [""]
+    needed, digests = set[str](), [""]
     made: dict[str, int] = {}
     for one in _commits(found):
         if one.version != len(digests) or one.previous != digests[-1]:
             raise InvalidInput(f"version {one.version} of this backup does not follow on {len(digests) - 1}")
         digests.append(one.digest)
-        needed.add(one)
+        needed.update(digest for _, _, digest in one.entries())
         made |= {edit.id: one.version for edit in one.edits if edit.method == commit.IMPORT}
     if (len(digests) - 1, digests[-1]) != (about.version, about.digest):
         raise InvalidInput(
             f"this backup ends with version {len(digests) - 1}, not {about.version}: make it again"
         )
-    return digests[1:], made, needed.digests
+    return digests[1:], made, needed
 
 
 def _commits(found: Archive) -> Iterator[Commit]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from models.graph.blocks import IMPORT, read_manifest
@@ -17,11 +17,9 @@ from service.access.audit import Audit
 from service.access.register import Register
 from service.backup import layout
 from service.backup.layout import About
-from service.errors import LedgerCorrupt, NotReady
 from service.graph.imports.store import ImportStore
 from service.ledger.commit import Commit, Entry
 from service.ledger.images import page
-from service.ledger.kept import Kept, Needed
 from service.ledger.rows import chunks
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
@@ -40,45 +38,31 @@ class Contents:
 
     async def members(self) -> AsyncIterator[tuple[str, bytes]]:
         """Name and bytes. LedgerCorrupt when something that a commit names is missing: then it is no backup."""
-        kept = await self.ledger.kept()  # first: it never names a version that is still to come
         version, digest = await self.ledger.end()
         about = About(
             version=version,
             digest=digest,
             created=time.time(),
             checkpoints=self.checkpoints,
-            oldest=kept.oldest,
-            older=kept.also,
         )
         yield layout.ABOUT, about.model_dump_json().encode()
-        try:
-            async for member in self._history(version, kept):
-                yield member
-        except LedgerCorrupt as error:
-            if await self.ledger.kept() == kept:
-                raise
-            raise NotReady("old versions were dropped meanwhile: make the backup again") from error
-        yield layout.TAGS, await self._tags(version, kept)
+        async for member in self._history(version):
+            yield member
+        yield layout.TAGS, await self._tags(version)
         yield layout.KEYS, await self._keys()
         async for member in self._calls():
             yield member
 
-    async def _history(self, version: int, kept: Kept) -> AsyncIterator[tuple[str, bytes]]:
-        left = await self._needed(version, kept)
+    async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
+        written: set[str] = set()
         async for commits in self._pages(version):
-            fresh = {one[2]: one for one in _named(commits) if one[2] in left}
-            left -= fresh.keys()
+            entries = (entry for commit in commits for entry in commit.entries())
+            fresh = {entry[2]: entry for entry in entries if entry[2] not in written}
+            written |= fresh.keys()
             async for member in self._rows(list(fresh.values())):
                 yield member
             lines = b"".join(commit.encoded + b"\n" for commit in commits)
             yield f"{layout.LOG}{commits[0].version:010}", lines
-
-    async def _needed(self, version: int, kept: Kept) -> set[str]:
-        needed = Needed(kept)
-        async for commits in self._pages(version):
-            for commit in commits:
-                needed.add(commit)
-        return needed.digests
 
     async def _pages(self, version: int) -> AsyncIterator[list[Commit]]:
         done = 0
@@ -99,11 +83,10 @@ class Contents:
         async for key, data in ImportStore(self.ledger.connection).rows(read_manifest(block)):
             yield layout.piece(key), data
 
-    async def _tags(self, version: int, kept: Kept) -> bytes:
-        """But for those of versions that came, or came back, meanwhile."""
+    async def _tags(self, version: int) -> bytes:
+        """Those of later versions came meanwhile."""
         tags = await Tags(self.ledger.connection).all()
-        found = [tag for tag in tags if tag.version <= version and kept.has(tag.version)]
-        return b"".join(tag.encoded.encode() + b"\n" for tag in found)
+        return b"".join(tag.model_dump_json().encode() + b"\n" for tag in tags if tag.version <= version)
 
     async def _keys(self) -> bytes:
         return b"".join(
@@ -118,12 +101,3 @@ class Contents:
             lines = (json.dumps([one.id, one.call.model_dump(exclude_none=True)]) + "\n" for one in calls)
             yield f"{layout.AUDIT}{number:06}", "".join(lines).encode()
             after, number = calls[-1].id, number + 1
-
-
-def _named(commits: Iterable[Commit]) -> Iterator[Entry]:
-    """Every block that a commit needs, to be read or to be folded again."""
-    for commit in commits:
-        for edit in commit.edits:
-            yield f"edit/{edit.id}", edit.order, edit.material
-        for write in commit.writes.values():
-            yield from write.puts

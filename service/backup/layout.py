@@ -2,7 +2,7 @@
 
 errata.json          About: which versions it holds, and of which checkpoints
 log/<first version>  commits, one a line, each in the very bytes that the ledger has
-blocks/<sha256>      rows of the versions that are kept, and what each edit contributes
+blocks/<sha256>      rows of every version, and what each edit contributes
 graph/..., names/... rows of imports, by their keys in Redis
 tags                 names of versions, one a line
 keys                 issued keys, one a line, without what opens them
@@ -16,7 +16,6 @@ from collections.abc import Mapping
 
 from pydantic import BaseModel, ConfigDict
 
-from service.ledger.kept import Kept
 from service.ledger.keys import PREFIX
 
 FORMAT = 2
@@ -34,13 +33,6 @@ class About(BaseModel):
     digest: str
     created: float = 0.0
     checkpoints: Mapping[str, str]
-    oldest: int = 1
-    older: tuple[int, ...] = ()
-
-    @property
-    def kept(self) -> Kept:
-        """Which versions it has the rows of; a file of format 1 has all."""
-        return Kept(self.oldest, self.older)
 
 
 def piece(key: str) -> str:

@@ -1,7 +1,7 @@
 """A backup back into an empty ledger, bit for bit: checked whole before anything is written, commits last.
 
 What stops in the middle is gone on with by giving the same backup again: what is there already is left as it is. Until
-then nobody else commits, and nothing is dropped.
+then nobody else commits.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from service.access.register import Register
 from service.backup.checking import Checked
 from service.backup.layout import About
 from service.concurrency import iterate_in_thread
-from service.errors import InvalidInput, LedgerNotEmpty, NotReady
+from service.errors import InvalidInput, LedgerNotEmpty
 from service.graph.imports.store import ImportStore
 from service.ledger import rows
-from service.ledger.kept import Retention
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
 
@@ -40,7 +39,7 @@ class Restoring:
         backup = await asyncio.to_thread(Checked.of, file)
         self._check_checkpoints(backup.about)
         done = await self._common(backup)
-        await self._begin(backup.about, done)
+        await self.ledger.begin_restore(backup.about.version)
         await self._rows(backup, done)
         calls = await self._calls(backup)
         names = await self._keys(backup)
@@ -67,12 +66,6 @@ class Restoring:
             advice = "restore into an empty one, that is with an empty --var or Redis"
             raise LedgerNotEmpty(f"{detail}: {advice}", version=version)
         return version
-
-    async def _begin(self, about: About, common: int) -> None:
-        retention = Retention(self.ledger.connection)
-        before = await retention.kept()
-        if not await retention.change(before, before.with_restored(about.kept, common, about.version)):
-            raise NotReady("old versions are being dropped: give the backup again")
 
     async def _rows(self, backup: Checked, done: int) -> None:
         """Imports that a commit here names have theirs: noted again, they would be taken for dead."""

@@ -18,12 +18,13 @@ from typing import Any
 
 from errata.wire import (
     CheckReport,
-    CompactionRequest,
     EditRequest,
     ImportOrder,
     ReplicaList,
     RevertRequest,
     RollbackRequest,
+    Tag,
+    TagList,
     Wait,
 )
 from ray import serve
@@ -31,7 +32,6 @@ from ray import serve
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.acknowledge import living
-from service.editing.compacting import Compactor
 from service.editing.counted import begin_at_zero, counted
 from service.editing.edit import NO_GRAPH, Editing
 from service.editing.entities import Entities
@@ -42,7 +42,6 @@ from service.editing.importing import Importer
 from service.editing.outcomes import outcome
 from service.editing.receipt import Patience, receipt
 from service.editing.systems import Systems
-from service.editing.tagging import listed, told
 from service.editing.undo import Reverting, RollingBack
 from service.editing.watching import EVERY_S, watch
 from service.editing.writer import Order, Writer, Written
@@ -50,9 +49,9 @@ from service.errors import ErrataError, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
+from service.ledger import tags
 from service.ledger.arriving import looked_at
 from service.ledger.store import RedisLedger
-from service.ledger.tags import Tag, Tags
 from service.loading import load_system
 from service.measuring.bystanders import Bystanders
 from service.measuring.capacity import Room
@@ -94,17 +93,13 @@ class Editor:
         expected = dict.fromkeys(loaded, settings.replica_count)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._writer, self._systems, ImportStore(self._ledger.connection))
-        self._tags = Tags(self._ledger.connection)
-        self._compactor = Compactor(self._ledger.connection, self._writer, self._folder)
+        self._tags = tags.Tags(self._ledger.connection)
         self._checking = asyncio.Lock()
         self._checked: CheckReport | None = None
         begin_at_zero()
         await self.ready()
         self._looking = asyncio.create_task(self._look_ahead())
         self._tasks = [self._looking, asyncio.create_task(watch(self._ledger, expected))]
-        if settings.drops_versions:
-            keep = CompactionRequest(versions=settings.keep_versions, days=settings.keep_days)
-            self._tasks.append(asyncio.create_task(self._compactor.run(keep)))
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
 
@@ -233,26 +228,18 @@ class Editor:
 
     @outcome
     async def tags(self) -> Outcome:
-        return Outcome.ok(listed(await self._tags.all()))
+        return Outcome.ok(TagList(tags=[_tag_to_wire(tag) for tag in await self._tags.all()]))
 
     @outcome
     async def tag(self, name: str, version: int, author: str) -> Outcome:
         history = await self._history()
-        named = Tag(name, history.existing(version), author, time.time())
-        await self._compactor.tag(history.present, named)
-        return Outcome.ok(told(named))
+        named = tags.Tag(name=name, version=history.existing(version), by=author, time=time.time())
+        await self._tags.put(named)
+        return Outcome.ok(_tag_to_wire(named))
 
     @outcome
     async def untag(self, name: str) -> Outcome:
-        return Outcome.ok(told(await self._tags.remove(name)))
-
-    @outcome
-    async def retained(self) -> Outcome:
-        return Outcome.ok(await self._compactor.state())
-
-    @outcome
-    async def compact(self, request: Mapping[str, Any]) -> Outcome:
-        return Outcome.ok(await self._compactor.compact(CompactionRequest.model_validate(request)))
+        return Outcome.ok(_tag_to_wire(await self._tags.remove(name)))
 
     @outcome
     async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:
@@ -308,6 +295,10 @@ class Editor:
             await self._bystanders.prepare(present.readings)
         except ErrataError as error:
             log.warning("the first edit will take a second longer: %s", error.detail)
+
+
+def _tag_to_wire(tag: tags.Tag) -> Tag:
+    return Tag.model_validate(tag.model_dump())
 
 
 EditorDeployment = serve.deployment(Editor)

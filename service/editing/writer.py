@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,7 +90,7 @@ class Writer:
     async def undisturbed(self) -> Present:
         """As `newest`. NotReady while a restore is not at its end."""
         present = await self.newest()
-        (await self._ledger.kept()).check_restored(present.version)
+        await self._ledger.check_restored(present.version)
         return present
 
     async def _look_at_the_server(self) -> None:
@@ -116,12 +116,6 @@ class Writer:
             if self.present is None:
                 raise
             return self.present
-
-    @asynccontextmanager
-    async def still(self) -> AsyncIterator[None]:
-        """As long as this lasts, nobody writes here."""
-        async with self._writing:
-            yield
 
     def _learn(self, fresh: Present) -> Present:
         if self.present is None or fresh.version > self.present.version:

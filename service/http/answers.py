@@ -22,7 +22,7 @@ def routes(models: Models) -> APIRouter:
 
     @router.post(
         "/v1/answers",
-        **describes(AnswerRequest, Answer, 400, 401, 403, 404, 408, 410, 413, 422, 429, 503, streams=EVENTS),
+        **describes(AnswerRequest, Answer, 400, 401, 403, 404, 408, 413, 422, 429, 503, streams=EVENTS),
     )
     async def answer(request: Request) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
@@ -30,7 +30,7 @@ def routes(models: Models) -> APIRouter:
         outcome = await models.answer(asked)
         return stream(outcome) if asked.stream else respond(outcome)
 
-    @router.get("/v1/answers", **describes(None, Answer, 401, 403, 404, 410, 413, 422, 429, 503))
+    @router.get("/v1/answers", **describes(None, Answer, 401, 403, 404, 413, 422, 429, 503))
     async def look(question: str, model: str = "nkb", version: int | None = None) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         return respond(await models.answer(_asked(question=question, model=model, version=version)))

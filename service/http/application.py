@@ -26,7 +26,6 @@ from service.http import (
     openai,
     openapi,
     problems,
-    retention,
     state,
     tags,
     writes,
@@ -64,7 +63,6 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(imports.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
     app.include_router(tags.routes(editor, reads, edits))
-    app.include_router(retention.routes(editor, reads, admins))
     app.include_router(keys.routes(access.register, access.gate, may(access.gate, None), admins))
     app.include_router(audit.routes(access.audit, admins))
     app.include_router(backups.routes(Backup.over(access), models, admins))

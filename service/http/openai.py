@@ -17,7 +17,7 @@ from service.http.openai_errors import CHAT, refused
 from service.http.openapi import EVENTS, describes
 from service.http.outcomes import UNBUFFERED
 
-PROBLEMS = (400, 401, 403, 404, 408, 410, 413, 429, 503)
+PROBLEMS = (400, 401, 403, 404, 408, 413, 429, 503)
 
 
 def routes(models: Models) -> APIRouter:

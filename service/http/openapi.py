@@ -8,7 +8,6 @@ from typing import Any
 from errata.wire import (
     AnswerRequest,
     BatchRequest,
-    CompactionRequest,
     EditRequest,
     KeyRequest,
     Problem,
@@ -29,7 +28,6 @@ BODIES: tuple[type[Request], ...] = (
     AnswerRequest,
     BatchRequest,
     ChatRequest,
-    CompactionRequest,
     EditRequest,
     KeyRequest,
     RevertRequest,

@@ -14,7 +14,7 @@ from service.http.callers import Guard, caller
 from service.http.openapi import describes
 from service.http.outcomes import respond
 
-LIMIT_S = 600.0  # a version that was dropped is made again; a commit that is being made comes first
+LIMIT_S = 60.0
 
 Name = Annotated[TagName, Path(description="The tag.")]
 
@@ -33,10 +33,10 @@ def routes(editor: Callee, may_read: Guard, may_edit: Guard) -> APIRouter:
     @router.put(
         "/admin/tags/{name}",
         dependencies=edits,
-        **describes(TagRequest, Tag, 400, 401, 403, 404, 408, 410, 413, 422, 429, 503),
+        **describes(TagRequest, Tag, 400, 401, 403, 404, 408, 413, 422, 429, 503),
     )
     async def tag(name: Name, request: Request) -> Response:
-        """Give a version this name, or move the name there; one whose rows were dropped comes back."""
+        """Give a version this name, or move the name there."""
         asked = await parsed(TagRequest, request, ADMIN_LIMIT)
         describe(request, f"version {asked.version}")
         who = caller(request).name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from service.config import BANK_SLOTS, SYSTEMS
-from service.launch import access_arguments, keeping_arguments, telling_arguments
+from service.launch import access_arguments, telling_arguments
 
 ENVIRONMENT = """\
 environment:
@@ -72,7 +72,6 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         help="set as many slots more aside when four fifths are taken",
     )
     access_arguments.add(parser)
-    keeping_arguments.add(parser)
     telling_arguments.add(parser)
     given = parser.parse_args(words)
     least, most = given.replicas
@@ -85,7 +84,7 @@ def parse(words: Sequence[str] | None = None) -> Arguments:
         systems,
         given.bank_slots,
         given.auto_grow_bank,
-        access_arguments.chosen(given) | keeping_arguments.chosen(given) | telling_arguments.chosen(given),
+        access_arguments.chosen(given) | telling_arguments.chosen(given),
         most,
     )
 

@@ -2,13 +2,13 @@
 -- KEYS[1] the log                          ARGV[1] the version the commit makes
 -- KEYS[2] the unfinished imports           ARGV[2] digest of the commit it follows, "" for the first
 -- KEYS[3] the idempotency key, or anything ARGV[3] digest of the commit
--- KEYS[4] which versions are kept          ARGV[4] the commit, encoded
+-- KEYS[4] where a restore leads to         ARGV[4] the commit, encoded
 -- KEYS[5] ... rows that have to be there   ARGV[5] seconds the idempotency key is kept; 0 when there is none
 --                                          ARGV[6] "back" when a restore puts the commit back
 --                                          ARGV[7] ... the imports that the commit names
 -- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale, or 0
--- when a row is gone: it was stored when nothing needed it, and a compaction dropped it. RESTORING: the versions from
--- here on are to be those of a backup.
+-- when a row is not there: a failover after it was stored lost it. RESTORING: the versions from here on are to be
+-- those of a backup.
 -- A commit that is sent again because its reply was lost is recognised by its digest and not made twice.
 -- An import whose note is gone has lost its rows to somebody who took it for dead: no commit may name it. With the
 -- commit the note goes, so that nobody drops the rows any more.
@@ -38,8 +38,7 @@ end
 if current ~= version - 1 then return -1 - current end
 if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end
 
-local kept = redis.call('GET', KEYS[4])
-local up_to = kept and cjson.decode(kept)['until'] or 0
+local up_to = tonumber(redis.call('GET', KEYS[4]) or 0)
 if up_to >= version and ARGV[6] ~= 'back' then return redis.error_reply('RESTORING ' .. up_to) end
 
 for i = 5, #KEYS do

@@ -145,6 +145,13 @@ class Commit:
     def digest(self) -> str:
         return sha256(self.encoded)
 
+    def entries(self) -> Iterator[Entry]:
+        """Every block that the commit needs, to be read or to be folded again."""
+        for edit in self.edits:
+            yield f"edit/{edit.id}", edit.order, edit.material
+        for write in self.writes.values():
+            yield from write.puts
+
     def packed(self) -> Commit:
         """The same, for those who keep thousands of them: without its bytes, and with its report at rest."""
         if isinstance(self.report, Packed):

@@ -1,8 +1,7 @@
 """From the ledger to what a replica reads: the nearest manifest, then the rows of the commits after it.
 
 A replica computes nothing and believes nothing: it loads published rows and checks the checksum of every
-memory against the one that the writer recorded. It loads those of the version it is about and no others, for what
-only other versions read may be dropped.
+memory against the one that the writer recorded. It loads those of the version it is about and no others.
 """
 
 from __future__ import annotations

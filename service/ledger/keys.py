@@ -2,8 +2,7 @@
 
     {errata}:log              stream   one commit per entry, id `<version>-0`, never trimmed
                                        commit: canonical JSON; digest: sha256 of those bytes
-    {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed; gone when
-                                       no kept version has them
+    {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
     {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; kept 7 days
@@ -11,7 +10,8 @@
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; kept an hour
     {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
-    {errata}:kept             string   which versions still have their rows (kept.py); none: all
+    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits
+    {errata}:kept             string   of layouts 1 and 2: what `restore` holds, and which versions had rows (schema.py)
     {errata}:schema           string   the number of this layout (schema.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
 
@@ -29,6 +29,7 @@ IMPORTS = PREFIX + "imports"
 DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 TAGS = PREFIX + "tags"
+RESTORE = PREFIX + "restore"
 KEPT = PREFIX + "kept"
 SCHEMA = PREFIX + "schema"
 

@@ -6,27 +6,44 @@ it. Commits never change: theirs is a format of their own (commit.py), and every
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeAlias
 
-from service.errors import LedgerUnavailable
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import keys
 from service.ledger.connection import Connection
 
 Step: TypeAlias = Callable[[Connection], Awaitable[None]]
 
-CURRENT = 2
+CURRENT = 3
 FIRST = 1  # of data that has no number, which was written before there was one
 
 
-async def _rows_may_be_gone(connection: Connection) -> None:
-    """Nothing is another; but who does not know `kept` would take rows that were dropped for lost."""
-
-
-STEPS: Mapping[int, Step] = {1: _rows_may_be_gone}  # layout -> how it becomes the next one
-
 log = logging.getLogger(__name__)
+
+
+async def _nothing(connection: Connection) -> None:
+    """Layout 2 let rows of old versions be dropped."""
+
+
+async def _restore_has_its_key(connection: Connection) -> None:
+    """Layout 3 drops none, and says in `keys.RESTORE` what `keys.KEPT` said beside that."""
+    async with connection.bounded("move a note of a restore"):
+        data = await connection.commands.get(keys.KEPT) or b"{}"
+        try:
+            kept = json.loads(data)
+        except ValueError as error:
+            detail = f"{keys.KEPT} is not what was written; restore it from a backup"
+            raise LedgerCorrupt(detail) from error
+        if kept.get("until"):
+            await connection.commands.set(keys.RESTORE, kept["until"])
+    if kept.get("oldest", 1) > 1:
+        log.warning("rows of versions before %d were dropped: these cannot be asked", kept["oldest"])
+
+
+STEPS: Mapping[int, Step] = {1: _nothing, 2: _restore_has_its_key}  # layout -> how it becomes the next one
 
 
 async def bring_up(connection: Connection, steps: Mapping[int, Step] = STEPS, current: int = CURRENT) -> None:

@@ -15,13 +15,12 @@ from service.ledger import keys, log, manifests, rows
 from service.ledger.check import Server, check
 from service.ledger.commit import IMPORT, Commit, Entry, corrupt
 from service.ledger.connection import TAIL_BLOCK_S, Connection
-from service.ledger.kept import Kept, Retention, unfinished
 from service.ledger.manifests import Manifest
 from service.ledger.script import lua
 
 FORGET_REPLICA_AFTER_S = 3600
 LIMIT_S = 5.0
-ROWS_GONE = 0  # append.lua: a compaction dropped some between storing them and the commit
+ROWS_GONE = 0  # append.lua: a failover lost some between storing them and the commit
 STORED_AGAIN = 5
 
 
@@ -66,8 +65,8 @@ class Ledger(Protocol):
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
         """The newest that is not newer than `version`, by memory, and the version it is of."""
 
-    async def kept(self) -> Kept:
-        """Which versions still have their rows."""
+    async def check_restored(self, newest: int) -> None:
+        """NotReady while a restore is under way, of which `newest` versions are there."""
 
     async def wait(self, after: int, block_s: float) -> bool:
         """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
@@ -95,7 +94,6 @@ class RedisLedger:
         self._append = self._redis.register_script(lua("append"))
         self._end = self._redis.register_script(lua("end"))
         self._beat = self._redis.register_script(lua("heartbeat"))
-        self._retention = Retention(connection)
 
     @staticmethod
     def connect(url: str, limit_s: float = LIMIT_S) -> RedisLedger:
@@ -131,7 +129,18 @@ class RedisLedger:
             made = await self._run_append(commit, blocks, idempotency_key)
             if made != ROWS_GONE:
                 return made
-        raise NotReady("rows were dropped as often as they were stored: send it again")
+        raise NotReady("rows were lost as often as they were stored: send it again")
+
+    async def begin_restore(self, version: int) -> None:
+        """From now on `append` refuses all before `version` is reached: they are put back."""
+        async with self._connection.bounded("begin a restore"):
+            await self._redis.set(keys.RESTORE, version)
+
+    async def check_restored(self, newest: int) -> None:
+        async with self._connection.bounded("look whether it is being restored"):
+            version = int(await self._redis.get(keys.RESTORE) or 0)
+        if version > newest:
+            raise _restoring(newest, version)
 
     async def put_back(self, commit: Commit) -> None:
         """As `append`, by a restore, which stored the rows before. Nobody else commits until it is at its end."""
@@ -145,7 +154,13 @@ class RedisLedger:
         back: bool = False,
     ) -> int:
         name = keys.LOG if idempotency_key is None else keys.idempotency(idempotency_key)
-        touched = [keys.LOG, keys.IMPORTS, name, keys.KEPT, *(keys.block(block.digest) for block in blocks)]
+        touched = [
+            keys.LOG,
+            keys.IMPORTS,
+            name,
+            keys.RESTORE,
+            *(keys.block(block.digest) for block in blocks),
+        ]
         values = [commit.version, commit.previous, commit.digest, commit.encoded]
         values += [0 if idempotency_key is None else keys.IDEMPOTENCY_TTL_S, "back" if back else ""]
         values += [edit.id for edit in commit.edits if edit.method == IMPORT]
@@ -218,9 +233,6 @@ class RedisLedger:
                 return nearest, data
         return None
 
-    async def kept(self) -> Kept:
-        return await self._retention.kept()
-
     async def wait(self, after: int, block_s: float) -> bool:
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
         async with self._connection.bounded("wait for a commit", extra_s=block_s):
@@ -250,10 +262,17 @@ def _heartbeat(value: bytes, now_s: float) -> dict[str, Any]:
     return {**json.loads(payload), "seen_s_ago": abs(now_s - float(seen))}
 
 
+def _restoring(newest: int, version: int) -> NotReady:
+    return NotReady(
+        f"a restore has made {newest} of {version} versions: wait for it; if it was cut off, give it the same backup "
+        "again, or restore another into an empty ledger"
+    )
+
+
 def _refused(commit: Commit, error: ResponseError) -> Exception:
     """What the script says, in our words."""
     if str(error).startswith("SWEPT"):
         return NotReady("another editor took this import for dead: nothing was imported; send it again")
     if str(error).startswith("RESTORING"):
-        return unfinished(commit.version - 1, int(str(error).split()[1]))
+        return _restoring(commit.version - 1, int(str(error).split()[1]))
     return log.replaced(commit.version - 1) if str(error).startswith("FORKED") else error

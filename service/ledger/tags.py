@@ -5,31 +5,24 @@ A tag is no part of the history: it may be moved and taken away, and says nothin
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+
+from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound
 from service.ledger import keys
 from service.ledger.connection import Connection
 
 
-@dataclass(frozen=True)
-class Tag:
+class Tag(BaseModel):
     """by: who gave the name. time: unix time in seconds."""
+
+    model_config = ConfigDict(frozen=True)
 
     name: str
     version: int
     by: str
     time: float
-
-    @property
-    def encoded(self) -> str:
-        return json.dumps(asdict(self), ensure_ascii=False)
-
-    @staticmethod
-    def decode(data: bytes) -> Tag:
-        return Tag(**json.loads(data))
 
 
 class Tags:
@@ -43,12 +36,12 @@ class Tags:
         """The newest version first."""
         async with self._connection.bounded("list its tags"):
             found: dict[bytes, bytes] = await self._redis.hgetall(keys.TAGS)
-        return sorted(map(Tag.decode, found.values()), key=lambda tag: (-tag.version, tag.name))
+        return sorted(map(Tag.model_validate_json, found.values()), key=lambda tag: (-tag.version, tag.name))
 
     async def put(self, tag: Tag) -> None:
         """The name stands for this version from now on, whatever it stood for."""
         async with self._connection.bounded("tag a version"):
-            await self._redis.hset(keys.TAGS, tag.name, tag.encoded)
+            await self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
 
     async def remove(self, name: str) -> Tag:
         """What it was. NotFound when there is none."""
@@ -57,7 +50,7 @@ class Tags:
             await self._redis.hdel(keys.TAGS, name)
         if found is None:
             raise NotFound(f"there is no tag {name!r}: `errata tags` lists those there are", tag=name)
-        return Tag.decode(found)
+        return Tag.model_validate_json(found)
 
     async def restore(self, tag: Tag) -> bool:
         """Put back what a backup had. False when there is a tag of this name: then it stays."""

@@ -1,5 +1,5 @@
-"""Any sequence of what is done to a ledger: commits, rivals, repetitions, manifests, old
-versions that are dropped, a server that is killed.
+"""Any sequence of what is done to a ledger: commits, rivals, repetitions, manifests, a
+server that is killed.
 
 Beside it stands a list of commits and of what the memories held after each. The ledger never knows less, never more.
 """
@@ -30,7 +30,6 @@ from service.errors import NotFound, NothingToDo, StaleVersion
 from service.ledger import images
 from service.ledger.commit import Commit
 from service.ledger.embedded import EmbeddedValkey
-from service.ledger.kept import Kept, Retention, dropped
 from service.ledger.store import RedisLedger
 from tests.service.ledger.processes import kill, pid_of
 from tests.service.ledger.writing import BASES, Writer
@@ -51,7 +50,7 @@ class Ledger(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.writer, self.keyed = Writer(), dict[str, int]()
-        self.rivals, self.kept = 0, Kept()
+        self.rivals = 0
         with redis.Redis.from_url(self.server.url) as client:
             client.flushall()
         self.ledger = RedisLedger.connect(self.server.url)
@@ -131,15 +130,6 @@ class Ledger(RuleBasedStateMachine):
         at = number % (self.version + 1)
         self.run(self.ledger.put_image(at, self.writer.history[at]))
 
-    @rule(number=NUMBERS, tagged=st.sets(NUMBERS, max_size=2))
-    def old_versions_are_dropped(self, number: int, tagged: set[int]) -> None:
-        oldest = max(self.kept.oldest, number % self.version + 1)
-        retention, before = Retention(self.ledger.connection), self.kept
-        self.kept = before.changed(oldest, filter(before.has, tagged))
-        assert self.run(retention.change(before, self.kept))
-        gone = sorted(dropped(self.writer.commits, self.kept))
-        assert self.run(retention.drop(gone, self.writer.commits[-1].digest, self.kept)) == len(gone)
-
     @rule()
     def the_server_is_killed(self) -> None:
         self.run(self.ledger.aclose())
@@ -158,9 +148,6 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def a_replica_starts(self, number: int) -> None:
         at = number % (self.version + 1)
-        assert self.run(self.ledger.kept()) == self.kept
-        if not self.kept.has(at):
-            return
         assert _bits(self.run(images.load(self.ledger, at, BASES))) == _bits(self.writer.history[at])
 
 

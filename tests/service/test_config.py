@@ -38,8 +38,6 @@ def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
         {"redis_url": "http://somewhere"},
         {"admin_key_sha256": "secret"},
         {"max_batch": 0},
-        {"keep_versions": 0},
-        {"keep_days": -1},
         {"version_wait_s": 0},
         {"prot": 8000},
     ],

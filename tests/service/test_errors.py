@@ -16,7 +16,6 @@ EXPECTED = {
     "invalid_input": 422,
     "unknown_model": 404,
     "not_found": 404,
-    "version_dropped": 410,
     "unauthorized": 401,
     "forbidden": 403,
     "stale_version": 409,

@@ -15,7 +15,6 @@ from errata.backup_calls import BackupCalls
 from errata.call import Call
 from errata.committing import HowToCommit, HowToEdit, checked, commit, new_key
 from errata.graph_calls import GraphCalls
-from errata.retention_calls import RetentionCalls
 from errata.tag_calls import TagCalls
 from errata.wire import Response
 
@@ -23,7 +22,7 @@ MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
 
 
-class Calls(GraphCalls, TagCalls, RetentionCalls, AccessCalls, BackupCalls):
+class Calls(GraphCalls, TagCalls, AccessCalls, BackupCalls):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""
 
     def __init__(self, last_version: int | None = None) -> None:

@@ -19,7 +19,6 @@
         │   └── Forbidden                403 forbidden
         ├── Missing
         │   ├── NotFound                 404 not_found
-        │   ├── VersionDropped           410 version_dropped: .oldest
         │   └── UnknownModel             404 unknown_model
         ├── Conflict
         │   ├── StaleVersion             409 stale_version: .current
@@ -45,6 +44,7 @@ once; None for an import, which has none.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -122,7 +122,15 @@ class NotErrata(ErrataError):
 
 
 class Refused(ErrataError):
-    """problem: the document as sent, extras included. retry_after_s: when the service says to come back."""
+    """problem: the document as sent, extras included. retry_after_s: when the service says to come back.
+
+    by_code: the class of each code of `errata.wire.PROBLEMS`.
+    """
+
+    by_code: ClassVar[dict[str, type[Refused]]] = {}
+
+    def __init_subclass__(cls, *, codes: Sequence[str] = ()) -> None:
+        Refused.by_code |= dict.fromkeys(codes, cls)
 
     def __init__(self, problem: Problem, retry_after_s: float | None = None) -> None:
         super().__init__(problem, retry_after_s)
@@ -146,19 +154,19 @@ class Refused(ErrataError):
         return (self.problem.model_extra or {}).get(name)
 
 
-class Malformed(Refused):
+class Malformed(Refused, codes=("malformed_json", "invalid_input")):
     pass
 
 
-class TooLarge(Malformed):
+class TooLarge(Malformed, codes=("too_large",)):
     pass
 
 
-class TooSlow(Malformed):
+class TooSlow(Malformed, codes=("too_slow",)):
     pass
 
 
-class EditRefused(Malformed):
+class EditRefused(Malformed, codes=("edit_refused",)):
     @property
     def reason(self) -> str:
         """The editor's own stable code (`no_active_slot`, ...)."""
@@ -169,11 +177,11 @@ class Denied(Refused):
     pass
 
 
-class Unauthorized(Denied):
+class Unauthorized(Denied, codes=("unauthorized",)):
     pass
 
 
-class Forbidden(Denied):
+class Forbidden(Denied, codes=("forbidden",)):
     pass
 
 
@@ -181,21 +189,11 @@ class Missing(Refused):
     pass
 
 
-class NotFound(Missing):
+class NotFound(Missing, codes=("not_found",)):
     pass
 
 
-class VersionDropped(Missing):
-    """Its commit is there and its rows are not: a tag brings them back."""
-
-    @property
-    def oldest(self) -> int | None:
-        """From this version on all are there."""
-        oldest = self.extra("oldest")
-        return oldest if isinstance(oldest, int) else None
-
-
-class UnknownModel(Missing):
+class UnknownModel(Missing, codes=("unknown_model",)):
     pass
 
 
@@ -211,15 +209,15 @@ class _Moved(Conflict):
         return current if isinstance(current, int) else None
 
 
-class StaleVersion(_Moved):
+class StaleVersion(_Moved, codes=("stale_version",)):
     pass
 
 
-class GraphMoved(_Moved):
+class GraphMoved(_Moved, codes=("graph_moved",)):
     """The graph was changed while a file was read, and the file's names were looked up in what it was before."""
 
 
-class Ambiguous(Conflict):
+class Ambiguous(Conflict, codes=("ambiguous",)):
     @property
     def candidates(self) -> list[EntityHead]:
         """The entities that bear the name; an id says which one is meant."""
@@ -229,7 +227,7 @@ class Ambiguous(Conflict):
             return []
 
 
-class BreaksTests(Conflict):
+class BreaksTests(Conflict, codes=("breaks_tests",)):
     """Only where `strict` was asked for."""
 
     @property
@@ -241,23 +239,23 @@ class BreaksTests(Conflict):
             return []
 
 
-class MemoryFull(Conflict):
+class MemoryFull(Conflict, codes=("memory_full",)):
     pass
 
 
-class KeyTaken(Conflict):
+class KeyTaken(Conflict, codes=("key_taken",)):
     pass
 
 
-class LedgerNotEmpty(Conflict):
+class LedgerNotEmpty(Conflict, codes=("ledger_not_empty",)):
     pass
 
 
-class NothingToDo(Conflict):
+class NothingToDo(Conflict, codes=("nothing_to_do",)):
     pass
 
 
-class TooMany(Refused):
+class TooMany(Refused, codes=("too_many",)):
     pass
 
 
@@ -265,17 +263,17 @@ class Unavailable(Refused):
     pass
 
 
-class VersionAhead(Unavailable):
+class VersionAhead(Unavailable, codes=("version_ahead",)):
     pass
 
 
-class NotReady(Unavailable):
+class NotReady(Unavailable, codes=("not_ready",)):
     pass
 
 
-class LedgerUnavailable(Unavailable):
+class LedgerUnavailable(Unavailable, codes=("ledger_unavailable",)):
     pass
 
 
-class Faulty(Refused):
+class Faulty(Refused, codes=("internal", "ledger_corrupt")):
     pass

@@ -16,32 +16,6 @@ from pydantic import ValidationError
 from errata import errors
 from errata.wire import Problem
 
-BY_CODE: dict[str, type[errors.Refused]] = {
-    "malformed_json": errors.Malformed,
-    "invalid_input": errors.Malformed,
-    "too_large": errors.TooLarge,
-    "too_slow": errors.TooSlow,
-    "edit_refused": errors.EditRefused,
-    "unauthorized": errors.Unauthorized,
-    "forbidden": errors.Forbidden,
-    "not_found": errors.NotFound,
-    "version_dropped": errors.VersionDropped,
-    "unknown_model": errors.UnknownModel,
-    "stale_version": errors.StaleVersion,
-    "graph_moved": errors.GraphMoved,
-    "ambiguous": errors.Ambiguous,
-    "breaks_tests": errors.BreaksTests,
-    "memory_full": errors.MemoryFull,
-    "key_taken": errors.KeyTaken,
-    "ledger_not_empty": errors.LedgerNotEmpty,
-    "nothing_to_do": errors.NothingToDo,
-    "too_many": errors.TooMany,
-    "version_ahead": errors.VersionAhead,
-    "not_ready": errors.NotReady,
-    "ledger_unavailable": errors.LedgerUnavailable,
-    "ledger_corrupt": errors.Faulty,
-    "internal": errors.Faulty,
-}
 # What a status means when nobody says more; the code is the service's own for that case.
 CODE_OF_STATUS = {
     400: "invalid_input",
@@ -85,7 +59,7 @@ def malformed(error: ValidationError) -> errors.Malformed:
 
 
 def unsendable(detail: str) -> errors.Malformed:
-    return errors.Malformed(Problem(title="Invalid input", status=422, code="invalid_input", detail=detail))
+    return errors.Malformed(Problem.of("invalid_input", detail))
 
 
 def sentence(error: ValidationError) -> str:
@@ -98,11 +72,11 @@ def _complaint(place: tuple[int | str, ...], message: str) -> str:
 
 
 def _kind(problem: Problem) -> type[errors.Refused]:
-    if problem.code in BY_CODE:
-        return BY_CODE[problem.code]
-    if problem.status in CODE_OF_STATUS:
-        return BY_CODE[CODE_OF_STATUS[problem.status]]
-    return errors.Conflict if problem.status == 409 else errors.Faulty
+    by_code = errors.Refused.by_code
+    fallback = by_code.get(CODE_OF_STATUS.get(problem.status, ""))
+    if fallback is None:
+        fallback = errors.Conflict if problem.status == 409 else errors.Faulty
+    return by_code.get(problem.code, fallback)
 
 
 def _made_up(response: httpx.Response) -> Problem:

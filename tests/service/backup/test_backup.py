@@ -28,13 +28,10 @@ from errata.errors import (
     NotErrata,
     NotReady,
     UnwritableFile,
-    VersionDropped,
 )
 from typer.testing import CliRunner
 
-from service import errors as service_errors
 from service.access.issued import fingerprint
-from service.backup.contents import Contents
 from service.editing.editor import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
@@ -56,7 +53,7 @@ VOLATILE = (
     "{errata}:image",
     "{errata}:idem",
     "{errata}:audit",
-    "{errata}:kept",
+    "{errata}:restore",
 )
 
 
@@ -68,7 +65,7 @@ class Place:
     errata: AsyncErrata
     raw: redis.Redis
 
-    def kept(self) -> dict[bytes, Any]:
+    def content(self) -> dict[bytes, Any]:
         """All that a backup has to bring, by key, but for what opens keys and for the audit."""
         names = [
             name for name in self.raw.scan_iter() if not name.startswith(tuple(v.encode() for v in VOLATILE))
@@ -130,7 +127,7 @@ async def test_what_is_restored_is_the_same_bit_for_bit(old: Place, new: Place, 
     assert head.version == 5
     receipt = await new.errata.restore(tmp_path / "all.tar")
     assert (receipt.version, receipt.commits, receipt.keys) == (5, 5, 1)
-    assert new.kept() == old.kept()
+    assert new.content() == old.content()
     assert (await new.errata.memory()).checksums == (await old.errata.memory()).checksums
 
 
@@ -287,68 +284,7 @@ async def test_a_restore_that_was_cut_off_is_gone_on_with(
     await old.errata.backup(tmp_path / "all.tar")
     await cut_off(new, tmp_path / "all.tar", 3, monkeypatch)
     assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
-    assert new.kept() == old.kept()
-
-
-async def test_what_was_dropped_is_in_no_backup_and_what_is_kept_comes_back(
-    old: Place, new: Place, tmp_path: Path
-) -> None:
-    for number in range(4):
-        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
-    await old.errata.backup(tmp_path / "before.tar")
-    dropped = await old.errata.compact(versions=2)
-    assert (dropped.oldest, dropped.older) == (8, [2])
-    await old.errata.backup(tmp_path / "all.tar")
-    blocks = [_names(tmp_path / name, "blocks/") for name in ("before.tar", "all.tar")]
-    assert len(blocks[0] - blocks[1]) == dropped.rows > 0
-    assert (await new.errata.restore(tmp_path / "all.tar")).version == 9
-    assert new.kept() == old.kept()
-    await new.errata.ask("which?", model="toy", min_version=9)
-    for version in (0, 2, 8, 9):
-        answers = [await where.errata.ask("which?", model="toy", version=version) for where in (old, new)]
-        assert answers[0].answer == answers[1].answer
-    with pytest.raises(VersionDropped) as refusal:
-        await new.errata.ask("which?", model="toy", version=7)
-    assert refusal.value.oldest == 8
-    assert (await new.errata.diff(1, 7)).changes == (await old.errata.diff(1, 7)).changes
-    await new.errata.tag("back", 7)
-    assert (await new.errata.ask("which?", model="toy", version=7)).answer == "nobody 1"
-
-
-async def test_a_ledger_that_goes_on_keeps_what_either_has(old: Place, new: Place, tmp_path: Path) -> None:
-    for number in range(3):
-        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
-    await old.errata.backup(tmp_path / "eight.tar")
-    await new.errata.restore(tmp_path / "eight.tar")
-    for number in range(2):
-        await old.errata.edit("which?", f"anybody {number}", model="toy", method="surgery")
-    await old.errata.untag("half")
-    await old.errata.compact(versions=1)
-    await old.errata.backup(tmp_path / "ten.tar")
-    assert (await new.errata.restore(tmp_path / "ten.tar")).commits == 2
-    found = await new.errata.retained()
-    assert (found.oldest, found.older) == (10, list(range(1, 9))), "9 is in neither"
-    await new.errata.ask("which?", model="toy", min_version=10)
-    said = [(await new.errata.ask("which?", model="toy", version=v)).answer for v in (5, 6, 8, 10)]
-    assert said == [None, "nobody 0", "nobody 2", "anybody 1"]
-
-
-async def test_a_restore_of_few_versions_that_was_cut_off_says_what_to_do(
-    old: Place, new: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the versions between, rows may be missing, and nobody is told that something is damaged."""
-    for number in range(4):
-        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
-    await old.errata.compact(versions=1)
-    await old.errata.backup(tmp_path / "all.tar")
-    await cut_off(new, tmp_path / "all.tar", 7, monkeypatch)
-    for doing in (new.errata.compact, lambda versions: new.errata.backup(tmp_path / "half.tar")):
-        with pytest.raises(NotReady, match=r"a restore has made 7 of 9 versions.*the same backup again"):
-            await doing(versions=1)
-    assert [one.degraded for one in (await new.errata.replicas()).replicas] == [None, None]
-    assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
-    assert (await new.errata.ask("which?", model="toy", min_version=9)).answer == "nobody 3"
-    assert (await new.errata.compact(versions=1)).rows == 0
+    assert new.content() == old.content()
 
 
 async def test_nobody_else_commits_until_a_restore_is_at_its_end(
@@ -361,42 +297,14 @@ async def test_nobody_else_commits_until_a_restore_is_at_its_end(
         lambda: new.errata.edit("who?", "carla", model="toy"),
         lambda: new.errata.revert(1),
         lambda: new.errata.import_graph(tmp_path / "ev.tsv"),
+        lambda: new.errata.backup(tmp_path / "half.tar"),
     ):
-        with pytest.raises(NotReady, match=r"a restore has made 3 of 5 versions"):
+        with pytest.raises(NotReady, match=r"a restore has made 3 of 5 versions.*the same backup again"):
             await doing()
+    assert [replica.degraded for replica in (await new.errata.replicas()).replicas] == [None, None]
     assert (await new.errata.restore(tmp_path / "all.tar")).commits == 2
-    assert new.kept() == {**new.kept(), **old.kept()}, "and rows of what was refused"
+    assert new.content() == {**new.content(), **old.content()}, "and rows of what was refused"
     assert (await new.errata.edit("who?", "carla", model="toy")).version == 6
-
-
-async def test_a_backup_that_a_compaction_overtakes_says_so(
-    old: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for number in range(3):
-        await old.errata.edit("which?", f"nobody {number}", model="toy", method="surgery")
-    needed = Contents._needed
-
-    async def overtaken(self: Contents, *args: Any) -> set[str]:
-        found = await needed(self, *args)
-        await old.errata.compact(versions=1)
-        return found
-
-    ledger = RedisLedger.connect(f"unix://{old.raw.connection_pool.connection_kwargs['path']}")
-    contents = Contents(ledger, None, None, {})  # type: ignore[arg-type]  # it does not come to them
-    monkeypatch.setattr(Contents, "_needed", overtaken)
-    try:
-        with pytest.raises(
-            service_errors.NotReady, match="old versions were dropped meanwhile: make the backup again"
-        ):
-            [_ async for _ in contents.members()]
-    finally:
-        await ledger.aclose()
-    await old.errata.backup(tmp_path / "all.tar")
-
-
-def _names(path: Path, prefix: str) -> set[str]:
-    with tarfile.open(path) as tar:
-        return {info.name for info in tar if info.name.startswith(prefix)}
 
 
 def _place(id: str) -> tuple[int, int]:
@@ -478,13 +386,13 @@ def _with_link(data: bytes) -> bytes:
 async def test_what_is_not_as_it_was_written_changes_nothing(old: Place, new: Place, tmp_path: Path) -> None:
     whole = tmp_path / "all.tar"
     await old.errata.backup(whole)
-    empty = new.kept()
+    empty = new.content()
     for what, spoil in SPOILT.items():
         (tmp_path / "spoilt.tar").write_bytes(spoil(whole.read_bytes()))
         with pytest.raises(Malformed) as refusal:
             await new.errata.restore(tmp_path / "spoilt.tar")
         assert "backup" in str(refusal.value), what
-        assert new.kept() == empty, what
+        assert new.content() == empty, what
     await new.errata.restore(whole)
 
 

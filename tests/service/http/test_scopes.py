@@ -37,8 +37,6 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/tags"): "read",
     ("put", "/admin/tags/{name}"): "edit",
     ("delete", "/admin/tags/{name}"): "edit",
-    ("get", "/admin/compactions"): "read",
-    ("post", "/admin/compactions"): "admin",
     ("post", "/admin/edits"): "edit",
     ("post", "/admin/reverts"): "edit",
     ("post", "/admin/rollbacks"): "edit",

@@ -20,12 +20,6 @@ def test_systems_replace_the_default_ones() -> None:
     assert parse(["--system", "a=m:f", "--system", "b=m.n:g"]).systems == {"a": "m:f", "b": "m.n:g"}
 
 
-def test_what_was_not_said_of_old_versions_is_left_to_the_settings() -> None:
-    assert parse([]).settings.keys().isdisjoint({"keep_versions", "keep_days"})
-    said = parse(["--keep-versions", "100", "--keep-days", "30"]).settings
-    assert (said["keep_versions"], said["keep_days"]) == (100, 30.0)
-
-
 @pytest.mark.parametrize(
     "words", [["--port", "x"], ["--system", "nkb"], ["--system", "=m:f"], ["start"], ["--prot", "1"]]
 )

@@ -31,7 +31,7 @@ CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
     "put_image": lambda ledger: ledger.put_image(0, BASES),
     "nearest_manifest": lambda ledger: ledger.nearest_manifest(9),
-    "kept": lambda ledger: ledger.kept(),
+    "check_restored": lambda ledger: ledger.check_restored(0),
     "wait": lambda ledger: ledger.wait(0, 0.05),
     "heartbeat": lambda ledger: ledger.heartbeat("r", {}),
     "replicas": lambda ledger: ledger.replicas(),

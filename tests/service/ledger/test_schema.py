@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
-from service.errors import LedgerUnavailable
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.connection import Connection
 from service.ledger.embedded import EmbeddedValkey
-from service.ledger.keys import LOG, SCHEMA
+from service.ledger.keys import KEPT, LOG, RESTORE, SCHEMA
 from service.ledger.schema import CURRENT, STEPS, Step, bring_up
 
 
@@ -87,3 +87,33 @@ async def test_data_of_a_newer_errata_is_left_alone(connection: Connection, raw:
     with pytest.raises(LedgerUnavailable, match=r"layout 99.*newer"):
         await bring_up(connection)
     assert raw.get(SCHEMA) == b"99"
+
+
+@pytest.mark.parametrize(
+    ("kept", "restore", "warned"),
+    [
+        (None, None, False),
+        (b'{"oldest": 1, "also": [], "until": 9, "generation": 7}', b"9", False),
+        (b'{"oldest": 5, "also": [2], "until": 0, "generation": 7}', None, True),
+    ],
+)
+async def test_what_an_older_errata_noted_of_a_restore_and_of_dropped_versions_is_understood(
+    connection: Connection,
+    raw: redis.Redis,
+    caplog: pytest.LogCaptureFixture,
+    kept: bytes | None,
+    restore: bytes | None,
+    warned: bool,
+) -> None:
+    raw.mset({SCHEMA: 2} if kept is None else {SCHEMA: 2, KEPT: kept})
+    await bring_up(connection)
+    assert raw.get(RESTORE) == restore
+    assert ("before 5 were dropped" in caplog.text) == warned
+
+
+async def test_a_note_of_an_older_errata_that_cannot_be_read_is_damage(
+    connection: Connection, raw: redis.Redis
+) -> None:
+    raw.mset({SCHEMA: 2, KEPT: b"garbage"})
+    with pytest.raises(LedgerCorrupt, match="is not what was written"):
+        await bring_up(connection)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import redis
 
-from service.errors import LedgerCorrupt, NotFound, StaleVersion
-from service.ledger import keys
+from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
+from service.ledger import images, keys, rows
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
-from tests.service.ledger.writing import Writer, filled
+from tests.service.ledger.writing import BASES, Writer, filled
 
 
 async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
@@ -265,3 +266,44 @@ async def test_a_reader_of_another_ledger_of_the_same_length_is_told(
     assert [c.version for c in await ledger.read(2)] == [3]
     with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the one this process knows.*replaced.*restore"):
         await ledger.read(2, previous=known)
+
+
+async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
+    ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were there when it looked: the master that had them is gone."""
+    writer = await filled(ledger, 6)
+    for version in (4, 5, 6):
+        await ledger.append(*writer.revert(version))
+    commit, blocks = writer.rollback(6)
+    store, left = rows.store, 2
+
+    async def store_and_lose(*args: Any) -> None:
+        nonlocal left
+        await store(*args)
+        if left:
+            left -= 1
+            for block in blocks:
+                raw.unlink(keys.block(block.digest))
+
+    monkeypatch.setattr(rows, "store", store_and_lose)
+    assert await ledger.append(commit, blocks) == commit.version
+    assert left == 0
+    loaded = await images.load(ledger, commit.version, BASES)
+    assert {m: i.checksum for m, i in loaded.items()} == {
+        m: i.checksum for m, i in writer.history[-1].items()
+    }
+
+
+async def test_rows_that_are_lost_each_time_end_it_without_a_commit(
+    ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = await filled(ledger, 2)
+
+    async def lost(*args: Any) -> None:
+        pass
+
+    monkeypatch.setattr(rows, "store", lost)
+    with pytest.raises(NotReady, match="lost"):
+        await ledger.append(*writer.edit())
+    assert await ledger.head() == 2

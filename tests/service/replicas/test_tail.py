@@ -12,7 +12,6 @@ import redis
 from service.concurrency import cancel_and_wait
 from service.ledger import keys
 from service.ledger.commit import Commit
-from service.ledger.kept import Kept, Retention
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Loader
 from service.replicas.tail import Tail
@@ -65,24 +64,6 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
         put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
         assert await until_degraded(tail) == "ledger_corrupt"
         assert tail.newest is known
-
-
-async def test_rows_that_are_dropped_before_they_are_loaded_are_no_damage(
-    ledger: RedisLedger, raw: redis.Redis
-) -> None:
-    """A replica that is slower than two commits and a compaction, or that follows a restore of few versions."""
-    writer = await filled(ledger, 3)
-    retention = Retention(ledger.connection)
-    async with following(ledger) as tail:
-        assert await retention.change(Kept(), Kept().changed(5, ()))
-        commit, _ = writer.edit()
-        await ledger.append(commit)  # without its rows
-        assert not await tail.reach(4, 0.5)
-        assert tail.degraded is None
-        last, blocks = writer.edit()
-        await ledger.append(last, [*blocks, *writer.history[-1][SLOTS].ordered])
-        assert await tail.reach(5, 5.0)
-        assert tail.newest.checksum == writer.history[5][SLOTS].checksum
 
 
 async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:

@@ -11,7 +11,6 @@ from errata.cli import (
     ask,
     audit,
     backup,
-    compact,
     edit,
     entities,
     fact,
@@ -58,7 +57,7 @@ for panel, functions in {
         state.memory,
     ),
     ACCESS: (state.whoami, audit.audit),
-    KEEPING: (backup.backup, backup.restore, compact.compact),
+    KEEPING: (backup.backup, backup.restore),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))

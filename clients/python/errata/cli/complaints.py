@@ -18,7 +18,6 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.Forbidden: "`errata whoami` shows what your key may do.",
     errors.StaleVersion: "`errata log` shows what has been changed since; then repeat it without --expect.",
     errors.NotFound: "`errata log` lists versions, `errata tags` tags, `errata entities TEXT` the entities there are.",
-    errors.VersionDropped: "`errata compact` shows the versions that can be asked.",
     errors.Ambiguous: "Say which one is meant: repeat it with an id in place of the name.",
     errors.BreaksTests: "`errata show VERSION` shows who made it and why; without --strict it is done all the same.",
     errors.UnknownModel: "`errata models` lists the models there are.",

@@ -34,7 +34,6 @@ from errata.wire.base import (
     Details,
     Message,
     Name,
-    Problem,
     Request,
     Response,
     Text,
@@ -84,6 +83,7 @@ from errata.wire.history import (
     VersionSummary,
     WriteSummary,
 )
+from errata.wire.problems import PROBLEMS, Problem, ProblemKind
 from errata.wire.report import (
     BrokenTest,
     Capacity,
@@ -96,7 +96,6 @@ from errata.wire.report import (
     SideEffect,
     SupersededTest,
 )
-from errata.wire.retention import Compaction, CompactionRequest, Retained
 from errata.wire.state import (
     BackupHead,
     EditCounts,
@@ -118,6 +117,7 @@ __all__ = [
     "MAX_PARAPHRASES",
     "MAX_PREVIEW_EDITS",
     "MAX_TEXT_CHARS",
+    "PROBLEMS",
     "Act",
     "Alternative",
     "Answer",
@@ -134,8 +134,6 @@ __all__ = [
     "Change",
     "CheckReport",
     "CommitVersion",
-    "Compaction",
-    "CompactionRequest",
     "Details",
     "Diff",
     "EditCounts",
@@ -174,6 +172,7 @@ __all__ = [
     "NewKey",
     "ParaphraseReport",
     "Problem",
+    "ProblemKind",
     "RefusedEdit",
     "RejectedLine",
     "RelationItem",
@@ -184,7 +183,6 @@ __all__ = [
     "Request",
     "Response",
     "RestoreReceipt",
-    "Retained",
     "RevertRequest",
     "RollbackRequest",
     "RotateRequest",

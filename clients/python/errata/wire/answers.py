@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import Details, Name, Problem, Request, Response, Text, Version
+from errata.wire.base import Details, Name, Request, Response, Text, Version
+from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS = 100_000
 MAX_BATCH = 256

@@ -27,16 +27,3 @@ class Response(BaseModel):
     """What the service says: fields added later do not break an older reader."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class Problem(Response):
-    """An RFC 9457 problem document; the members that a code adds (`current_version`, ...) are kept."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    type: str = "about:blank"
-    title: str
-    status: int
-    code: str
-    detail: str
-    instance: str | None = None

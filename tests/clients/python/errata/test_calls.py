@@ -104,8 +104,6 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().tags(), "GET /admin/tags"),
         (Calls().tag("v1.0", 3), "PUT /admin/tags/v1.0"),
         (Calls().untag("v1.0"), "DELETE /admin/tags/v1.0"),
-        (Calls().retained(), "GET /admin/compactions"),
-        (Calls().compact(versions=3), "POST /admin/compactions"),
         (Calls().keys(), "GET /admin/keys"),
         (Calls().make_key("anna", ["ask"], expires_in_s=60.0), "POST /admin/keys"),
         (Calls().rotate_key("anna@x.org"), "POST /admin/keys/anna%40x.org/rotations"),

@@ -151,8 +151,6 @@ ELSEWHERE = {
     "tags",
     "tag",
     "untag",
-    "retained",
-    "compact",
     "keys",
     "make_key",
     "rotate_key",

@@ -31,7 +31,7 @@ def key_file(folder: Path) -> Path:
 
 def test_the_commands_are_those_that_are_documented() -> None:
     documented = (
-        "ask audit backup check compact diff edit entities entity fact import log memory models relation replicas "
+        "ask audit backup check diff edit entities entity fact import log memory models relation replicas "
         "restore revert rollback show tag tags untag whoami"
     )
     assert documented.split() == COMMANDS

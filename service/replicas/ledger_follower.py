@@ -1,7 +1,7 @@
-"""Follow the ledger: one reference is swapped when a new version is ready, and nothing else ever changes.
+"""Follows the ledger: one reference is swapped when a new version is ready, and nothing else ever changes.
 
-The ledger gone is no reason to stop answering: the last snapshot goes on and says that it may be old. The ledger
-damaged is no reason either, but then a person has to act, and nothing further is applied.
+While the ledger is away the last snapshot goes on answering and says that it may be stale. While the ledger is damaged
+it does so too, but then a person has to act, and nothing further is applied.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from service.ledger.images import newer
 from service.ledger.log import replaced
 from service.ledger.store import Ledger
 from service.metrics import metrics
-from service.replicas.snapshot import Loader, Snapshot
+from service.replicas.snapshot import SnapshotLoader, Snapshot
 
 log = logging.getLogger(__name__)
 
@@ -24,33 +24,34 @@ BLOCK_S = 1.0
 RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # between attempts while the ledger is gone
 
 
-class Tail:
-    """Owns the newest snapshot. `degraded` says why it may be old, or None.
+class LedgerFollower:
+    """Owns the newest snapshot. degraded: the code of why it may be stale, or None.
 
-    applied: called after each swap with the new snapshot and the seconds since its commit was made.
+    Args:
+        on_swap: called after each swap with the new snapshot and the seconds since its commit.
     """
 
     def __init__(
-        self, ledger: Ledger, loader: Loader, first: Snapshot, applied: Callable[[Snapshot, float], None]
+        self, ledger: Ledger, loader: SnapshotLoader, first: Snapshot, on_swap: Callable[[Snapshot, float], None]
     ) -> None:
-        self._ledger, self._loader, self._applied = ledger, loader, applied
+        self._ledger, self._loader, self._on_swap = ledger, loader, on_swap
         self.newest = first
         self.degraded: str | None = None
         self.head = first.version
-        self._moved = asyncio.Event()
+        self._swapped = asyncio.Event()
 
     async def reach(self, version: int, limit_s: float) -> bool:
-        """True as soon as the newest snapshot is at least `version`; False when it is not in time."""
+        """True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
         try:
             async with asyncio.timeout(limit_s):
                 while self.newest.version < version:
-                    await self._moved.wait()
+                    await self._swapped.wait()
         except TimeoutError:
             return False
         return True
 
     async def run(self) -> None:
-        """Follow for ever. Failures of the ledger are waited out; all others end the replica's health."""
+        """Follow for ever. Failures of the ledger are retried; any other makes the replica unhealthy."""
         failures = 0
         while True:
             try:
@@ -75,15 +76,7 @@ class Tail:
             return
         if commits := await newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
-            try:
-                snapshot = await self._loader.after(self.newest, commits)
-            except LedgerCorrupt:
-                if (await self._ledger.kept()).has(commits[-1].version):
-                    raise
-                await asyncio.sleep(
-                    RETRY_S[0]
-                )  # it was dropped meanwhile, or is being restored: there are newer ones
-                return
+            snapshot = await self._loader.after(self.newest, commits)
             self.publish(snapshot, time.time() - commits[-1].time)
 
     async def _check_same_ledger(self) -> None:
@@ -100,6 +93,6 @@ class Tail:
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot
-        moved, self._moved = self._moved, asyncio.Event()
-        moved.set()
-        self._applied(snapshot, seconds)
+        swapped_event, self._swapped = self._swapped, asyncio.Event()
+        swapped_event.set()
+        self._on_swap(snapshot, seconds)

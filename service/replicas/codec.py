@@ -12,21 +12,21 @@ from models.system import Ask, Reply, System
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 
-READ = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
-"""Field of the request -> what a system has to read for it."""
+INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
+"""Field of the request -> the input that a system needs for it."""
 
 
 @dataclass
-class Waiting:
-    """One question in the queue. pinned: the snapshot it asked for; None reads the newest when its batch begins."""
+class QueuedQuestion:
+    """One question in the queue. pinned: the snapshot it asks for; None reads the newest when its batch begins."""
 
     ask: Ask
     pinned: Snapshot | None
-    arrived: float = field(default_factory=perf_counter)
+    arrived_at: float = field(default_factory=perf_counter)
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredQuestion:
     """One question after its batch."""
 
     reply: Reply
@@ -37,11 +37,12 @@ class Answered:
     total_s: float
 
 
-def asked(request: Mapping[str, Any], system: System) -> Ask:
+def to_ask(request: Mapping[str, Any], system: System) -> Ask:
     """InvalidInput for a field that this system does not read: a silent drop would be a wrong answer."""
-    for name, what in READ.items():
-        if request.get(name) is not None and what not in system.reads:
-            raise InvalidInput(f"the model {system.name!r} does not read `{name}`: leave it out", field=name)
+    for field_name, needed_input in INPUT_OF_FIELD.items():
+        if request.get(field_name) is not None and needed_input not in system.inputs:
+            detail = f"the model {system.name!r} does not read `{field_name}`: leave it out"
+            raise InvalidInput(detail, field=field_name)
     return Ask(
         request["question"],
         request.get("top_k", 1),
@@ -52,9 +53,9 @@ def asked(request: Mapping[str, Any], system: System) -> Ask:
     )
 
 
-def told(answered: Answered, model: str, replica: str, degraded: str | None) -> bytes:
+def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | None) -> bytes:
     """The wire's Answer, as JSON."""
-    reply = answered.reply
+    reply = item.reply
     return json.dumps(
         {
             "answer": reply.answer,
@@ -63,14 +64,14 @@ def told(answered: Answered, model: str, replica: str, degraded: str | None) -> 
             "best": reply.best,
             "alternatives": [{"answer": a.answer, "score": a.score} for a in reply.alternatives],
             "model": model,
-            "version": answered.snapshot.version,
+            "version": item.snapshot.version,
             "edits": reply.edits,
             "facts": reply.facts,
             "timings": {
-                "queue_ms": round(1e3 * answered.queue_s, 3),
-                "graph_ms": round(1e3 * answered.graph_s, 3),
-                "model_ms": round(1e3 * answered.model_s, 3),
-                "total_ms": round(1e3 * answered.total_s, 3),
+                "queue_ms": round(1e3 * item.queue_s, 3),
+                "graph_ms": round(1e3 * item.graph_s, 3),
+                "model_ms": round(1e3 * item.model_s, 3),
+                "total_ms": round(1e3 * item.total_s, 3),
             },
             "truncated": reply.truncated,
             "degraded": degraded,

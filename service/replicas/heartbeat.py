@@ -1,4 +1,4 @@
-"""Tell the ledger that this replica lives and where it stands: once a second, and at once after each swap."""
+"""The heartbeat of a replica: once a second, and at once after each new snapshot."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from typing import Any
 from service.errors import LedgerUnavailable
 from service.ledger.store import Ledger
 
-EVERY_S = 1.0
+PERIOD_S = 1.0
 
 
-class Registration:
-    """The heartbeat. applied_ms: how long after its commit the newest version was ready here; None at the start.
+class Heartbeat:
+    """Sends a replica's status to the ledger.
 
-    seen: told with each heartbeat which version is the ledger's newest, so that who is stuck knows it.
+    applied_ms: how long after its commit the newest version was ready here; None at the start.
+
+    Args:
+        on_head: called after each heartbeat with the ledger's newest version, so that a stuck replica knows its lag.
     """
 
     def __init__(
@@ -24,25 +27,25 @@ class Registration:
         ledger: Ledger,
         replica: str,
         status: Callable[[], Mapping[str, Any]],
-        seen: Callable[[int], None],
+        on_head: Callable[[int], None],
     ) -> None:
-        self._ledger, self._replica, self._status, self._seen = ledger, replica, status, seen
+        self._ledger, self._replica, self._status, self._on_head = ledger, replica, status, on_head
         self._wake = asyncio.Event()
         self.applied_ms: float | None = None
 
-    def soon(self) -> None:
+    def send_soon(self) -> None:
         self._wake.set()
 
-    async def now(self) -> None:
+    async def send(self) -> None:
         """Raises LedgerUnavailable."""
         payload = {**self._status(), "applied_ms": self.applied_ms}
         await self._ledger.heartbeat(self._replica, payload)  # first: commits wait for it
-        self._seen(await self._ledger.head())
+        self._on_head(await self._ledger.head())
 
     async def run(self) -> None:
         while True:
             self._wake.clear()
             with suppress(LedgerUnavailable):
-                await self.now()
+                await self.send()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), EVERY_S)
+                await asyncio.wait_for(self._wake.wait(), PERIOD_S)

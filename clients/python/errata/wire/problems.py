@@ -1,0 +1,67 @@
+"""Problem documents, and the one table of their codes: the service raises by it, the client tells them apart by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from pydantic import ConfigDict
+
+from errata.wire.base import Response
+
+
+class ProblemKind(NamedTuple):
+    """retry_after_s: the least pause before the same request may succeed; None where repeating it does not help."""
+
+    status: int
+    title: str
+    retry_after_s: int | None = None
+
+
+PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
+    {
+        "malformed_json": ProblemKind(400, "Malformed JSON"),
+        "invalid_input": ProblemKind(422, "Invalid input"),
+        "too_large": ProblemKind(413, "Too large"),
+        "too_slow": ProblemKind(408, "Sent too slowly"),
+        "edit_refused": ProblemKind(422, "The edit cannot work"),
+        "unauthorized": ProblemKind(401, "No valid key"),
+        "forbidden": ProblemKind(403, "Not allowed"),
+        "not_found": ProblemKind(404, "Not found"),
+        "unknown_model": ProblemKind(404, "Unknown model"),
+        "stale_version": ProblemKind(409, "The ledger has moved"),
+        "graph_moved": ProblemKind(409, "The graph has moved"),
+        "ambiguous": ProblemKind(409, "The name is ambiguous"),
+        "breaks_tests": ProblemKind(409, "It would break earlier edits"),
+        "memory_full": ProblemKind(409, "No slots are left"),
+        "key_taken": ProblemKind(409, "The name of the key is taken"),
+        "ledger_not_empty": ProblemKind(409, "The ledger is not empty"),
+        "nothing_to_do": ProblemKind(409, "Nothing to do"),
+        "too_many": ProblemKind(429, "Too many requests", retry_after_s=2),
+        "version_ahead": ProblemKind(503, "Version not reached yet", retry_after_s=1),
+        "not_ready": ProblemKind(503, "Not ready", retry_after_s=1),
+        "ledger_unavailable": ProblemKind(503, "The ledger cannot be reached", retry_after_s=1),
+        "ledger_corrupt": ProblemKind(503, "The ledger is damaged"),
+        "internal": ProblemKind(500, "Internal error"),
+    }
+)
+
+
+class Problem(Response):
+    """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str = "about:blank"
+    title: str
+    status: int
+    code: str
+    detail: str
+    instance: str | None = None
+
+    @classmethod
+    def of(cls, code: str, detail: str) -> Problem:
+        """As the service words it."""
+        kind = PROBLEMS[code]
+        return cls(title=kind.title, status=kind.status, code=code, detail=detail)
