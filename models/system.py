@@ -169,15 +169,23 @@ def check_contract(loaded: object, name: str) -> Loaded:
     for memory in loaded.memories:
         for member in ("name", "accepts", "options", "base", "build", "fold", "view", "usage"):
             if not hasattr(memory, member):
-                raise BrokenContract(f"the memory {memory.name!r} of {name!r} has no `{member}`: see models/memory.py")
+                raise BrokenContract(
+                    f"the memory {memory.name!r} of {name!r} has no `{member}`: see models/memory.py"
+                )
         if unknown := sorted(memory.accepts - CHANGE_KINDS):
             expected = ", ".join(sorted(CHANGE_KINDS))
-            raise BrokenContract(f"the memory {memory.name!r} accepts {unknown[0]!r}, which is none of {expected}")
+            raise BrokenContract(
+                f"the memory {memory.name!r} accepts {unknown[0]!r}, which is none of {expected}"
+            )
         if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
-            raise BrokenContract(f"`options` of the memory {memory.name!r} has to be a subclass of models.memory.Options")
+            raise BrokenContract(
+                f"`options` of the memory {memory.name!r} has to be a subclass of models.memory.Options"
+            )
     if undeclared := [memory for memory in system.memories if memory not in memories]:
         declared = ", ".join(memories) or "none"
-        raise BrokenContract(f"{name!r} reads the memory {undeclared[0]!r}, which its loader does not return: {declared}")
+        raise BrokenContract(
+            f"{name!r} reads the memory {undeclared[0]!r}, which its loader does not return: {declared}"
+        )
     if unknown := sorted(system.inputs - INPUTS):
         expected = ", ".join(sorted(INPUTS))
         raise BrokenContract(f"the system {name!r} has the input {unknown[0]!r}, which is none of {expected}")
@@ -190,7 +198,11 @@ def check_reply(loaded: Loaded) -> None:
     replies = loaded.system.answer([Ask("What is the capital of France?")], [views])
     name = loaded.system.name
     if len(replies) != 1 or not isinstance(replies[0], Reply):
-        raise BrokenContract(f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}")
+        raise BrokenContract(
+            f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"
+        )
     score = replies[0].score
     if not isinstance(score, float) or not 0 <= score <= 1:
-        raise BrokenContract(f"a reply of the system {name!r} has the score {score!r}: it has to be a probability")
+        raise BrokenContract(
+            f"a reply of the system {name!r} has the score {score!r}: it has to be a probability"
+        )

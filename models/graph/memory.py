@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from models.graph.base import Base
-from models.graph.blocks import IMPORT, STATEMENTS, EntityStatements, read_manifest, read_statements, statements_block
+from models.graph.blocks import (
+    IMPORT,
+    STATEMENTS,
+    EntityStatements,
+    read_manifest,
+    read_statements,
+    statements_block,
+)
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, GraphView, Ordered
 from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key

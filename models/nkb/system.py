@@ -93,7 +93,9 @@ class NkbSystem:
         An answer that a gate gives has no alternatives: its further tokens are the edit's, whatever the first is.
         """
         best = self.reader.say(decoded.tokens)
-        score = self._score(decoded, 1.0 if operated else familiarity) if gate is None else sigmoid(gate.logit)
+        score = (
+            self._score(decoded, 1.0 if operated else familiarity) if gate is None else sigmoid(gate.logit)
+        )
         sure = decoded.finished and (gate is not None or score >= self.reader.confidence.threshold)
         return Reply(
             best if sure else None,

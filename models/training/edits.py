@@ -55,7 +55,9 @@ def measure(
     """Make one edit for each of `edited` (indices into items), all active, and ask around them."""
     rng = random.Random(seed)
     wanted = {index: _other_answer(items, index, rng) for index in edited}
-    corrections = [AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()]
+    corrections = [
+        AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()
+    ]
     started = time.perf_counter()
     materials = make(system, corrections, method)
     taken = time.perf_counter() - started

@@ -17,9 +17,32 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 from cachetools import LRUCache
 
 from models.graph.memory import GRAPH
-from models.memory import AnswerChange, Change, ChangeKind, Image, Material, Memory, Options, Usage, View, Views, block_key
+from models.memory import (
+    AnswerChange,
+    Change,
+    ChangeKind,
+    Image,
+    Material,
+    Memory,
+    Options,
+    Usage,
+    View,
+    Views,
+    block_key,
+)
 from models.memory import EditRefused as Refusal
-from models.system import Ask, BrokenContract, Foresees, ForeseesTaught, Loaded, Probes, Reply, Routes, Side, System
+from models.system import (
+    Ask,
+    BrokenContract,
+    Foresees,
+    ForeseesTaught,
+    Loaded,
+    Probes,
+    Reply,
+    Routes,
+    Side,
+    System,
+)
 from service.errors import EditRefused, ErrataError, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
@@ -139,7 +162,11 @@ class ModelAtVersion:
             misrouted, blocks = None, {}
             if isinstance(self.system, Routes):
                 misrouted = await self.run(self.system.misrouted, self.views)
-                blocks = {key: block for memory in self.memories.values() for key, block in memory.image.blocks.items()}
+                blocks = {
+                    key: block
+                    for memory in self.memories.values()
+                    for key, block in memory.image.blocks.items()
+                }
             self._routing = Routing(misrouted, blocks)
         return self._routing
 
@@ -246,7 +273,9 @@ class Models:
     def system(self, model: str) -> System:
         if model not in self._systems:
             served = ", ".join(self._systems)
-            raise UnknownModel(f"there is no model {model!r} here: there is {served}", models=list(self._systems))
+            raise UnknownModel(
+                f"there is no model {model!r} here: there is {served}", models=list(self._systems)
+            )
         return self._systems[model]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -275,7 +304,10 @@ class Models:
         for ask in informed:
             if isinstance(ask, ErrataError) and not isinstance(ask, LedgerCorrupt):
                 raise ask
-        return [with_facts if isinstance(with_facts, Ask) else ask for with_facts, ask in zip(informed, asks, strict=True)]
+        return [
+            with_facts if isinstance(with_facts, Ask) else ask
+            for with_facts, ask in zip(informed, asks, strict=True)
+        ]
 
     async def build(
         self, memory: str, changes: Sequence[Change], options: Options
@@ -286,12 +318,16 @@ class Models:
         checked before it is committed, a curator tries an edit out before she makes it.
         """
         keys = [
-            (memory, options, replace(change, id="")) if isinstance(change, AnswerChange) else (memory, change.id)
+            (memory, options, replace(change, id=""))
+            if isinstance(change, AnswerChange)
+            else (memory, change.id)
             for change in changes
         ]
         built = {key: self._materials[key] for key in keys if key in self._materials}
         refused: dict[tuple[object, ...], EditRefused] = {}
-        missing = list({key: change for key, change in zip(keys, changes, strict=True) if key not in built}.items())
+        missing = list(
+            {key: change for key, change in zip(keys, changes, strict=True) if key not in built}.items()
+        )
         for start in range(0, len(missing), CHANGES_PER_TURN):
             turn = missing[start : start + CHANGES_PER_TURN]
             results = await self.run(self.memories[memory].build, [change for _, change in turn], options)

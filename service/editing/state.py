@@ -18,7 +18,7 @@ from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import SingleFlight
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
-from service.editing.plans.base import Draft
+from service.editing.plans.base import Build, Draft
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
@@ -95,7 +95,9 @@ class StateBuilder:
 
     async def caught_up(self, state: EditorState | None) -> EditorState:
         """With what others have written; the same object when there is nothing new."""
-        current = state or EditorState((), {}, frozenset(), await self._bases(), self._assemble(await self._bases()))
+        current = state or EditorState(
+            (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
+        )
         if await self._ledger.head() == current.version:
             return current
         commits = await newer(self._ledger, current.version, current.digest)
@@ -118,7 +120,7 @@ class StateBuilder:
         memories: MemoriesAtVersion,
         models: ModelsAtVersion | None = None,
     ) -> EditorState:
-        """The state after `commits`, whose memories (and models, with what they answered) are at hand."""
+        """The state after `commits`, whose memories are folded; `models` too, with their caches, where they are."""
         return EditorState(
             (*state.commits, *(commit.packed() for commit in commits)),
             {**state.edits, **fold.edits(commits)},
@@ -127,9 +129,7 @@ class StateBuilder:
             models or self._assemble(memories, state.models),
         )
 
-    async def with_draft(
-        self, state: EditorState, draft: Draft
-    ) -> tuple[MemoriesAtVersion, ModelsAtVersion]:
+    async def build(self, state: EditorState, draft: Draft) -> Build:
         """Every memory and model as they would be. Those that do not change are the state's own objects."""
         fresh: dict[str, list[Material]] = defaultdict(list)
         for record, material in zip(draft.records, draft.materials, strict=True):
@@ -138,10 +138,12 @@ class StateBuilder:
         switched = [state.edits[key] for key in ids if key in state.edits]
         for edit in (*switched, *draft.records):
             if edit.model not in state.models:
-                raise UnknownModel(f"the commit is about {edit.model!r}, which is not served here: serve it first")
+                raise UnknownModel(
+                    f"the commit is about {edit.model!r}, which is not served here: serve it first"
+                )
         written = {edit.memory for edit in (*switched, *draft.records)}
         memories = await self._fold(state.active_edits(draft.change), written, state.memories, fresh)
-        return memories, self._assemble(memories, state.models)
+        return Build(state, draft, memories, self._assemble(memories, state.models))
 
     async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
         """Every model at an old version."""
@@ -159,7 +161,9 @@ class StateBuilder:
             newest: GraphView = state.memories[GRAPH].view
             return newest
         if version not in self._graphs:
-            self._graphs[version] = await self._graph_flights.get(version, lambda: self._graph(state, version))
+            self._graphs[version] = await self._graph_flights.get(
+                version, lambda: self._graph(state, version)
+            )
         return self._graphs[version]
 
     async def _graph(self, state: EditorState, version: int) -> GraphView:
@@ -170,7 +174,9 @@ class StateBuilder:
     async def _bases(self) -> MemoriesAtVersion:
         if not self._base:
             memories = self._models.memories
-            self._base = {name: await self._models.view(name, memory.base) for name, memory in memories.items()}
+            self._base = {
+                name: await self._models.view(name, memory.base) for name, memory in memories.items()
+            }
         return self._base
 
     async def _fold(
@@ -192,13 +198,17 @@ class StateBuilder:
                 memories[name] = await self._models.view(name, image)
         return memories
 
-    def _assemble(self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None) -> ModelsAtVersion:
+    def _assemble(
+        self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None
+    ) -> ModelsAtVersion:
         """A model whose memories are all those of `before` is that very object, with its cache."""
         models = {}
         for name in self._models.names:
             model = self._models.assemble(name, memories)
             old = before[name] if before else None
-            same = old is not None and all(old.memories[key] is memory for key, memory in model.memories.items())
+            same = old is not None and all(
+                old.memories[key] is memory for key, memory in model.memories.items()
+            )
             models[name] = old if old is not None and same else model
         return models
 
@@ -216,6 +226,8 @@ def _check(memory: MemoryAtVersion, commits: Sequence[Commit]) -> None:
     name, actual = memory.memory.name, memory.image.checksum
     last = next((commit for commit in reversed(commits) if name in commit.writes), None)
     if last is not None and last.writes[name].checksum != actual:
-        detail = f"{name} at version {last.version} should be {last.writes[name].checksum} and folds to {actual}"
+        detail = (
+            f"{name} at version {last.version} should be {last.writes[name].checksum} and folds to {actual}"
+        )
         advice = "either this process runs another checkpoint than the writer, or rows were altered"
         raise LedgerCorrupt(f"{detail}: {advice}", version=last.version, memory=name)

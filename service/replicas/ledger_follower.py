@@ -32,7 +32,11 @@ class LedgerFollower:
     """
 
     def __init__(
-        self, ledger: Ledger, loader: SnapshotLoader, first: Snapshot, on_swap: Callable[[Snapshot, float], None]
+        self,
+        ledger: Ledger,
+        loader: SnapshotLoader,
+        first: Snapshot,
+        on_swap: Callable[[Snapshot, float], None],
     ) -> None:
         self._ledger, self._loader, self._on_swap = ledger, loader, on_swap
         self.newest = first

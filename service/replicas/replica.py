@@ -157,7 +157,9 @@ class Replica:
             {
                 "name": memory.name,
                 "accepts": sorted(memory.accepts),
-                "options": memory.options.model_json_schema()["properties"] if memory.options.model_fields else {},
+                "options": memory.options.model_json_schema()["properties"]
+                if memory.options.model_fields
+                else {},
             }
             for memory in self._loaded.memories
             if memory.name in self._system.memories
@@ -193,7 +195,9 @@ class Replica:
         if not await self._follower.reach(max(version or 0, min_version or 0), self._settings.version_wait_s):
             await self._refuse_future(version or 0)
             newest = self._follower.newest.version
-            detail = f"this replica has version {newest}, not {version or min_version} yet: ask again in a moment"
+            detail = (
+                f"this replica has version {newest}, not {version or min_version} yet: ask again in a moment"
+            )
             raise VersionAhead(detail, version=newest)
         if version is None:
             return None
@@ -207,9 +211,7 @@ class Replica:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
-    async def _answer_batch(
-        self, questions: Sequence[QueuedQuestion]
-    ) -> list[AnsweredQuestion | Exception]:
+    async def _answer_batch(self, questions: Sequence[QueuedQuestion]) -> list[AnsweredQuestion | Exception]:
         """One forward pass, on one snapshot but for those that pin another."""
         newest, started = self._follower.newest, perf_counter()
         snapshots = [question.pinned or newest for question in questions]
@@ -246,7 +248,9 @@ class Replica:
         self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]
     ) -> Sequence[Reply | ErrataError]:
         """One reply each; a question that the graph could not inform is answered with the error."""
-        pairs = [(ask, snapshot) for ask, snapshot in zip(asks, snapshots, strict=True) if isinstance(ask, Ask)]
+        pairs = [
+            (ask, snapshot) for ask, snapshot in zip(asks, snapshots, strict=True) if isinstance(ask, Ask)
+        ]
         replies = iter(self._reply([ask for ask, _ in pairs], [snapshot for _, snapshot in pairs]))
         return [next(replies) if isinstance(ask, Ask) else ask for ask in asks]
 

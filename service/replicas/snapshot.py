@@ -16,7 +16,9 @@ from service.ledger import images
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
 
-CONCURRENT_BUILDS = 2  # each reads from the ledger and compiles, which answers and the newest version need too
+CONCURRENT_BUILDS = (
+    2  # each reads from the ledger and compiles, which answers and the newest version need too
+)
 
 
 @dataclass(frozen=True, eq=False)

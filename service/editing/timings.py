@@ -1,4 +1,4 @@
-"""Where the time of a commit went, for its report and for the metrics."""
+"""Where the time of a commit goes, for its report and for the metrics."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from service.metrics import metrics
 from service.tracing import span
 
 Part = Literal["editor", "report", "commit", "replicas"]
+PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
 
 
-class Stopwatch:
+class Timings:
     """Adds up the seconds of each part."""
 
     def __init__(self) -> None:
-        self._seconds: dict[str, float] = defaultdict(float)
+        self._seconds: dict[Part, float] = defaultdict(float)
 
     @contextmanager
     def part(self, name: Part) -> Iterator[None]:
@@ -31,12 +32,9 @@ class Stopwatch:
         finally:
             self._seconds[name] += perf_counter() - started
 
-    def timings(self) -> EditTimings:
-        spent = {
-            name: round(1e3 * self._seconds[name], 3) for name in ("editor", "report", "commit", "replicas")
-        }
-        return EditTimings(**{f"{name}_ms": ms for name, ms in spent.items()})
+    def to_wire(self) -> EditTimings:
+        return EditTimings(**{f"{part}_ms": round(1e3 * self._seconds[part], 3) for part in PARTS})
 
     def publish(self) -> None:
-        for name, seconds in self._seconds.items():
-            metrics.COMMIT_PARTS.labels(name).observe(seconds)
+        for part, seconds in self._seconds.items():
+            metrics.COMMIT_PARTS.labels(part).observe(seconds)

@@ -14,14 +14,19 @@ from time import monotonic
 from typing import Any
 
 from errata.wire import ImportOrder
-
-from models.graph.blocks import Manifest, manifest_block
-from models.graph.memory import GRAPH
-from models.memory import Material
 from service.editing.edit import NO_GRAPH, digest
 from service.editing.session import Session, among
 from service.editing.systems import Systems
 from service.editing.writer import Order, Writer, Written
+from service.measuring.draft import Draft
+from service.measuring.materials import key
+from service.measuring.present import Present
+from service.measuring.reading import Reading
+from service.measuring.stopwatch import Stopwatch
+
+from models.graph.blocks import Manifest, manifest_block
+from models.graph.memory import GRAPH
+from models.memory import Material
 from service.errors import (
     GraphMoved,
     InvalidInput,
@@ -38,11 +43,6 @@ from service.graph.imports.row_resolver import RowResolver
 from service.graph.imports.store import ImportStore
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
-from service.measuring.draft import Draft
-from service.measuring.materials import key
-from service.measuring.present import Present
-from service.measuring.reading import Reading
-from service.measuring.stopwatch import Stopwatch
 
 MOST = 2  # at a time: each has a spool on the disk
 IDLE_S = 120.0

@@ -1,0 +1,190 @@
+"""Side effects: questions that nobody edited and that are answered differently all the same.
+
+A fixed set of probes is comparable between commits. Others are chosen where side effects are likely: all that the change
+may reach, where the system can tell; else those nearest in words to what was edited.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import log
+from urllib.parse import urlencode
+
+from errata.wire import Link, SideEffect
+from errata.wire.wording import plain
+
+from models.system import Probes
+from service.editing.models import Models, ModelsAtVersion
+from service.ledger.commit import EditRecord
+
+NEAREST_PER_EDIT, MAX_CHOSEN = (
+    8,
+    200,
+)  # a question that was not encoded before takes as long as many that were
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class ProbeChoice:
+    """questions: to be compared. covered: plain wordings of all questions of which it is then known whether they changed.
+
+    unmeasured: how many others may have changed for all that is known.
+    """
+
+    questions: list[str]
+    covered: Set[str]
+    unmeasured: int
+
+
+class ProbeSelector:
+    """Chooses the probes of one model to compare."""
+
+    def __init__(self, probes: Probes) -> None:
+        self.probes = probes
+
+    def choose(self, edited: Sequence[str], reached: Sequence[str] | None) -> ProbeChoice:
+        """The fixed probes and others, each once, without the edited questions themselves.
+
+        Args:
+            reached: all taught questions that may be answered differently, the likeliest first; None where the system
+                cannot tell.
+        """
+        own = {plain(question) for question in edited}
+        candidates = self._near(edited) if reached is None else reached
+        others = [question for question in candidates if plain(question) not in own]
+        fixed = [question for question in self.probes.fixed if plain(question) not in own]
+        questions = list(dict.fromkeys([*fixed, *others[:MAX_CHOSEN]]))
+        covered = {plain(question) for question in questions}
+        if reached is not None:
+            covered |= self._all - own - {plain(question) for question in others[MAX_CHOSEN:]}
+        return ProbeChoice(questions, covered, len(self._all - own - covered))
+
+    @cached_property
+    def _all(self) -> Set[str]:
+        return {plain(question) for question in (*self.probes.fixed, *self.probes.taught)}
+
+    def _near(self, edited: Sequence[str]) -> Iterator[str]:
+        share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edited))))
+        for question in edited[:MAX_CHOSEN]:
+            yield from self._nearest(question, share)
+
+    def _nearest(self, question: str, limit: int) -> Iterable[str]:
+        """Those with the most words in common; a rare word counts for more.
+
+        The rarest word first: once it and the next match enough questions, commoner words only decide among those.
+        """
+        scores: dict[int, float] = {}
+        known_words = _words(question) & self._index.keys()
+        for word in sorted(known_words, key=lambda word: (len(self._index[word]), word)):
+            places = self._index[word]
+            near = places if len(scores) < limit else scores.keys() & places
+            weight = log(1 + len(self.probes.taught) / len(places))
+            scores |= {place: scores.get(place, 0.0) + weight for place in near}
+        best = sorted(scores, key=lambda place: (-scores[place], place))
+        return (self.probes.taught[place] for place in best[:limit])
+
+    @cached_property
+    def _index(self) -> Mapping[str, Set[int]]:
+        """Word -> places in the taught questions that have it."""
+        index: dict[str, set[int]] = defaultdict(set)
+        for place, question in enumerate(self.probes.taught):
+            for word in _words(question):
+                index[word].add(place)
+        return dict(index)
+
+
+@lru_cache(100_000)
+def _words(question: str) -> frozenset[str]:
+    return frozenset(WORD.findall(question.casefold()))
+
+
+@dataclass(frozen=True)
+class SideEffects:
+    """compared: how many questions. unmeasured: how many more may be answered differently, for all that is known."""
+
+    compared: int
+    unmeasured: int
+    changed: list[SideEffect]
+
+
+class SideEffectProbe:
+    """Measures side effects on every model that reads a changed memory."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+        self._selectors = {model: ProbeSelector(probes) for model, probes in models.probes.items()}
+
+    async def prepare(self, models: ModelsAtVersion) -> None:
+        """Encode the fixed questions once, before an edit has to wait for it."""
+        for model, selector in self._selectors.items():
+            reached = await models[model].reached_since(models[model])
+            choice = await asyncio.to_thread(selector.choose, selector.probes.fixed[:1], reached)
+            await models[model].prepare_comparison(choice.questions)
+
+    async def measure(
+        self,
+        edits: Sequence[EditRecord],
+        before: ModelsAtVersion,
+        after: ModelsAtVersion,
+        versions: tuple[int, int | None],
+        unchanged: Sequence[EditRecord] = (),
+        reported: Iterable[str] = (),
+    ) -> SideEffects:
+        """On questions that `edits` are not about.
+
+        Args:
+            versions: of the two sides; None for one that nobody can ask. unchanged: edits that are active on both
+                sides, whose own questions are compared too. reported: wordings that the report has elsewhere.
+        """
+        compared, unmeasured = 0, 0
+        changed: list[SideEffect] = []
+        reported_wordings = {plain(question) for question in reported}
+        texts = {edit.id: edit.answer for edit in edits}
+        for model, edited in sorted(self._edited_wordings(edits).items()):
+            reached = await after[model].reached_since(before[model])
+            choice = await asyncio.to_thread(self._selectors[model].choose, edited, reached)
+            covered = {plain(question) for question in edited} | choice.covered
+            questions = (edit.question for edit in unchanged if edit.model == model and edit.question)
+            further = {plain(question): question for question in questions if plain(question) not in covered}
+            differing = await after[model].differing_since(
+                before[model], [*choice.questions, *further.values()]
+            )
+            old = await before[model].ask(differing)
+            new = await after[model].ask_unless_routed(differing, texts)
+            compared += len(choice.covered - reported_wordings) + len(further)
+            unmeasured += choice.unmeasured
+            changed += [
+                SideEffect(
+                    question=question,
+                    before=old[question].text,
+                    after=new[question].text,
+                    model=model,
+                    link=_link(question, model, versions),
+                )
+                for question in differing
+                if old[question].text != new[question].text and plain(question) not in reported_wordings
+            ]
+        return SideEffects(compared, unmeasured, changed)
+
+    def _edited_wordings(self, edits: Sequence[EditRecord]) -> dict[str, list[str]]:
+        """Model -> what the edits are about, for every model that reads what they wrote: where nobody can ask for an
+        edit, the name of its subject."""
+        wordings: dict[str, list[str]] = defaultdict(list)
+        for edit in edits:
+            for model in self._models.readers_of(edit.memory):
+                wordings[model] += edit.wordings or [str(edit.notes.get("subject", ""))]
+        return wordings
+
+
+def _link(question: str, model: str, versions: tuple[int, int | None]) -> Link:
+    def path(version: int) -> str:
+        """Of GET /v1/answers."""
+        return "/v1/answers?" + urlencode({"question": question, "model": model, "version": version})
+
+    before, after = versions
+    return Link(before=path(before), after=None if after is None else path(after))
