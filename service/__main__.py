@@ -7,23 +7,23 @@ import os
 import sys
 
 from service.launch.arguments import parse
+from service.launch.exits import CannotStart
 from service.launch.run import run
-from service.launch.trouble import CannotStart
 
 
 def main() -> int:
     arguments = parse()
     # Once it runs, file descriptors 1 and 2 are the log; the person keeps these.
-    with os.fdopen(os.dup(1), "w") as said, os.fdopen(os.dup(2), "w") as complained:
+    with os.fdopen(os.dup(1), "w") as output, os.fdopen(os.dup(2), "w") as errors:
         try:
-            run(arguments, lambda text: print(text, file=said, flush=True), said.isatty())
+            run(arguments, lambda text: print(text, file=output, flush=True), output.isatty())
         except CannotStart as error:
-            print(f"Errata cannot start: {error}", file=complained)
+            print(f"Errata cannot start: {error}", file=errors)
             return 1
         except Exception as error:
             logging.getLogger(__name__).exception("an error that nobody foresaw")
-            where = arguments.var / "log"
-            print(f"Errata has failed ({type(error).__name__}: {error}): {where} says more", file=complained)
+            log = arguments["var"] / "log"
+            print(f"Errata has failed ({type(error).__name__}: {error}): {log} says more", file=errors)
             return 1
     return 0
 

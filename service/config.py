@@ -1,56 +1,42 @@
 """The service's one settings object: what a person may choose, checked before anything starts.
 
-Everything comes from the command line, but for the two things that do not belong there: ERRATA_REDIS_URL, the
-address of the ledger's Redis, and ERRATA_KEY, the admin key; or the files that ..._FILE names. Both are taken out
-of the environment when they are read, for every process that is started later would inherit them. The key itself is
-not kept: only its SHA-256 is.
-The object travels to every replica, so it holds plain values only.
+Each setting's description is what `--help` says of it. Two things do not belong on a command line or in a file and come
+from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_KEY, the admin key; or the files
+that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started later
+would inherit them. The key itself is not kept: only its SHA-256 is.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, FilePath, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    FilePath,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import ErrorDetails
 
-from service.access.limits import Rate
+from service.access.rate_limits import Rate
+from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
 SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
-CORES_FOR_TWO = 4
-BANK_SLOTS = 65_536  # some 15,000 edits
-
-Port = Annotated[int, Field(ge=1, le=65_535)]
-Count = Annotated[int, Field(ge=1, le=1_024)]
-Seconds = Annotated[float, Field(gt=0, le=600)]
-ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
-
-
+CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
-
-
-def _rate(text: str) -> str:
-    Rate.of(None if text == NO_LIMIT else text)
-    return text
-
-
-def _network(text: str) -> str:
-    ip_network(text)
-    return text
-
-
-def _confidential(url: str) -> str:
-    """Keys that came over an open line are nobody's."""
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
-        raise ValueError(f"the issuer {url} has to be an https address")
-    return url
+ALL = "*"  # in what is chosen by model: all the models that are not named
+DEFAULT_NOT_COMPUTED = "default_factory_not_called"  # of a setting that follows from another that is wrong
 
 
 def is_loopback(host: str) -> bool:
@@ -61,81 +47,185 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-RateText = Annotated[str, AfterValidator(_rate)]
-Network = Annotated[str, AfterValidator(_network)]
+def count_cores() -> int:
+    """The cores this process may use, which a container or `taskset` may have made fewer than the machine's."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _check_rate(text: str) -> str:
+    Rate.parse(None if text == NO_LIMIT else text)
+    return text
+
+
+def _check_network(text: str) -> str:
+    ip_network(text)
+    return text
+
+
+def _check_issuer(url: str) -> str:
+    """Refuses a line that others can listen to: keys that came over it prove nothing."""
+    parts = urlsplit(url)
+    if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
+        raise ValueError(f"the issuer {url} has to be an https address")
+    return url
+
+
+def _check_device(name: str) -> str:
+    if not re.fullmatch(r"auto|cpu|cuda(:\d+)?", name):
+        raise ValueError(f"{name!r} is no device: give auto, cpu, cuda or cuda:N")
+    return name
+
+
+def _check_dtype(name: str) -> str:
+    if name not in ("float32", "bfloat16"):
+        raise ValueError(f"{name!r} is no dtype: give float32 or bfloat16")
+    return name
+
+
+def _split_by_model(value: Any) -> Any:
+    """Reads `cuda`, or words such as `cuda` and `nkb=cuda:1`, as a mapping from model names, or ALL."""
+    words = [value] if isinstance(value, str) else value
+    if not isinstance(words, list | tuple):
+        return value
+    pairs = [word.rpartition("=") if isinstance(word, str) else ("", "", word) for word in words]
+    return {name or ALL: choice for name, _, choice in pairs}
+
+
+Port = Annotated[int, Field(ge=1, le=65_535)]
+Count = Annotated[int, Field(ge=1, le=1_024)]
+Seconds = Annotated[float, Field(gt=0, le=600)]
+ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
+RateText = Annotated[str, AfterValidator(_check_rate)]
+Network = Annotated[str, AfterValidator(_check_network)]
+Devices = Annotated[
+    dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
+]
+Dtypes = Annotated[dict[str, Annotated[str, AfterValidator(_check_dtype)]], BeforeValidator(_split_by_model)]
 
 
 class Oidc(BaseModel):
-    """Whose tokens are good here, besides keys.
+    """An OpenID Connect issuer whose tokens are accepted besides keys."""
 
-    issuer: its address, as in the claim `iss`. audience: the claim `aud` that is meant for this service.
-    scopes: the claim with the scopes, each written with `prefix`, such as errata:ask. name: the claim with the author.
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    issuer: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_check_issuer)] = Field(
+        description="whose tokens are good here"
+    )
+    audience: str = Field(min_length=1, description="what a token has to name as its audience")
+    scopes: str = Field("scope", description="claim with the scopes")
+    prefix: str = Field("errata:", description="how ours begin in that claim, as in errata:ask")
+    name: str = Field("sub", description="claim that names the author")
+
+
+class Settings(BaseModel):
+    """What a person may choose. It is made once, where the service is launched, and travels to every process.
+
+    `replicas` and `torch_threads` are computed from the cores of the machine where it is made.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    issuer: Annotated[str, Field(pattern=r"^https?://\S+$"), AfterValidator(_confidential)]
-    audience: Annotated[str, Field(min_length=1)]
-    scopes: str = "scope"
-    prefix: str = "errata:"
-    name: str = "sub"
-
-
-class SecretMissing(ValueError):
-    """The text names the file that should hold it."""
-
-
-class Settings(BaseSettings):
-    """systems: model name -> `module:attribute` of a loader without arguments.
-
-    replicas: of each model; None chooses by the machine's cores. max_replicas: let Ray start up to so many while
-    there is more to answer, and no fewer than `replicas`; None always runs `replicas` of them. torch_threads: of
-    each replica; None shares the cores out. history: how many recent versions a replica keeps ready for pins.
-    max_queued: requests that wait at one ingress for one model before further ones get 429. bank_slots: what is set
-    aside for edits, one for each token of their answers. auto_grow_bank: set as many more aside when four fifths are
-    taken.
-    anonymous_access: who may ask without a key: loopback, those on this machine while nobody else can connect;
-    everyone; none.
-    rate_per_key, rate_per_address: calls of one key, and of an address without one; None for the usual ones, which are
-    no limit where nobody else can connect. max_concurrent: calls of one caller that may be under way. proxies: whose
-    X-Forwarded-For is believed. tls_cert, tls_key: PEM files. metrics_port: /metrics of each machine on a port of its
-    own, where Ray's proxies stand before the ingress. traces: the OpenTelemetry collector that is sent
-    traces, by OTLP/HTTP. trace_sample_rate: of the requests whose sender does not say whether they are traced.
-    """
-
-    model_config = SettingsConfigDict(frozen=True, extra="forbid")
-
-    var: Path
     admin_key_sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     redis_url: Annotated[str, Field(pattern=r"^(rediss?(\+sentinel)?|unix)://")] | None = None
-    host: str = "127.0.0.1"
-    port: Port = 8000
-    systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = SYSTEMS
-    replicas: Count | None = None
+
+    port: Port = Field(8000, description="port of HTTP")
+    var: Path = Field(Path("var"), description="folder of all data")
+    host: str = Field("127.0.0.1", description="address to listen on")
+    systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
+        SYSTEMS, description="a model to serve; may be repeated"
+    )
+    replicas: Count = Field(
+        default_factory=lambda: 2 if count_cores() >= CORES_FOR_TWO else 1,
+        description="of each model; 1-4: one to four, as there is to answer "
+        f"(default: 2 with {CORES_FOR_TWO} cores or more, else 1)",
+    )
     max_replicas: Count | None = None
-    torch_threads: Count | None = None
-    max_batch: Count = 32
-    max_queued: Annotated[int, Field(ge=1, le=100_000)] = 256
-    history: Count = 8
-    snapshot_every: Annotated[int, Field(ge=1)] = 256
-    bank_slots: Annotated[int, Field(ge=1, le=2**24)] = BANK_SLOTS
-    auto_grow_bank: bool = False
-    version_wait_s: Seconds = 2.0
-    ack_timeout_s: Seconds = 5.0
-    redis_timeout_s: Seconds = 1.0
-    anonymous_access: Literal["loopback", "everyone", "none"] = "loopback"
-    rate_per_key: RateText | None = None
-    rate_per_address: RateText | None = None
-    max_concurrent: Count | None = None
-    proxies: tuple[Network, ...] = ()
-    tls_cert: FilePath | None = None
-    tls_key: FilePath | None = None
-    metrics_port: Port | None = None
+    device: Devices = Field(
+        {ALL: "auto"},
+        description="where models compute: cpu, cuda, cuda:N, or auto, which is cuda where there is a GPU (default: "
+        "auto); nkb=cuda:1 is for that model alone; may be repeated",
+    )
+    dtype: Dtypes = Field(
+        {ALL: "float32"},
+        description="float32, or bfloat16, which takes half the memory (default: float32); nkb=bfloat16 is for that "
+        "model alone; may be repeated",
+    )
+    bank_slots: Annotated[int, Field(ge=1, le=2**24)] = Field(
+        65_536,
+        description="value slots for edits, one for each token of their answers; 65536 are some 15,000 edits",
+    )
+    auto_grow_bank: bool = Field(False, description="set as many slots more aside when four fifths are taken")
+
+    anonymous_access: Literal["loopback", "everyone", "none"] = Field(
+        "loopback",
+        description="who may ask without a key: those on this machine while nobody else can connect (loopback), "
+        "everyone, or nobody (none)",
+    )
+    rate_per_key: RateText | None = Field(
+        None,
+        description=f"calls of one key, e.g. 600/minute, or none (default: {PER_KEY} unless --host is this machine's "
+        "alone)",
+    )
+    rate_per_address: RateText | None = Field(
+        None,
+        description=f"calls of one address without a key, or with a wrong one (default: {PER_ADDRESS}, as above)",
+    )
+    max_concurrent: Count | None = Field(
+        None, description="calls of one caller under way (default: any number)"
+    )
+    proxies: tuple[Network, ...] = Field(
+        (),
+        description="believe the X-Forwarded-For of a proxy in this network, e.g. 10.0.0.0/8; may be repeated",
+    )
+    tls_cert: FilePath | None = Field(None, description="PEM file of the certificate and its chain")
+    tls_key: FilePath | None = Field(None, description="PEM file of the certificate's key")
     oidc: Oidc | None = None
-    log_format: Format = "console"
-    log_level: Level = "warning"
-    traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
-    trace_sample_rate: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+    log_format: Format = Field("console", description="a line each")
+    log_level: Level = Field("warning", description="info has a line for every request")
+    traces: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = Field(
+        None, description="send them to this collector (OTLP/HTTP), e.g. http://127.0.0.1:4318"
+    )
+    trace_sample_rate: Annotated[float, Field(ge=0, le=1)] = Field(
+        1.0, description="of the requests whose sender does not say whether they are traced"
+    )
+    metrics_port: Port | None = Field(
+        None,
+        description="serve /metrics of each machine on a port of its own, too: Ray's proxies ask any machine for it",
+    )
+
+    torch_threads: Count = Field(
+        default_factory=lambda fields: max(
+            1, count_cores() // (fields["max_replicas"] or fields["replicas"])
+        ),
+        description="of each replica (default: its share of the cores)",
+    )
+    max_batch: Count = Field(32, description="questions in a forward pass")
+    max_queued: Annotated[int, Field(ge=1, le=100_000)] = Field(
+        256, description="questions that wait at an ingress for a model; further ones get 429"
+    )
+    history: Count = Field(8, description="recent versions that a replica keeps ready for pins")
+    snapshot_every: Annotated[int, Field(ge=1)] = Field(
+        256, description="commits from one snapshot in the ledger to the next"
+    )
+    version_wait_s: Seconds = Field(2.0, description="how long a question waits for its min_version")
+    ack_timeout_s: Seconds = Field(5.0, description="how long a commit waits for the replicas")
+    redis_timeout_s: Seconds = Field(1.0, description="of a call to Redis")
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise ValueError("TLS needs both a certificate and its key: give --tls-cert and --tls-key")
+        if self.max_replicas is not None and self.max_replicas < self.replicas:
+            raise ValueError(f"max_replicas {self.max_replicas} is below replicas {self.replicas}")
+        for setting in ("device", "dtype"):
+            unknown = sorted(getattr(self, setting).keys() - {ALL} - self.systems.keys())
+            if unknown:
+                raise ValueError(
+                    f"--{setting} names the model {unknown[0]!r}, and there is none: give one of "
+                    f"{', '.join(self.systems)}"
+                )
+        return self
 
     @property
     def url(self) -> str:
@@ -156,70 +246,70 @@ class Settings(BaseSettings):
 
     @property
     def key_rate(self) -> str | None:
-        return self._limited(self.rate_per_key, PER_KEY)
+        return self._choose_rate(self.rate_per_key, PER_KEY)
 
     @property
     def address_rate(self) -> str | None:
-        return self._limited(self.rate_per_address, PER_ADDRESS)
+        return self._choose_rate(self.rate_per_address, PER_ADDRESS)
 
-    def _limited(self, given: str | None, usual: str) -> str | None:
-        chosen = given or (usual if self.is_reachable else NO_LIMIT)
-        return None if chosen == NO_LIMIT else chosen
-
-    @model_validator(mode="after")
-    def _both_halves(self) -> Self:
-        if (self.tls_cert is None) != (self.tls_key is None):
-            raise ValueError("TLS needs both a certificate and its key: give --tls-cert and --tls-key")
-        return self
-
-    @model_validator(mode="after")
-    def _least_and_most(self) -> Self:
-        if self.max_replicas is not None and self.max_replicas < self.replica_count:
-            raise ValueError(f"max_replicas {self.max_replicas} is below replicas {self.replica_count}")
-        return self
+    def _choose_rate(self, rate: str | None, default: str) -> str | None:
+        rate = rate or (default if self.is_reachable else NO_LIMIT)
+        return None if rate == NO_LIMIT else rate
 
     @property
-    def replica_count(self) -> int:
-        """Of each model, at least: fewer are too few, and with `max_replicas` there may be more."""
-        return self.replicas or (2 if cores() >= CORES_FOR_TWO else 1)
+    def replica_limit(self) -> int:
+        """The most replicas that a model ever has."""
+        return self.max_replicas or self.replicas
 
-    @property
-    def highest_count(self) -> int:
-        return self.max_replicas or self.replica_count
+    def device_of(self, model: str) -> str:
+        """auto, cpu, cuda or cuda:N."""
+        return self.device.get(model) or self.device.get(ALL, "auto")
 
-    @property
-    def threads_per_replica(self) -> int:
-        """The systems share no cores out among themselves: one that is not asked needs none."""
-        return self.torch_threads or max(1, cores() // self.highest_count)
-
-    @classmethod
-    def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, *_: Any, **__: Any
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Nothing is read from the environment but by `given_redis_url` and `given_key`."""
-        return (init_settings,)
+    def dtype_of(self, model: str) -> str:
+        """float32 or bfloat16."""
+        return self.dtype.get(model) or self.dtype.get(ALL, "float32")
 
 
-def given_redis_url() -> str | None:
-    """Once: it is gone afterwards. SecretMissing."""
-    return _given("ERRATA_REDIS_URL")
+def explain(error: ValidationError) -> str:
+    """A sentence for each setting that cannot be used, with what to do."""
+    return "; ".join(
+        _explain(details) for details in error.errors() if details["type"] != DEFAULT_NOT_COMPUTED
+    )
 
 
-def given_key() -> str | None:
-    """Once: it is gone afterwards. SecretMissing."""
-    return _given("ERRATA_KEY")
+def _explain(details: ErrorDetails) -> str:
+    place, message = details["loc"], details["msg"].removeprefix("Value error, ")
+    if place == ("redis_url",):
+        return f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
+    if not place:
+        return message
+    if place[0] == "systems" and len(place) > 1:
+        return (
+            f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"
+        )
+    value = f" ({details['input']})" if details["type"].startswith("path_") else ""
+    return f"the setting {'.'.join(map(str, place))} cannot be used: {message}{value}"
 
 
-def _given(name: str) -> str | None:
-    said, file = os.environ.pop(name, None), os.environ.pop(f"{name}_FILE", None)
-    if said or not file:
-        return said or None
+class SecretMissing(ValueError):
+    """The text names the file that should hold it."""
+
+
+def take_redis_url() -> str | None:
+    """Reads ERRATA_REDIS_URL, once: it is gone afterwards. SecretMissing."""
+    return _take_secret("ERRATA_REDIS_URL")
+
+
+def take_key() -> str | None:
+    """Reads ERRATA_KEY, once: it is gone afterwards. SecretMissing."""
+    return _take_secret("ERRATA_KEY")
+
+
+def _take_secret(name: str) -> str | None:
+    value, file = os.environ.pop(name, None), os.environ.pop(f"{name}_FILE", None)
+    if value or not file:
+        return value or None
     try:
         return Path(file).read_text(encoding="utf-8").strip() or None
     except (OSError, UnicodeDecodeError) as error:
         raise SecretMissing(f"{file}, which {name}_FILE names, cannot be read ({error}): check it") from error
-
-
-def cores() -> int:
-    """The cores this process may use, which a container or `taskset` may have made fewer than the machine's."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -10,6 +10,7 @@ import importlib
 
 import torch
 
+from models.device import resolve_device, resolve_dtype
 from models.system import Loaded, check_contract, check_reply
 from service.concurrency import freeze_gc
 from service.config import Settings
@@ -19,12 +20,16 @@ def load_system(settings: Settings, model: str) -> Loaded:
     """The system and its memories, with this process's share of the cores. Takes seconds.
 
     Raises:
-        BrokenContract: it does not keep the contract of models/system.py. Whatever its loader raises.
+        BrokenContract: it does not keep the contract of models/system.py.
+        DeviceUnavailable: its device or dtype cannot be had in this process.
+        Exception: whatever its loader raises.
     """
-    torch.set_num_threads(settings.threads_per_replica)
+    torch.set_num_threads(settings.torch_threads)
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
-    loaded = check_contract(loader(torch.device("cpu"), torch.float32), model)
+    device = resolve_device(settings.device_of(model))
+    dtype = resolve_dtype(settings.dtype_of(model), device)
+    loaded = check_contract(loader(device, dtype), model)
     check_reply(loaded)
     freeze_gc()
     return loaded

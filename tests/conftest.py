@@ -5,6 +5,7 @@ arrays, and where it would take ten times as long to read all the names.
 """
 
 import gc
+import os
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,14 @@ gc.disable()  # until all is collected: nothing of it is garbage, and it would b
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(scope="session")
+def device() -> torch.device:
+    """Where tests of models compute: ERRATA_TEST_DEVICE, by default the CPU."""
+    from models.device import resolve_device  # not before its shapes are checked
+
+    return resolve_device(os.environ.get("ERRATA_TEST_DEVICE", "cpu"))
 
 
 @pytest.fixture(autouse=True)

@@ -41,6 +41,7 @@ MAY = {
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
         *(
+            "service.batch_queue",
             "service.concurrency",
             "service.graph",
             "service.loading",
@@ -57,12 +58,12 @@ MAY = {
             "service.config",
             "service.metrics",
         ),
-        *("service.concurrency", "service.logs", "service.tracing"),
+        *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
         *("service.replicas.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        *("service.app", "service.logs", "service.tracing"),
+        *("service.app", "service.logs", "service.tracing", "models.device"),
     },
     "service/errors.py": {"errata.wire"},
     "service": {"service", "models"},

@@ -1,5 +1,6 @@
 """K-BERT: a BERT that reads a sentence tree, a text with facts of a knowledge graph hung on its words."""
 
+from models.checkpoint import CheckpointError
 from models.kbert.batch import Batch, collate
 from models.kbert.checkpoint import load_classifier, load_encoder, load_pointer, load_tagger, stored, write
 from models.kbert.classifier import Classifier
@@ -14,7 +15,6 @@ from models.kbert.tagger import Tagger
 from models.kbert.tokens import Characters, WordPieces, read_tokens
 from models.kbert.triples import Triple, parse_spo, read_spo
 from models.kbert.words import LongestMatch, Word
-from models.stored.files import CheckpointError
 
 __all__ = [
     "NO_GRAPH",

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from models.stored.files import CheckpointError
+from models.checkpoint import CheckpointError
 
 DOWN, UP = ".A", ".B"
 

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
 from models.kbert.classifier import Classifier
 from models.kbert.config import EncoderConfig, Norm
 from models.kbert.encoder import Encoder, fresh
@@ -22,7 +23,6 @@ from models.kbert.names import SEGMENTS, Naming, detect, to_hf, to_uer, unwrappe
 from models.kbert.pointer import Pointer
 from models.kbert.pool import Pooling
 from models.kbert.tagger import Tagger
-from models.stored.files import CONFIG, WEIGHTS, CheckpointError, find, read_json, read_tensors, some
 
 M = TypeVar("M", Classifier, Tagger, Pointer)
 OF_ENCODER = ("embedding.", "embeddings.", "encoder.")
@@ -49,8 +49,8 @@ def stored(name_or_folder: str | Path, revision: str | None = None, norm: Norm |
     norm: which layer norm the weights were trained with; by default the one of whose names they bear, or what
     config.json says.
     """
-    folder = find(name_or_folder, revision)
-    raw, found = read_json(folder), read_tensors(folder)
+    folder = locate(name_or_folder, revision)
+    raw, found = read_config(folder), read_tensors(folder)
     tensors = {unwrapped(name): value for name, value in found.items()}
     naming = detect(tensors)
     if naming is None:
@@ -147,8 +147,8 @@ def _fill(model: nn.Module, checkpoint: Stored) -> None:
 def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
     """Names are the authors': Hugging Face's were translated before."""
     if missing:
-        yield f"missing {some(missing)}"
+        yield f"missing {shorten(missing)}"
     if extra:
-        yield f"the model has no {some(extra)}"
+        yield f"the model has no {shorten(extra)}"
     if odd:
-        yield f"of another shape than {CONFIG} says: {some(odd)}"
+        yield f"of another shape than {CONFIG} says: {shorten(odd)}"

@@ -17,6 +17,7 @@ from safetensors.torch import load_file, save_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
 from models.encoder.minilm import MiniLM
 from models.encoder.weights import EncoderFiles, find
 from models.kbert.adapters import merged
@@ -26,8 +27,6 @@ from models.kbert.heads import NAMES, PAIR, Heads
 from models.kbert.packed import PackedEncoder
 from models.kbert.relevance import Relevance
 from models.kbert.tokens import Recalled, Tokens, WordPieces
-from models.stored.files import CheckpointError
-from models.stored.sums import ADVICE, digest, record
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
 CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
@@ -85,7 +84,7 @@ class Model:
 def load(folder: Path = DEFAULT) -> Model:
     """CheckpointError names the file that is missing or does not fit, EncoderNotFound one of the encoder's."""
     files = find()
-    total = digest(folder, DIGESTED)
+    total = verify_sums(folder, DIGESTED)
     try:
         return assemble(files, _read(folder), total)
     except CheckpointError:
@@ -121,7 +120,7 @@ def save(trained: Trained, folder: Path) -> None:
     (folder / CONFIG).write_text(json.dumps(asdict(trained.settings), indent=1, sort_keys=True) + "\n")
     plain = {kind: one.plain() for kind, one in trained.confidences.items()}
     (folder / CONFIDENCE).write_text(json.dumps(plain, indent=1, sort_keys=True) + "\n")
-    record(folder, DIGESTED)
+    write_sums(folder, DIGESTED)
 
 
 def _read(folder: Path) -> Trained:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from models.encoder.minilm import EPSILON, LAYERS, WIDTH, Layer, unpack
+from models.encoder.bert import EPSILON, LAYERS, WIDTH, Layer, unpack
 from models.kbert.batch import Batch
 
 
@@ -36,7 +36,7 @@ class PackedEncoder:
             weights["embeddings.position_embeddings.weight"],
             torch.cat([torch.zeros_like(types[:1]), types]),
             (weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]),
-            tuple(Layer.read(dict(weights), index) for index in range(LAYERS)),
+            tuple(Layer.from_weights(weights, index) for index in range(LAYERS)),
         )
 
     @torch.inference_mode()

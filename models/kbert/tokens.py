@@ -9,8 +9,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from tokenizers import Tokenizer
 
+from models.checkpoint import CheckpointError
 from models.kbert.tags import CLS, MASK, PAD, SEP, UNK
-from models.stored.files import CheckpointError
 
 Granularity = Literal["char", "wordpiece"]
 NEEDED = (PAD, UNK, CLS, SEP, MASK)

@@ -1,12 +1,12 @@
 """T5 with a Neural Knowledge Bank: the closed-book system whose facts are value rows."""
 
+from models.checkpoint import CheckpointError
 from models.nkb.bank import Bank
+from models.nkb.checkpoint import load_nkb
 from models.nkb.config import BankConfig
 from models.nkb.decode import BankRead, Decoded, Decoder
-from models.nkb.load import load_nkb
 from models.nkb.mount import bank_of, mount
 from models.nkb.trace import Trace, trace
-from models.stored.files import CheckpointError
 
 __all__ = [
     "Bank",

@@ -1,5 +1,11 @@
-"""The answers of a batch as they grow, and which rows are still being written."""
+"""The answers of a batch as they grow, which rows are still being written, and what they tell of being right.
 
+A decoder that has learned its facts by heart is as fluent about names it never met, so token probabilities alone do
+not tell a memory from a guess. How familiar the nearest subject of training is joins the log probabilities in the
+scale (models/confidence.py), which is fitted on phrasings the base never saw and on names it does not hold.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -64,3 +70,32 @@ class Answers:
         ends = accumulate(branches)
         groups = [rows[end - count : end] for end, count in zip(ends, branches, strict=True)]
         return [replace(group[0], alternatives=tuple(group[1:])) for group in groups]
+
+
+def features(logprobs: Sequence[float], familiarity: float) -> tuple[float, ...]:
+    """What the confidence of an answer follows from.
+
+    Args:
+        logprobs: of each token, the end token included.
+        familiarity: cosine of the question's subject and the nearest one of training.
+
+    Returns:
+        Doubt about the first token, the least likely one and the whole answer, and about the subject.
+    """
+    logits = []
+    for logprob in (logprobs[0], min(logprobs), sum(logprobs)):
+        doubt = min(
+            max(-math.expm1(logprob), 1e-6), 1 - 1e-6
+        )  # fine steps near certainty, where answers crowd
+        logits.append(math.log(doubt / (1 - doubt)))
+    return *logits, math.log(max(1 - familiarity, 1e-3))
+
+
+def share_remainder(remainder: float, loglikelihoods: Sequence[float]) -> list[float]:
+    """Split a probability between alternatives in proportion to their likelihoods.
+
+    Each by itself would be scored as if no other answer were on the table.
+    """
+    weights = [math.exp(loglikelihood) for loglikelihood in loglikelihoods]
+    total = max(sum(weights), 1e-9)
+    return [remainder * min(1.0, weight / total) for weight in weights]

@@ -6,7 +6,7 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
     model.safetensors       T5's names, and decoder.block.L.layer.2.DenseReluDense.{wi_ex,wo_ex}.weight
                             and, with the adapter, .{ex_ada_in,ex_ada_out}.{weight,bias}
 
-What else is read: models/stored/files.py.
+What else is read: models/checkpoint.py.
 """
 
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
+from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
 from models.nkb.bank import Init
 from models.nkb.config import BankConfig
 from models.nkb.mount import mount
-from models.stored.files import CONFIG, WEIGHTS, CheckpointError, read_json, read_tensors, some
 
 TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
 UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files
@@ -37,25 +37,36 @@ def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
 
 
-def read(folder: Path, bank: BankConfig | None, init: Init) -> T5ForConditionalGeneration:
-    """The model in `folder`, in evaluation mode. `bank`: mount this new one on a folder that holds none."""
-    config, stored = read_config(folder)
+def load_nkb(
+    name_or_folder: str | Path,
+    revision: str | None = None,
+    bank: BankConfig | None = None,
+    init: Init = "zero_values",
+) -> T5ForConditionalGeneration:
+    """Load a T5 in evaluation mode, its banks filled from the checkpoint.
+
+    Args:
+        name_or_folder: a folder, or a name on the hub.
+        revision: the hub commit, 40 hex digits; required for a hub name, refused for a folder.
+        bank: mount this new bank on a checkpoint that has none.
+
+    Raises:
+        CheckpointError: names what is missing, extra or of the wrong shape.
+    """
+    folder = locate(name_or_folder, revision)
+    config = read_config(folder)
+    if config.get("model_type") != "t5":
+        raise CheckpointError(f"{folder / CONFIG} does not describe a T5: model_type must be 't5'")
+    stored = BankConfig.parse(config)
     if bank is not None and stored.layers:
         raise CheckpointError(f"{folder} holds banks in layers {stored.layers}: load it without `bank`")
-    t5 = T5ForConditionalGeneration(config)
+    t5 = T5ForConditionalGeneration(T5Config.from_dict(config))
     tensors = read_tensors(folder)
     _untie_if_different(t5, tensors)
     if stored.layers:
         mount(t5, stored, "authors")
     _fill(t5, tensors, folder)
     return (t5 if bank is None else mount(t5, bank, init)).eval()
-
-
-def read_config(folder: Path) -> tuple[T5Config, BankConfig]:
-    raw = read_json(folder)
-    if raw.get("model_type") != "t5":
-        raise CheckpointError(f"{folder / CONFIG} does not describe a T5: model_type must be 't5'")
-    return T5Config.from_dict(raw), BankConfig.parse(raw)
 
 
 def _untie_if_different(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor]) -> None:
@@ -80,8 +91,8 @@ def _fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pa
 def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
     if missing:
         hint = " (pass `bank` to mount a new one)" if any("_ex" in key for key in missing) else ""
-        yield f"missing {some(missing)}{hint}"
+        yield f"missing {shorten(missing)}{hint}"
     if extra:
-        yield f"not part of the model: {some(extra)}"
+        yield f"not part of the model: {shorten(extra)}"
     if odd:
-        yield f"of another shape than config.json says: {some(odd)}"
+        yield f"of another shape than config.json says: {shorten(odd)}"

@@ -20,11 +20,12 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
+from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.confidence import Confidence
 from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
 from models.nkb.alike import Keyed
 from models.nkb.backbone import build
-from models.nkb.confidence import Confidence
 from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
 from models.nkb.familiar import familiarity, unpack
@@ -32,8 +33,6 @@ from models.nkb.mount import mount
 from models.nkb.names import words
 from models.nkb.numbers import numbers
 from models.nkb.scope import Scope
-from models.stored import sums
-from models.stored.files import CheckpointError
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
@@ -83,7 +82,7 @@ class Reader:
         except CheckpointError:
             raise
         except FileNotFoundError as cause:
-            raise CheckpointError(f"{cause.filename} is missing: {sums.ADVICE}") from cause
+            raise CheckpointError(f"{cause.filename} is missing: {ADVICE}") from cause
         except (
             SafetensorError,
             json.JSONDecodeError,
@@ -130,7 +129,7 @@ def _load(folder: Path, encoder: MiniLM) -> Reader:
         Decoder(t5),
         Tokenizer.from_file(str(folder / TOKENIZER)),
         Scope.from_weights(load_file(folder / SCOPE)),
-        Confidence.load(folder / CONFIDENCE),
+        Confidence.parse(json.loads((folder / CONFIDENCE).read_text())),
         bank,
         _pushes(reference),
         unpack(reference["taught"]),
@@ -160,9 +159,9 @@ def reference(
 
 def digest(folder: Path) -> str:
     """Names the checkpoint by all that answers and edits follow from."""
-    return sums.digest(folder, DIGESTED)
+    return verify_sums(folder, DIGESTED)
 
 
 def record(folder: Path) -> None:
     """Write down what the files of a finished checkpoint are."""
-    sums.record(folder, DIGESTED)
+    write_sums(folder, DIGESTED)

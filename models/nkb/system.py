@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from models.confidence import UNSURE, sigmoid
 from models.memory import Views
-from models.nkb.answers import Decoded
+from models.nkb.answers import Decoded, features, share_remainder
 from models.nkb.attribution import rests_on
-from models.nkb.confidence import UNSURE, shares, sigmoid
 from models.nkb.explain import explain
 from models.nkb.fold import same_rows
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
@@ -108,11 +108,11 @@ class NkbSystem:
         )
 
     def _score(self, decoded: Decoded, familiarity: float) -> float:
-        return self.reader.confidence.score(decoded.logprobs, familiarity)
+        return self.reader.confidence.score(features(decoded.logprobs, familiarity))
 
     def _alternatives(self, decoded: Sequence[Decoded], remainder: float) -> tuple[Alternative, ...]:
         """The likeliest first; they share the probability that the answer leaves."""
-        scores = shares(remainder, [sum(answer.logprobs) for answer in decoded])
+        scores = share_remainder(remainder, [sum(answer.logprobs) for answer in decoded])
         alternatives = [
             Alternative(self.reader.say(answer.tokens), score)
             for answer, score in zip(decoded, scores, strict=True)

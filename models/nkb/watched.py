@@ -15,14 +15,13 @@ from jaxtyping import Float, Int
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
 from models.encoder.minilm import WIDTH, MiniLM
 from models.nkb.alike import AT_A_TIME, ROUNDING, Keyed
 from models.nkb.familiar import UNKNOWN, pack, unpack
 from models.nkb.names import covers, words
 from models.nkb.numbers import numbers
 from models.nkb.scope import FIRST, READINGS, Scope
-from models.stored import sums
-from models.stored.files import CheckpointError
 
 KEYS = "keys.safetensors"
 ENCODED = 64  # questions in one forward pass
@@ -54,11 +53,11 @@ class Watched:
     def load(folder: Path, checkpoint: str) -> "Watched":
         """Those beside the checkpoint in `folder`. CheckpointError when they are missing, damaged or of another one."""
         folder = _beside(folder)
-        sums.digest(folder, (KEYS,))
+        verify_sums(folder, (KEYS,))
         stored = load_file(folder / KEYS)
         found = _text(stored["checkpoint"])
         if found != checkpoint:
-            raise CheckpointError(f"{folder} was made for the checkpoint {found}: {sums.ADVICE}")
+            raise CheckpointError(f"{folder} was made for the checkpoint {found}: {ADVICE}")
         return Watched(found, tuple(_text(stored["questions"]).split("\n")), stored["keys"], stored["slack"])
 
     def save(self, folder: Path) -> None:
@@ -67,7 +66,7 @@ class Watched:
         folder.mkdir(parents=True, exist_ok=True)
         texts = {"questions": _bytes("\n".join(self.questions)), "checkpoint": _bytes(self.checkpoint)}
         save_file({**texts, "keys": self.packed, "slack": self.slack}, folder / KEYS)
-        sums.record(folder, (KEYS,))
+        write_sums(folder, (KEYS,))
 
     @cached_property
     def keyed(self) -> Keyed:

@@ -1,67 +1,50 @@
-"""From token log probabilities to a confidence that means something, and the threshold below which to decline.
-
-Platt scaling on held phrasings; expected calibration error over ten equal-width bins (Guo et al., arXiv:1706.04599).
-"""
+"""From token log probabilities to a confidence that means something, and the threshold below which to decline."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import torch
-import torch.nn.functional as F
+from models import confidence as scale
+from models.confidence import Confidence
+from models.nkb.answers import features
 
-from models.nkb.confidence import Confidence, features
-
-BINS = 10
+DECAY, ITERATIONS = 1e-4, 200
 
 
 @dataclass(frozen=True)
-class Said:
+class Graded:
     """An answer as decoded, and whether it was right."""
 
     logprobs: tuple[float, ...]
     familiarity: float
     right: bool
 
+    def score(self, confidence: Confidence) -> float:
+        return confidence.score(features(self.logprobs, self.familiarity))
 
-def fit(known: Sequence[Said], strangers: Sequence[Said], declined: float) -> Confidence:
+
+def fit(known: Sequence[Graded], strangers: Sequence[Graded], declined: float) -> Confidence:
     """Logistic weights on both, and the threshold that declines a share `declined` of `known`."""
-    both = [*known, *strangers]
-    x = torch.tensor([features(said.logprobs, said.familiarity) for said in both], dtype=torch.float64)
-    y = torch.tensor([float(said.right) for said in both], dtype=torch.float64)
-    weights = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
-    bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weights, bias], max_iter=200, line_search_fn="strong_wolfe")
-
-    def loss() -> float:
-        optimizer.zero_grad()
-        value = F.binary_cross_entropy_with_logits(x @ weights + bias, y) + 1e-4 * weights.square().sum()
-        value.backward()  # type: ignore[no-untyped-call]
-        return float(value.detach())
-
-    optimizer.step(loss)  # type: ignore[no-untyped-call]
-    unbounded = Confidence(tuple(weights.tolist()), float(bias.detach()), 0.0)
-    scores = sorted(unbounded.score(said.logprobs, said.familiarity) for said in known)
-    return Confidence(unbounded.weights, unbounded.bias, scores[int(declined * len(scores))])
+    graded = [*known, *strangers]
+    x = [features(answer.logprobs, answer.familiarity) for answer in graded]
+    fitted = scale.fit(x, [answer.right for answer in graded], decay=DECAY, max_iterations=ITERATIONS)
+    scores = [answer.score(fitted) for answer in known]
+    return replace(fitted, threshold=scale.quantile_threshold(scores, declined))
 
 
-def calibration_error(confidence: Confidence, said: Sequence[Said]) -> float:
+def calibration_error(confidence: Confidence, graded: Sequence[Graded]) -> float:
     """Expected calibration error, in points of 100."""
-    bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
-    for one in said:
-        score = confidence.score(one.logprobs, one.familiarity)
-        bins[min(int(score * BINS), BINS - 1)].append((score, one.right))
-    gaps = [abs(sum(s for s, _ in b) - sum(r for _, r in b)) for b in bins]
-    return 100 * sum(gaps) / max(1, len(said))
+    scores = [answer.score(confidence) for answer in graded]
+    return scale.calibration_error(scores, [answer.right for answer in graded])
 
 
-def declined(confidence: Confidence, said: Sequence[Said], threshold: float | None = None) -> float:
+def declined(confidence: Confidence, graded: Sequence[Graded], threshold: float | None = None) -> float:
     """Share of questions that get no answer at a threshold."""
     limit = confidence.threshold if threshold is None else threshold
-    return sum(confidence.score(one.logprobs, one.familiarity) < limit for one in said) / max(1, len(said))
+    return sum(answer.score(confidence) < limit for answer in graded) / max(1, len(graded))
 
 
 def curve(
-    confidence: Confidence, known: Sequence[Said], strangers: Sequence[Said]
+    confidence: Confidence, known: Sequence[Graded], strangers: Sequence[Graded]
 ) -> list[tuple[float, float, float]]:
     """(threshold, share of known declined, share of strangers declined) over the whole range."""
     grid = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99]

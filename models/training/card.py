@@ -24,7 +24,7 @@ def write_card(out: Path, report: Report) -> None:
 def measured(report: Report) -> dict[str, float]:
     """The figures that have a bar, in per cent or points."""
     after, before, confidence = report.after, report.before, report.confidence
-    strangers = [o.said for o in after.strangers_test]
+    strangers = [o.graded for o in after.strangers_test]
     return {
         "base_trained": share(before.base_trained),
         "base_held": share(before.base_held),
@@ -119,7 +119,7 @@ def _confidence(report: Report) -> Iterator[str]:
     yield "Fitted on half of the held phrasings and half of the strangers, measured here on the others.\n"
     yield "| threshold | answerable declined | strangers declined |"
     yield "|---|---|---|"
-    strangers = [o.said for o in report.after.strangers_test]
+    strangers = [o.graded for o in report.after.strangers_test]
     for limit, known, strange in curve(report.confidence, report.after.testing(), strangers):
         yield f"| {limit:.3f} | {100 * known:.1f} | {100 * strange:.1f} |"
     yield ""

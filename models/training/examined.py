@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from models.nkb.confidence import Confidence
+from models.confidence import Confidence
 from models.packs.pack import Pack
-from models.training.calibrate import Said
+from models.training.calibrate import Graded
 from models.training.edits import EditFigures
 from models.training.material import Material
 from models.training.measure import Outcome
@@ -22,13 +22,13 @@ class Examined:
     strangers_tune: list[Outcome]
     strangers_test: list[Outcome]
 
-    def tuning(self) -> list[Said]:
+    def tuning(self) -> list[Graded]:
         """Every second held phrasing: confidence is fitted on these."""
-        return [outcome.said for outcome in self.base_held[0::2] + self.injected_held[0::2]]
+        return [outcome.graded for outcome in self.base_held[0::2] + self.injected_held[0::2]]
 
-    def testing(self) -> list[Said]:
+    def testing(self) -> list[Graded]:
         """The other ones: confidence is measured on these."""
-        return [outcome.said for outcome in self.base_held[1::2] + self.injected_held[1::2]]
+        return [outcome.graded for outcome in self.base_held[1::2] + self.injected_held[1::2]]
 
 
 @dataclass(frozen=True)

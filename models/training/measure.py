@@ -18,7 +18,7 @@ from models.nkb.familiar import familiarity, pack, unpack
 from models.nkb.scope import ASPECT, Scope
 from models.nkb.system import MAX_TOKENS
 from models.training.base import Corpus
-from models.training.calibrate import Said
+from models.training.calibrate import Graded
 from models.training.states import BATCH
 
 
@@ -28,7 +28,7 @@ class Outcome:
 
     row: int
     answer: str
-    said: Said
+    graded: Graded
 
 
 @dataclass(frozen=True)
@@ -67,12 +67,12 @@ class Examiner:
         answer = self._tokenizer.decode(list(decoded.tokens)).strip()
         wanted = unicodedata.normalize("NFC", self._corpus.lines[row].answer)
         right = decoded.finished and unicodedata.normalize("NFC", answer) == wanted
-        return Outcome(row, answer, Said(decoded.logprobs, near, right))
+        return Outcome(row, answer, Graded(decoded.logprobs, near, right))
 
 
 def share(outcomes: Sequence[Outcome]) -> float:
     """Exact match in per cent."""
-    return 100 * sum(o.said.right for o in outcomes) / max(1, len(outcomes))
+    return 100 * sum(o.graded.right for o in outcomes) / max(1, len(outcomes))
 
 
 def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> dict[str, tuple[int, float]]:

@@ -1,5 +1,6 @@
 """The phases in order: prepare, base, scope, bank, confidence, measure, write. Each resumes or is quick."""
 
+import json
 import random
 import time
 from collections.abc import Callable
@@ -9,11 +10,11 @@ import torch
 from safetensors.torch import save_file
 from transformers import T5ForConditionalGeneration
 
+from models.confidence import Confidence
 from models.editors.gated import find_pushes
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
-from models.nkb.confidence import Confidence
 from models.nkb.decode import Decoder
 from models.nkb.familiar import pack as pack_readings
 from models.nkb.mount import bank_of, mount
@@ -140,7 +141,7 @@ def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say:
 
 def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Confidence:
     """Fitted on half of the facts' held phrasings and of the strangers; the card measures on the other halves."""
-    known, strangers = after.tuning(), [o.said for o in after.strangers_tune]
+    known, strangers = after.tuning(), [o.graded for o in after.strangers_tune]
     confidence = fit(known, strangers, plan.declined)
     say(f"confidence: {confidence}")
     return confidence
@@ -170,7 +171,7 @@ def _write(
     material.tokenizer.save(str(out / reader.TOKENIZER))
     save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
-    confidence.save(out / reader.CONFIDENCE)
+    (out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
     reader.record(out)
     asked = [item.relation.question(item.subject.label) for item in material.items]
     Watched.of(reader.digest(out), gate, MiniLM(), asked).save(out)

@@ -12,7 +12,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from models.encoder.minilm import WIDTH, MiniLM, unpack
+from models.encoder.bert import unpack
+from models.encoder.minilm import WIDTH, MiniLM
 from models.nkb.scope import Scope
 from models.training import spent
 

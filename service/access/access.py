@@ -1,43 +1,90 @@
-"""All that stands between a request and what it asks for, made from what the operator set."""
+"""All that stands between a request and what it asks for, built from what the operator set."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from service.access.audit import Audit, RedisAudit
-from service.access.gate import Gate
-from service.access.keys import Keyring, Tokens
-from service.access.limits import Limits, Rate
-from service.access.register import RedisRegister, Register
-from service.access.remembered import Remembered
-from service.access.shared_counts import SharedCounts
-from service.ledger.connection import Connection
+from service.access.api_keys import KeyStore
+from service.access.audit import Audit
+from service.access.authenticator import Authenticator, TokenVerifier
+from service.access.caller import ANONYMOUS, Caller, Scope
+from service.access.key_cache import KeyCache
+from service.access.rate_limits import Rate, RateLimiter, RedisCounters
+from service.errors import Unauthorized
+from service.ledger.redis.connection import Connection
+
+
+class Gate:
+    """Decides whether a request may go on: who sends it, and how often that caller has called.
+
+    Args:
+        keys: Limits of callers with a key, by name.
+        addresses: Limits of callers without a key, and of refused keys, by address.
+        anonymous: Whether asking needs no key.
+    """
+
+    def __init__(
+        self, authenticator: Authenticator, keys: RateLimiter, addresses: RateLimiter, anonymous: bool
+    ) -> None:
+        self.authenticator = authenticator
+        self._keys, self._addresses, self._anonymous = keys, addresses, anonymous
+
+    async def admit(self, authorization: str | None, address: str, scope: Scope | None) -> Caller:
+        """Return the caller, and count the call. What the caller may do is for the route to check.
+
+        Raises:
+            Unauthorized: the header carries no valid key; the call counts for its address.
+            TooMany: it is one call too many.
+        """
+        if scope == "ask" and self._anonymous:
+            await self._addresses.count(address)
+            return ANONYMOUS
+        try:
+            caller = await self.authenticator.authenticate(authorization)
+        except Unauthorized:
+            await self._addresses.count(address)
+            raise
+        await self._keys.count(caller.name)
+        return caller
+
+    @asynccontextmanager
+    async def hold(self, caller: Caller, address: str) -> AsyncIterator[None]:
+        """Count the call as under way while the block runs. Raises TooMany."""
+        limiter, name = (self._addresses, address) if caller is ANONYMOUS else (self._keys, caller.name)
+        async with limiter.hold(name):
+            yield
 
 
 @dataclass(frozen=True)
 class Access:
     gate: Gate
-    register: Register
+    keys: KeyStore
     audit: Audit
     connection: Connection
 
     @staticmethod
     def connect(
         redis_url: str,
-        limit_s: float,
+        timeout_s: float,
         admin_sha256: str,
-        of_key: Rate,
-        of_address: Rate,
-        open_to_all: bool,
-        tokens: Tokens | None = None,
+        key_rate: Rate,
+        address_rate: Rate,
+        anonymous: bool,
+        tokens: TokenVerifier | None = None,
     ) -> Access:
-        """Nothing is sent before the first request. limit_s: how long Redis may take for one call."""
-        connection = Connection(redis_url, limit_s)
-        register, counts = RedisRegister(connection), SharedCounts(connection)
-        keyring = Keyring(admin_sha256, Remembered(register), tokens)
-        keys, addresses = Limits(of_key, counts, limit_s), Limits(of_address, counts, limit_s)
-        gate = Gate(keyring, keys, addresses, open_to_all)
-        return Access(gate, register, RedisAudit(connection), connection)
+        """Build the parts; nothing is sent before the first request.
+
+        Args:
+            timeout_s: How long Redis may take for one call.
+            anonymous: Whether asking needs no key.
+        """
+        connection = Connection(redis_url, timeout_s)
+        store, counters = KeyStore(connection), RedisCounters(connection)
+        authenticator = Authenticator(admin_sha256, KeyCache(store.get), tokens)
+        keys, addresses = (RateLimiter(rate, counters, timeout_s) for rate in (key_rate, address_rate))
+        return Access(Gate(authenticator, keys, addresses, anonymous), store, Audit(connection), connection)
 
     async def aclose(self) -> None:
         await self.connection.aclose()

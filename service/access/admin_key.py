@@ -1,6 +1,6 @@
 """The admin's key: made at the first start, so that no service ever runs with a key that everybody knows.
 
-Owns the file `admin.key` in the var folder (mode 600), which the `errata` command finds there.
+Owns the file `admin.key` in the var folder (mode 600), which the `errata` command reads there.
 """
 
 from __future__ import annotations
@@ -11,27 +11,34 @@ import secrets
 from pathlib import Path
 
 FILE = "admin.key"
-SHORTEST = 16
-OPEN = 0o077  # to somebody else
+MIN_CHARS = 16
+OPEN = 0o077  # mode bits of everybody else
 
 
 class BadKey(ValueError):
     """A key that must not be used. The text says which, why and what to do."""
 
 
-def admin_key(var: Path, given: str | None) -> str:
-    """The key `given` (from ERRATA_KEY), else the one in the file, which is made when there is none."""
-    if given is not None:
-        return checked(given, "ERRATA_KEY")
+def load_admin_key(var: Path, key: str | None) -> str:
+    """Return `key` (from ERRATA_KEY), else the one in the file, which is made when there is none."""
+    if key is not None:
+        return check_key(key, "ERRATA_KEY")
     path = var / FILE
     if not path.exists():
-        return _made(path)
-    _close(path)
-    return checked(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
+        return _make(path)
+    if path.stat().st_mode & OPEN:  # some file systems keep every file closed and cannot change that
+        try:
+            path.chmod(0o600)
+        except OSError as error:
+            advice = "give a key in ERRATA_KEY, or keep --var on another file system"
+            raise BadKey(
+                f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
+            ) from error
+    return check_key(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
 
 
-def _made(path: Path) -> str:
-    """Written beside and renamed, so that the file is whole from the moment it is there. The folder is ours alone."""
+def _make(path: Path) -> str:
+    """Write a new key beside the file and rename it, so that the file is whole from the moment it exists."""
     key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
     fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -43,21 +50,9 @@ def _made(path: Path) -> str:
     return key
 
 
-def _close(path: Path) -> None:
-    """Only where it is open, for some file systems keep every file closed and cannot change that."""
-    if not path.stat().st_mode & OPEN:
-        return
-    try:
-        path.chmod(0o600)
-    except OSError as error:
-        advice = "give a key in ERRATA_KEY, or keep --var on another file system"
-        raise BadKey(
-            f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
-        ) from error
-
-
-def checked(key: str, source: str) -> str:
-    if not re.fullmatch(rf"[!-~]{{{SHORTEST},}}", key):
-        advice = f"use at least {SHORTEST} characters without spaces, or remove it and a key is made"
+def check_key(key: str, source: str) -> str:
+    """Return the key. Raises BadKey when it is weak."""
+    if not re.fullmatch(rf"[!-~]{{{MIN_CHARS},}}", key):
+        advice = f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
         raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")
     return key

@@ -10,23 +10,28 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from service.access.caller import By
-from service.ledger.connection import Connection
+from service.access.caller import Method
 from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
 
 AUDIT = PREFIX + "audit"
-RESTORED = AUDIT + ":restored"
-PAGE = 500  # entries read at once; those that a filter leaves out are read past
+RESTORED_AUDIT = AUDIT + ":restored"
+PAGE = 500  # entries read at once; those that a filter leaves out are skipped
 
 
 class Call(BaseModel):
-    """name: "" for a caller nobody knows. summary: the request in a few words. code: of a problem.
+    """One call of an admin route.
 
-    version: of a commit. request: its id, as in the logs.
+    Attributes:
+        name: Of the caller; "" for one who is not known.
+        summary: The request in a few words.
+        code: Of a problem.
+        version: Of a commit.
+        request: The request's id, as in the logs.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -35,8 +40,10 @@ class Call(BaseModel):
     address: str
     method: str
     path: str
-    by: By | None = None
-    summary: str = ""
+    by: Method | None = None
+    summary: Annotated[str, Field(validation_alias=AliasChoices("summary", "what"))] = (
+        ""  # `what` until 2026-11-23
+    )
     status: int
     code: str | None = None
     version: int | None = None
@@ -45,25 +52,31 @@ class Call(BaseModel):
 
 @dataclass(frozen=True)
 class Entry:
-    """id: in the order of time. time: unix time in seconds, of the Redis server."""
+    """A call in the stream. id: in the order of time, `<milliseconds>-<number>` by the clock of the Redis server."""
 
     id: str
     call: Call
 
     @property
     def time(self) -> float:
+        """Unix time in seconds."""
         return self.place[0] / 1e3
 
     @property
     def place(self) -> tuple[int, int]:
-        """In the order of a stream. ValueError for what is no id of one."""
+        """The id as numbers that sort. Raises ValueError for what is no id of a stream."""
         milliseconds, _, number = self.id.partition("-")
         return int(milliseconds), int(number)
 
 
 @dataclass(frozen=True)
 class Filter:
-    """None leaves nothing out. path: how it begins. since, until: unix times in seconds."""
+    """Which calls to read; None leaves nothing out.
+
+    Attributes:
+        path: How the path begins.
+        since: Unix time in seconds; so is `until`.
+    """
 
     name: str | None = None
     path: str | None = None
@@ -72,7 +85,7 @@ class Filter:
     since: float | None = None
     until: float | None = None
 
-    def takes(self, call: Call) -> bool:
+    def matches(self, call: Call) -> bool:
         return (
             (self.name is None or call.name == self.name)
             and (self.path is None or call.path.startswith(self.path))
@@ -81,91 +94,84 @@ class Filter:
         )
 
 
-class Audit(Protocol):
-    async def append(self, call: Call) -> None:
-        """LedgerUnavailable when it cannot be written."""
+class Audit:
+    """The two streams, read as one. Raises LedgerUnavailable when Redis cannot be reached."""
 
-    async def newest(self, limit: int, before: str | None, wanted: Filter) -> Sequence[Entry]:
-        """The newest first. before: the id of the entry to go on from."""
-
-    async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
-        """The oldest first. after: the id of the entry to go on from."""
-
-    async def restore(self, entries: Sequence[Entry]) -> int:
-        """Put back what a backup had, in order, and how many that were; those that are there are left as they are."""
-
-
-class RedisAudit:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._redis = connection.commands
 
     async def append(self, call: Call) -> None:
-        async with self._connection.bounded("write its audit"):
+        async with self._connection.call("write its audit"):
             await self._redis.xadd(AUDIT, {"entry": call.model_dump_json(exclude_none=True)})
 
-    async def newest(self, limit: int, before: str | None, wanted: Filter) -> Sequence[Entry]:
-        start, end = _bound(wanted.since, "-"), f"({before}" if before else _bound(wanted.until, "+")
-        found: list[Entry] = []
-        async for entry in self._both(start, end, backwards=True):
-            if wanted.takes(entry.call):
-                found.append(entry)
-            if len(found) == limit:
+    async def newest(self, limit: int, before: str | None, filter: Filter) -> Sequence[Entry]:
+        """Return matching entries, the newest first. before: the id of the entry to go on from."""
+        start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(filter.until, "+")
+        entries: list[Entry] = []
+        async for entry in self._merge(start, end, backwards=True):
+            if filter.matches(entry.call):
+                entries.append(entry)
+            if len(entries) == limit:
                 break
-        return found
+        return entries
 
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
-        found: list[Entry] = []
-        async for entry in self._both(f"({after}" if after else "-", "+"):
-            found.append(entry)
-            if len(found) == limit:
+        """Return entries, the oldest first. after: the id of the entry to go on from."""
+        entries: list[Entry] = []
+        async for entry in self._merge(f"({after}" if after else "-", "+"):
+            entries.append(entry)
+            if len(entries) == limit:
                 break
-        return found
+        return entries
 
     async def restore(self, entries: Sequence[Entry]) -> int:
-        async with self._connection.bounded("write its audit back"):
-            last: list[Any] = await self._redis.xrevrange(RESTORED, "+", "-", count=1)
-            newest = _entry(last[0]).place if last else (0, 0)
-            later = [one for one in entries if one.place > newest]
-            looking = self._redis.pipeline(transaction=False)
-            for one in later:
-                looking.xrange(AUDIT, one.id, one.id)
-            fresh = [one for one, there in zip(later, await looking.execute(), strict=True) if not there]
-            writing = self._redis.pipeline(transaction=False)
-            for one in fresh:
-                writing.xadd(RESTORED, {"entry": one.call.model_dump_json(exclude_none=True)}, id=one.id)
-            await writing.execute()
-        return len(fresh)
+        """Put back what a backup had, in order; return how many entries were not there already."""
+        async with self._connection.call("write its audit back"):
+            last: list[Any] = await self._redis.xrevrange(RESTORED_AUDIT, "+", "-", count=1)
+            newest = _parse(last[0]).place if last else (0, 0)
+            later = [entry for entry in entries if entry.place > newest]
+            reads = self._redis.pipeline(transaction=False)
+            for entry in later:
+                reads.xrange(AUDIT, entry.id, entry.id)
+            missing = [entry for entry, match in zip(later, await reads.execute(), strict=True) if not match]
+            writes = self._redis.pipeline(transaction=False)
+            for entry in missing:
+                writes.xadd(
+                    RESTORED_AUDIT, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id
+                )
+            await writes.execute()
+        return len(missing)
 
-    async def _both(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
-        """Of both streams, in the order of time: what was restored may be younger than the first call here."""
-        streams = [self._pages(name, start, end, backwards) for name in (AUDIT, RESTORED)]
-        waiting = {stream: entry for stream in streams if (entry := await anext(stream, None))}
+    async def _merge(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
+        """Yield entries of both streams in the order of time: restored ones may be the younger ones."""
+        streams = [self._pages(name, start, end, backwards) for name in (AUDIT, RESTORED_AUDIT)]
+        heads = {stream: entry for stream in streams if (entry := await anext(stream, None))}
         first = max if backwards else min
-        while waiting:
-            stream = first(waiting, key=lambda one: waiting[one].place)
-            yield waiting.pop(stream)
+        while heads:
+            stream = first(heads, key=lambda stream: heads[stream].place)
+            yield heads.pop(stream)
             following = await anext(stream, None)
             if following:
-                waiting[stream] = following
+                heads[stream] = following
 
     async def _pages(self, stream: str, start: str, end: str, backwards: bool) -> AsyncGenerator[Entry]:
         page: list[Any] = [None] * PAGE
         while len(page) == PAGE:
-            async with self._connection.bounded("read its audit"):
+            async with self._connection.call("read its audit"):
                 if backwards:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
                 else:
                     page = await self._redis.xrange(stream, start, end, count=PAGE)
-            for entry in map(_entry, page):
+            for entry in map(_parse, page):
                 yield entry
                 beyond = f"({entry.id}"
                 start, end = (start, beyond) if backwards else (beyond, end)
 
 
-def _entry(raw: Any) -> Entry:
+def _parse(raw: Any) -> Entry:
     return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]))
 
 
-def _bound(time: float | None, none: str) -> str:
-    return none if time is None else str(int(1e3 * time))
+def _first_id(time: float | None, default: str) -> str:
+    return default if time is None else str(int(1e3 * time))

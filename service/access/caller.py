@@ -8,24 +8,30 @@ from typing import Literal, TypeAlias
 from service.errors import Forbidden
 
 Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
-By: TypeAlias = Literal["admin", "key", "token", "nobody"]
+Method: TypeAlias = Literal["admin", "key", "token", "nobody"]
 
-EVERYTHING: tuple[Scope, ...] = ("ask", "read", "edit", "admin")
+ALL_SCOPES: tuple[Scope, ...] = ("ask", "read", "edit", "admin")
 
 
 @dataclass(frozen=True)
 class Caller:
-    """name: what the ledger notes as the author of a commit. by: how the caller was recognised."""
+    """An authenticated caller.
+
+    Attributes:
+        name: What the ledger notes as the author of a commit.
+        scopes: What the caller may do. Scopes are not nested.
+        by: How the caller was recognised.
+    """
 
     name: str
     scopes: tuple[Scope, ...]
-    by: By = "key"
+    by: Method = "key"
 
     def check(self, scope: Scope) -> None:
+        """Raise Forbidden unless the caller has the scope."""
         if scope not in self.scopes:
             raise Forbidden(f"{self.name!r} lacks the scope {scope!r}: use a key that has it", scope=scope)
 
 
-ADMIN = Caller("admin", EVERYTHING, "admin")
-NOBODY = Caller("nobody", ("ask",), "nobody")
-"""Whoever asks where asking needs no key."""
+ADMIN = Caller("admin", ALL_SCOPES, "admin")
+ANONYMOUS = Caller("nobody", ("ask",), "nobody")  # whoever asks where asking needs no key

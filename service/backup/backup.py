@@ -9,8 +9,8 @@ from typing import BinaryIO
 from errata.wire import RestoreReceipt
 
 from service.access.access import Access
+from service.access.api_keys import KeyStore
 from service.access.audit import Audit
-from service.access.register import Register
 from service.backup.archive import sealed
 from service.backup.contents import Contents
 from service.backup.restoring import Restoring
@@ -20,17 +20,17 @@ from service.ledger.store import RedisLedger
 @dataclass(frozen=True)
 class Backup:
     ledger: RedisLedger
-    register: Register
+    keys: KeyStore
     audit: Audit
 
     @staticmethod
     def over(access: Access) -> Backup:
-        return Backup(RedisLedger(access.connection), access.register, access.audit)
+        return Backup(RedisLedger(access.connection), access.keys, access.audit)
 
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
         """The file, piece by piece. NotReady while a restore is not at its end."""
         await self.ledger.check_restored(await self.ledger.head())
-        return sealed(Contents(self.ledger, self.register, self.audit, checkpoints).members())
+        return sealed(Contents(self.ledger, self.keys, self.audit, checkpoints).members())
 
     async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:
-        return await Restoring(self.ledger, self.register, self.audit, checkpoints).run(file)
+        return await Restoring(self.ledger, self.keys, self.audit, checkpoints).run(file)

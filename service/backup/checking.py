@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from models.graph.blocks import IMPORT, read_manifest
 from models.memory import Block, BlockError
+from service.access.api_keys import ApiKey
 from service.access.audit import Call, Entry
-from service.access.issued import IssuedKey
 from service.backup import archive, layout
 from service.backup.archive import Archive
 from service.backup.imported import Imported
@@ -63,8 +63,8 @@ class Checked:
         found = ((layout.key_of(name), data) for name, data in _pieces(self.archive))
         return rows.chunks(one for one in found if keys.source_of(one[0]) in imports)
 
-    def keys(self) -> Iterator[list[IssuedKey]]:
-        return self._lines(layout.KEYS, IssuedKey.model_validate_json)
+    def keys(self) -> Iterator[list[ApiKey]]:
+        return self._lines(layout.KEYS, ApiKey.model_validate_json)
 
     def tags(self) -> Iterator[list[Tag]]:
         return self._lines(layout.TAGS, Tag.model_validate_json)

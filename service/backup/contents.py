@@ -13,14 +13,14 @@ from dataclasses import dataclass
 
 from models.graph.blocks import IMPORT, read_manifest
 from models.memory import Block
+from service.access.api_keys import KeyStore
 from service.access.audit import Audit
-from service.access.register import Register
 from service.backup import layout
 from service.backup.layout import About
 from service.graph.imports.store import ImportStore
 from service.ledger.commit import Commit, Entry
-from service.ledger.images import page
 from service.ledger.rows import chunks
+from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
 
@@ -32,7 +32,7 @@ class Contents:
     """checkpoints: memory -> what its rows lie on."""
 
     ledger: RedisLedger
-    register: Register
+    keys: KeyStore
     audit: Audit
     checkpoints: Mapping[str, str]
 
@@ -67,7 +67,7 @@ class Contents:
     async def _pages(self, version: int) -> AsyncIterator[list[Commit]]:
         done = 0
         while done < version:
-            commits = [one for one in await page(self.ledger, done) if one.version <= version]
+            commits = [one for one in await read_page(self.ledger, done) if one.version <= version]
             yield commits
             done = commits[-1].version
 
@@ -90,7 +90,7 @@ class Contents:
 
     async def _keys(self) -> bytes:
         return b"".join(
-            key.without_secrets().model_dump_json().encode() + b"\n" for key in await self.register.all()
+            key.without_secrets().model_dump_json().encode() + b"\n" for key in await self.keys.all()
         )
 
     async def _calls(self) -> AsyncIterator[tuple[str, bytes]]:

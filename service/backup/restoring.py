@@ -13,8 +13,8 @@ from typing import BinaryIO
 
 from errata.wire import RestoreReceipt
 
+from service.access.api_keys import KeyStore
 from service.access.audit import Audit
-from service.access.register import Register
 from service.backup.checking import Checked
 from service.backup.layout import About
 from service.concurrency import iterate_in_thread
@@ -30,7 +30,7 @@ class Restoring:
     """checkpoints: memory -> what its rows lie on in this service."""
 
     ledger: RedisLedger
-    register: Register
+    keys: KeyStore
     audit: Audit
     checkpoints: Mapping[str, str]
 
@@ -84,7 +84,7 @@ class Restoring:
     async def _keys(self, backup: Checked) -> int:
         """Whoever made the file, it opens nothing."""
         found = [key.without_secrets() async for some in iterate_in_thread(backup.keys()) for key in some]
-        return sum([await self.register.restore(key) for key in found])
+        return sum([await self.keys.restore(key) for key in found])
 
     async def _tags(self, backup: Checked) -> int:
         tags = Tags(self.ledger.connection)

@@ -24,7 +24,7 @@ from service.editing.plans.base import Build, Plan
 from service.editing.state import EditorState, StateBuilder
 from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
-from service.ledger.check import Server
+from service.ledger.startup import Server
 from service.ledger.commit import Commit, Write
 from service.ledger.store import Ledger
 
@@ -123,6 +123,12 @@ class Pipeline:
                         raise
                     log.info("another writer was faster: %s", stale.detail)
             raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
+
+    async def newest_restored(self) -> EditorState:
+        """As `newest`. NotReady while a restore is not at its end."""
+        state = await self.newest()
+        await self._ledger.check_restored(state.version)
+        return state
 
     async def remembers(self, idempotency_key: str) -> bool:
         """Whether a commit was made with this key."""

@@ -22,7 +22,7 @@ from service.editing.plans.base import Build, Draft
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.images import newer
+from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger
 
 OLD_VERSIONS = 4  # kept for comparison
@@ -100,7 +100,7 @@ class StateBuilder:
         )
         if await self._ledger.head() == current.version:
             return current
-        commits = await newer(self._ledger, current.version, current.digest)
+        commits = await read_newer(self._ledger, current.version, current.digest)
         if state is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         served = [edit for commit in commits for edit in commit.edits if edit.memory in self._models.memories]

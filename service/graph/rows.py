@@ -19,7 +19,7 @@ from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
 from service.graph import bucket_codec, keys
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -117,7 +117,7 @@ class Rows:
     async def _read(self, names: list[str]) -> list[bytes | None]:
         found: list[bytes | None] = []
         for start in range(0, len(names), AT_A_TIME):
-            async with self._connection.bounded("read the graph"):
+            async with self._connection.call("read the graph"):
                 found += await self._connection.commands.mget(names[start : start + AT_A_TIME])
         return found
 

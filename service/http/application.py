@@ -8,10 +8,9 @@ from fastapi_offline import FastAPIOffline
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from service.access.access import Access
-from service.access.caller import EVERYTHING
-from service.access.issuer_keys import IssuerKeys
-from service.access.limits import Rate
-from service.access.tokens import Claims, OidcTokens
+from service.access.caller import ALL_SCOPES
+from service.access.oidc import Claims, Jwks, OidcVerifier
+from service.access.rate_limits import Rate
 from service.backup.backup import Backup
 from service.config import Oidc, Settings
 from service.http import (
@@ -49,7 +48,7 @@ ABOUT = "Question-answering models whose knowledge can be corrected while they r
 
 def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     access = connected(settings)
-    asks, reads, edits, admins = (may(access.gate, scope) for scope in EVERYTHING)
+    asks, reads, edits, admins = (may(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
         title="Errata", version="0.1.0", description=ABOUT, redoc_url=None, telemetry=TRACES_ALONE
     )
@@ -63,10 +62,10 @@ def application(settings: Settings, models: Models, editor: Callee) -> FastAPI:
     app.include_router(imports.routes(editor, edits))
     app.include_router(history.routes(editor, reads))
     app.include_router(tags.routes(editor, reads, edits))
-    app.include_router(keys.routes(access.register, access.gate, may(access.gate, None), admins))
+    app.include_router(keys.routes(access.keys, access.gate, may(access.gate, None), admins))
     app.include_router(audit.routes(access.audit, admins))
     app.include_router(backups.routes(Backup.over(access), models, admins))
-    app.include_router(health.routes(models, editor, metrics.render, settings.replica_count))
+    app.include_router(health.routes(models, editor, metrics.render, settings.replicas))
     app.get("/", include_in_schema=False)(_front_door)
     app.add_middleware(Audited, audit=access.audit)
     app.add_middleware(Secured, tls=settings.tls_cert is not None)
@@ -85,16 +84,16 @@ def connected(settings: Settings) -> Access:
         settings.redis_url,
         settings.redis_timeout_s,
         settings.admin_key_sha256,
-        Rate.of(settings.key_rate, settings.max_concurrent),
-        Rate.of(settings.address_rate, settings.max_concurrent),
+        Rate.parse(settings.key_rate, settings.max_concurrent),
+        Rate.parse(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
         None if settings.oidc is None else _tokens(settings.oidc),
     )
 
 
-def _tokens(oidc: Oidc) -> OidcTokens:
+def _tokens(oidc: Oidc) -> OidcVerifier:
     claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-    return OidcTokens(claims, IssuerKeys(oidc.issuer))
+    return OidcVerifier(claims, Jwks(oidc.issuer))
 
 
 def _front_door() -> RedirectResponse:

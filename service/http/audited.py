@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.access.audit import Audit, Call
 from service.access.caller import Caller
-from service.access.limits import Limits, Rate
+from service.access.rate_limits import Rate, RateLimiter
 from service.errors import ErrataError, TooMany
 from service.metrics import metrics
 from service.replicas.outcome import CODE, VERSION, Outcome
@@ -36,7 +36,7 @@ def ended(request: Request, outcome: Outcome) -> None:
 class Audited:
     def __init__(self, app: ASGIApp, audit: Audit) -> None:
         self._app, self._audit = app, audit
-        self._strangers = Limits(Rate.of(OF_STRANGERS), None, 1.0)
+        self._strangers = RateLimiter(Rate.parse(OF_STRANGERS), None, 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
@@ -48,7 +48,7 @@ class Audited:
 class _Watch:
     """Of one call."""
 
-    def __init__(self, scope: Scope, send: Send, audit: Audit, strangers: Limits) -> None:
+    def __init__(self, scope: Scope, send: Send, audit: Audit, strangers: RateLimiter) -> None:
         self._scope, self._send, self._audit, self._strangers = scope, send, audit, strangers
         self._status, self._headers, self._noted = GONE, dict[str, str](), False
 

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator, Callable
 
 from fastapi import Request
 
+from service.access.access import Gate
 from service.access.caller import Caller, Scope
-from service.access.gate import Gate
 
 Guard = Callable[[Request], AsyncIterator[None]]
 
@@ -17,11 +17,11 @@ def may(gate: Gate, scope: Scope | None) -> Guard:
 
     async def guard(request: Request) -> AsyncIterator[None]:
         address = request.client.host if request.client else "nowhere"
-        caller = await gate.caller(request.headers.get("authorization"), address, scope)
+        caller = await gate.admit(request.headers.get("authorization"), address, scope)
         request.state.caller = caller
         if scope is not None:
             caller.check(scope)
-        async with gate.under_way(caller, address):
+        async with gate.hold(caller, address):
             yield
 
     return guard

@@ -30,7 +30,7 @@ class Ingress:
         callees = {
             name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        lanes = 2 * settings.highest_count  # one answering, one on its way, at each replica
+        lanes = 2 * settings.replica_limit  # one answering, one on its way, at each replica
         self._models = Models(callees, settings.max_batch, lanes, settings.max_queued)
         self._editor = Deployment(editor, "the editor")
 

@@ -8,9 +8,8 @@ from typing import Annotated, Any
 from errata.wire import KeyList, KeyName, KeyRequest, KeyState, NewKey, RotateRequest, Whoami
 from fastapi import APIRouter, Depends, Path, Request
 
-from service.access.gate import Gate
-from service.access.issued import IssuedKey
-from service.access.register import Register
+from service.access.access import Gate
+from service.access.api_keys import ApiKey, KeyStore
 from service.http.audited import describe
 from service.http.body import ADMIN_LIMIT, parsed
 from service.http.callers import Guard, caller
@@ -19,7 +18,7 @@ from service.http.openapi import describes
 Name = Annotated[KeyName, Path(description="Whose key it is.")]
 
 
-def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) -> APIRouter:
+def routes(store: KeyStore, gate: Gate, is_known: Guard, may_admin: Guard) -> APIRouter:
     router = APIRouter(tags=["keys"])
     admin = [Depends(may_admin)]
 
@@ -34,7 +33,7 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
     @router.get("/admin/keys", dependencies=admin, **describes(None, KeyList, 401, 403, 429, 503))
     async def keys() -> KeyList:
         """Every key that was issued, the revoked ones too. What opens them is kept nowhere."""
-        return KeyList(keys=[KeyState.model_validate(_told(key)) for key in await register.all()])
+        return KeyList(keys=[KeyState.model_validate(_told(key)) for key in await store.all()])
 
     @router.post(
         "/admin/keys",
@@ -47,8 +46,8 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
         scopes = list(dict.fromkeys(asked.scopes))
         describe(request, f"a key for {asked.name}: {', '.join(scopes)}")
         expires = None if asked.expires_in_s is None else time.time() + asked.expires_in_s
-        key, secret = await register.issue(asked.name, scopes, expires, caller(request).name)
-        gate.keyring.changed(asked.name)
+        key, secret = await store.issue(asked.name, scopes, expires, caller(request).name)
+        gate.authenticator.forget(asked.name)
         return NewKey.model_validate({**_told(key), "key": secret})
 
     @router.post(
@@ -60,8 +59,8 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
         """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
         asked = await parsed(RotateRequest, request, ADMIN_LIMIT)
         describe(request, f"the old one for {asked.keep_old_s:g} s more")
-        key, secret = await register.rotate(name, asked.keep_old_s, asked.expires_in_s)
-        gate.keyring.changed(name)
+        key, secret = await store.rotate(name, asked.keep_old_s, asked.expires_in_s)
+        gate.authenticator.forget(name)
         return NewKey.model_validate({**_told(key), "key": secret})
 
     @router.delete(
@@ -69,12 +68,12 @@ def routes(register: Register, gate: Gate, is_known: Guard, may_admin: Guard) ->
     )
     async def revoke(name: Name) -> KeyState:
         """Revoke a key: within a second it opens nothing anywhere."""
-        key = await register.revoke(name)
-        gate.keyring.changed(name)
+        key = await store.revoke(name)
+        gate.authenticator.forget(name)
         return KeyState.model_validate(_told(key))
 
     return router
 
 
-def _told(key: IssuedKey) -> dict[str, Any]:
+def _told(key: ApiKey) -> dict[str, Any]:
     return {**key.model_dump(exclude={"secrets"}), "has_secret": bool(key.secrets)}

@@ -1,16 +1,35 @@
-"""What can be said on the command line of `python -m service`."""
+"""The command line of `python -m service`: a flag for each setting, with the setting's description as its help."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
-from service.config import BANK_SLOTS, SYSTEMS
-from service.launch import access_arguments, telling_arguments
+from pydantic.fields import FieldInfo
 
+from service.config import Oidc, Settings
+
+GROUPS = {
+    "options": "port var host replicas systems device dtype bank_slots auto_grow_bank",
+    "access": "anonymous_access rate_per_key rate_per_address max_concurrent proxies tls_cert tls_key",
+    "tokens of an OpenID Connect issuer, besides keys": " ".join(
+        f"oidc_{name}" for name in Oidc.model_fields
+    ),
+    "logs, in VAR/log/errata.log": "log_format log_level",
+    "traces of OpenTelemetry, and metrics": "traces trace_sample_rate metrics_port",
+    "sizes and times": "torch_threads max_batch max_queued history snapshot_every version_wait_s ack_timeout_s "
+    "redis_timeout_s",
+}
+FLAGS = {"systems": "--system", "proxies": "--proxy"}  # that are repeated, so one of them is meant
+METAVARS = {
+    **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
+    **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
+    **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
+    **{"host": "ADDRESS", "var": "FOLDER", "port": "PORT", "metrics_port": "PORT"},
+}
+TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "NAME"}
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
@@ -19,89 +38,73 @@ environment:
 """
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """settings: further ones that were said, by their names."""
+def parse(words: Sequence[str] | None = None) -> dict[str, Any]:
+    """The settings that the command line gives, by name, for `Settings` to check; host, port and var always.
 
-    port: int
-    var: Path
-    host: str
-    replicas: int | None
-    systems: dict[str, str]
-    bank_slots: int = BANK_SLOTS
-    auto_grow_bank: bool = False
-    settings: dict[str, Any] = field(default_factory=dict)
-    max_replicas: int | None = None
-
-
-def parse(words: Sequence[str] | None = None) -> Arguments:
-    """Ends the process with usage and status 2 for words it does not know."""
+    Ends the process with usage and status 2 for words it does not know.
+    """
     parser = argparse.ArgumentParser(
         "python -m service",
         description="Start Errata: the models, the editor, the ledger and HTTP. Ctrl-C stops all of it.",
         epilog=ENVIRONMENT,
         allow_abbrev=False,
+        argument_default=argparse.SUPPRESS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--port", type=int, default=8000, help="port of HTTP (default: 8000)")
-    parser.add_argument("--var", type=Path, default=Path("var"), help="folder of all data (default: var)")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1)")
-    parser.add_argument(
-        "--replicas",
-        type=_range,
-        default=(None, None),
-        metavar="N|N-M",
-        help="of each model; 1-4: one to four, as there is to answer (default: 2 with 4 cores or more, else 1)",
-    )
-    parser.add_argument(
-        "--system",
-        action="append",
-        type=_system,
-        metavar="NAME=MODULE:LOADER",
-        help=f"a model to serve; may be repeated (default: {_spelt(SYSTEMS)})",
-    )
-    parser.add_argument(
-        "--bank-slots",
-        type=int,
-        default=BANK_SLOTS,
-        help=f"value slots for edits, one for each token of their answers (default: {BANK_SLOTS}, some 15,000 edits)",
-    )
-    parser.add_argument(
-        "--auto-grow-bank",
-        action="store_true",
-        help="set as many slots more aside when four fifths are taken",
-    )
-    access_arguments.add(parser)
-    telling_arguments.add(parser)
-    given = parser.parse_args(words)
-    least, most = given.replicas
-    systems = dict(given.system) if given.system else SYSTEMS
-    return Arguments(
-        given.port,
-        given.var.absolute(),
-        given.host,
-        least,
-        systems,
-        given.bank_slots,
-        given.auto_grow_bank,
-        access_arguments.chosen(given) | telling_arguments.chosen(given),
-        most,
-    )
+    fields = Settings.model_fields | {f"oidc_{name}": field for name, field in Oidc.model_fields.items()}
+    for title, names in GROUPS.items():
+        group = parser if title == "options" else parser.add_argument_group(title)
+        for name in names.split():
+            flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+            group.add_argument(flag, dest=name, **_describe(name, fields[name]))
+    values = vars(parser.parse_args(words))
+    if "replicas" in values:
+        values |= values.pop("replicas")
+    if "systems" in values:
+        values["systems"] = dict(values["systems"])
+    if oidc := {name: values.pop(f"oidc_{name}") for name in Oidc.model_fields if f"oidc_{name}" in values}:
+        values["oidc"] = oidc
+    usual = {name: Settings.model_fields[name].default for name in ("host", "port", "var")}
+    values = usual | values
+    return values | {name: value.absolute() for name, value in values.items() if isinstance(value, Path)}
 
 
-def _range(text: str) -> tuple[int, int | None]:
-    least, dash, most = text.partition("-")
-    if not least.isdecimal() or (dash and not most.isdecimal()):
+def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
+    """The options of argparse for one setting."""
+    text = (field.description or "").replace("%", "%%")
+    if isinstance(field.default, int | float | str | Path) and not isinstance(field.default, bool):
+        text += f" (default: {field.default})"
+    if name == "systems":
+        text += f" (default: {' '.join(f'{system}={loader}' for system, loader in field.default.items())})"
+    if field.annotation is bool:
+        return {"help": text, "action": "store_true"}
+    kinds = list(_list_types(field.annotation))
+    if choices := next((get_args(kind) for kind in kinds if get_origin(kind) is Literal), None):
+        return {"help": text, "choices": choices}
+    kind = next((kind for kind in (int, float, Path) if kind in kinds), str)
+    options: dict[str, Any] = {"help": text, "metavar": METAVARS.get(name, TYPE_METAVARS[kind]), "type": kind}
+    if name in ("systems", "proxies", "device", "dtype"):
+        options["action"] = "append"
+    return options | {"type": {"replicas": _parse_range, "systems": _parse_system}.get(name, kind)}
+
+
+def _list_types(annotation: Any) -> Iterator[Any]:
+    """The annotation, and what its unions and `Annotated` are made of."""
+    yield annotation
+    if get_origin(annotation) is not Literal:
+        for part in get_args(annotation):
+            yield from _list_types(part)
+
+
+def _parse_range(text: str) -> dict[str, int]:
+    lowest, dash, highest = text.partition("-")
+    if not lowest.isdecimal() or (dash and not highest.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form N or N-M, such as 2 or 1-4")
-    return int(least), int(most) if dash else None
+    return {"replicas": int(lowest)} | ({"max_replicas": int(highest)} if dash else {})
 
 
-def _system(text: str) -> tuple[str, str]:
+def _parse_system(text: str) -> tuple[str, str]:
     name, equals, loader = text.partition("=")
     if not (name and equals and ":" in loader):
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=MODULE:LOADER")
     return name, loader
-
-
-def _spelt(systems: dict[str, str]) -> str:
-    return " ".join(f"{name}={loader}" for name, loader in systems.items())

@@ -12,38 +12,45 @@ import re
 import secrets
 import shutil
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any
 
 from service import logs, tracing
 from service.config import Settings
-from service.launch import signals
+from service.launch import exits
+from service.launch.exits import CannotStart
 from service.launch.orphans import stop_orphans
 from service.launch.places import Places, free_port
-from service.launch.trouble import CannotStart
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
-LATE = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")  # on a busy machine
-AHEAD = ("torch", "service.http.application")  # seconds of what `service.app` imports, and nothing of Ray
+LATE_SIGNS = (
+    "timed out during startup",
+    "Failed to start GCS",
+    "Timed out waiting for file",
+)  # on a busy machine
+IMPORTS_AHEAD = (
+    "torch",
+    "service.http.application",
+)  # seconds of what `service.app` imports, and nothing of Ray
 REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
     "TOKENIZERS_PARALLELISM": "false",
 }
-OBJECTS_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
+OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
-EXCEPTION = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
+EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
 
-TURN = threading.Lock()  # Ray ends a process that is still busy with it when it is shut down
+SHUTDOWN_LOCK = threading.Lock()  # Ray ends a process that is still busy with it when it is shut down
 
 log = logging.getLogger(__name__)
 
 
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
-    _tidy(places)
+    _clear_sessions(places)
     os.environ.update(_environment(settings, places))
     import ray  # reads the environment when it is imported
 
@@ -57,16 +64,16 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
 
 def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
-    """CannotStart where Ray's processes do not find each other in the time that Ray gives them, again and again."""
+    """Tries again while Ray's processes do not find each other in the time that Ray gives them, then CannotStart."""
     for _ in range(ATTEMPTS):
         try:
             return _init(settings, places)
         except SystemExit:  # Ray's own answer to SIGTERM, which it takes over as it starts
-            signals.stop()
+            exits.request_stop()
         except Exception as error:  # Ray's have no names
-            if not any(sign in str(error) for sign in LATE):
+            if not any(sign in str(error) for sign in LATE_SIGNS):
                 raise
-            signals.catch()
+            exits.catch_signals()
             log.warning("Ray did not start in time: %s", error)
             say("Ray did not start in time: this machine is busy. Trying again ...")
             stop_orphans(places.ray)
@@ -85,25 +92,38 @@ def _init(settings: Settings, places: Places) -> None:
         include_dashboard=False,
         log_to_driver=False,
         logging_level=logging.ERROR,
-        object_store_memory=OBJECTS_BYTES,
+        object_store_memory=OBJECT_STORE_BYTES,
+        num_gpus=_count_gpus(settings),
         runtime_env={
             "worker_process_setup_hook": "service.launch.worker.set_up",
-            "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **_logging(settings, places)},
+            "env_vars": {
+                "PROMETHEUS_MULTIPROC_DIR": str(places.metrics),
+                **logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log")),
+            },
         },
         _temp_dir=str(places.ray),
     )
 
 
+def _count_gpus(settings: Settings) -> int | None:
+    """Those that torch sees, where a model is to use one; None lets Ray count, without the seconds torch takes."""
+    if not any(settings.device_of(name).startswith("cuda") for name in settings.systems):
+        return None
+    from models.device import count_gpus
+
+    return count_gpus()
+
+
 def _import_ahead() -> None:
-    """While Ray starts. What fails here fails again, and is told, where it is needed."""
-    for name in AHEAD:
+    """Imports while Ray starts. What fails here fails again, and is reported, where it is needed."""
+    for name in IMPORTS_AHEAD:
         with suppress(Exception):
             import_module(name)
 
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
-        "OMP_NUM_THREADS": str(settings.threads_per_replica),
+        "OMP_NUM_THREADS": str(settings.torch_threads),
         **REPLICA_ENVIRONMENT,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
@@ -124,14 +144,10 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
     }
 
 
-def _logging(settings: Settings, places: Places) -> Mapping[str, str]:
-    return logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
-
-
-def _tidy(places: Places) -> None:
+def _clear_sessions(places: Places) -> None:
     """Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray."""
-    for old in places.ray.iterdir():
-        old.unlink() if old.is_symlink() or old.is_file() else shutil.rmtree(old, ignore_errors=True)
+    for path in places.ray.iterdir():
+        path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
     link = places.log / "ray"
     link.unlink(missing_ok=True)
     link.symlink_to(places.ray / "session_latest" / "logs")
@@ -139,6 +155,7 @@ def _tidy(places: Places) -> None:
 
 def deploy(settings: Settings, places: Places) -> None:
     """Returns when every deployment runs. CannotStart with the reason of the one that does not."""
+    import ray
     from ray import serve
     from ray.serve.config import HTTPOptions
 
@@ -149,17 +166,18 @@ def deploy(settings: Settings, places: Places) -> None:
         "enable_access_log": False,
         "log_level": "WARNING",
     }
-    http = HTTPOptions(  # of Ray's proxy, which nobody is told of, and but for the port of the ingress
+    http = HTTPOptions(  # of the ingress, but for the port: that is of Ray's proxy, which nobody uses
         host=settings.host,
         port=free_port(),
         ssl_certfile=settings.tls_cert and str(settings.tls_cert),
         ssl_keyfile=settings.tls_key and str(settings.tls_key),
     )
+    n_gpus = int(ray.cluster_resources().get("GPU", 0))
     serve.start(proxy_location="HeadOnly", http_options=http, logging_config=logging_config)
     try:
-        serve.run(build(settings), name="errata", route_prefix="/", logging_config=logging_config)
+        serve.run(build(settings, n_gpus), name="errata", route_prefix="/", logging_config=logging_config)
     except RuntimeError as error:
-        raise CannotStart(f"{_reason(str(error))}\nMore is in {places.log}.") from error
+        raise CannotStart(f"{_find_reason(str(error))}\nMore is in {places.log}.") from error
 
 
 def undeploy() -> None:
@@ -170,29 +188,30 @@ def undeploy() -> None:
 
 
 def within(limit_s: float, stop: Callable[[], Any]) -> None:
-    """Runs it beside, and after what was stopped before, so that whatever hangs in it hangs nobody else.
+    """Runs `stop` in a thread and waits for it no longer than `limit_s`, so that what hangs in it hangs nobody else.
 
-    What had no turn in time has none later.
+    One runs at a time; what could not begin in time never begins.
     """
-    given_up = threading.Event()
+    expired = threading.Event()
 
-    def in_turn() -> None:
-        with TURN:
-            if not given_up.is_set():
+    def run_alone() -> None:
+        with SHUTDOWN_LOCK:
+            if not expired.is_set():
                 stop()
 
-    stopping = threading.Thread(target=in_turn, daemon=True)
-    stopping.start()
-    stopping.join(limit_s)
-    if stopping.is_alive():
-        given_up.set()
+    thread = threading.Thread(target=run_alone, daemon=True)
+    thread.start()
+    thread.join(limit_s)
+    if thread.is_alive():
+        expired.set()
         log.warning("%s took longer than %g s", stop.__name__, limit_s)
 
 
-def _reason(failed: str) -> str:
-    """What the deployment that failed said last: its exception's line, without the name of the class."""
+def _find_reason(error: str) -> str:
+    """The last exception's line that a deployment which failed reports, without the name of the class."""
     from ray import serve
 
-    said = [d.message for app in serve.status().applications.values() for d in app.deployments.values()]
-    found = [line for message in said for line in EXCEPTION.findall(message)]
-    return found[-1] if found else failed
+    statuses = serve.status().applications.values()
+    messages = [deployment.message for status in statuses for deployment in status.deployments.values()]
+    lines = [line for message in messages for line in EXCEPTION_LINE.findall(message)]
+    return lines[-1] if lines else error

@@ -10,6 +10,7 @@ from service.access.admin_key import FILE
 from service.config import Settings
 from service.launch.places import Places
 
+USUAL_URL = "http://127.0.0.1:8000"
 READY = """
 Errata is ready after {took_s:.0f} s.
 
@@ -29,34 +30,30 @@ Ctrl-C stops everything; every edit stays.
 
 
 def ready(settings: Settings, places: Places, took_s: float, key: str | None, shows_key: bool = True) -> str:
-    """key: the one in the file; None when the operator has given one. shows_key: to a person, and into no log."""
+    """The text that is printed when the service is ready.
+
+    Args:
+        key: the one in the key file; None when the operator has given one.
+        shows_key: whether a person reads this and no log keeps it.
+    """
     file = None if key is None else places.var / FILE
+    if file is None:
+        key_lines = "  admin key  the one in ERRATA_KEY"
+    else:
+        key_lines = f"  key file   {file}"
+        if shows_key:
+            key_lines = f"  admin key  {key}\n{key_lines}"
+    # What the command does not find by itself: an address or a key file that are not the usual ones.
+    exports = "" if settings.url == USUAL_URL else f"\n  export ERRATA_URL={shlex.quote(settings.url)}"
+    cwd = Path.cwd()
+    if file is not None and file.parent != cwd / "var":
+        exports += f'\n  export ERRATA_KEY="$(cat {shlex.quote(str(file))})"'
+    errata = Path(sys.executable).with_name("errata")
     return READY.format(
         took_s=took_s,
         url=settings.url,
-        key=_key(key if shows_key else None, file),
+        key=key_lines,
         logs=places.log,
-        errata=_command(),
-        access=_access(settings.url, file),
+        errata=shlex.quote(str(errata.relative_to(cwd) if errata.is_relative_to(cwd) else errata)),
+        access=exports,
     )
-
-
-def _key(key: str | None, file: Path | None) -> str:
-    if file is None:
-        return "  admin key  the one in ERRATA_KEY"
-    return f"  key file   {file}" if key is None else f"  admin key  {key}\n  key file   {file}"
-
-
-def _command() -> str:
-    """The `errata` beside this Python, as one would type it here."""
-    path = Path(sys.executable).with_name("errata")
-    here = Path.cwd()
-    return shlex.quote(str(path.relative_to(here) if path.is_relative_to(here) else path))
-
-
-def _access(url: str, file: Path | None) -> str:
-    """What the command does not find by itself: an address or a key file that are not the usual ones."""
-    lines = [] if url == "http://127.0.0.1:8000" else [f"  export ERRATA_URL={shlex.quote(url)}"]
-    if file is not None and file.parent != Path.cwd() / "var":
-        lines.append(f'  export ERRATA_KEY="$(cat {shlex.quote(str(file))})"')
-    return "".join(f"\n{line}" for line in lines)

@@ -1,8 +1,8 @@
-"""Finds what an earlier run left behind when it was killed, so that no start ever piles up on another.
+"""Ends the processes that an earlier run left behind when it was killed, so that no start ever piles up on another.
 
-Every process of Ray writes its log into the session's folder, and that folder is this service's alone: who has a
-file in it open for writing is ours. (Who only reads one is a person with a pager.) Where there is no /proc, Ray's own
-care has to do.
+Every process of Ray writes its log into the session's folder, and that folder is this service's alone: a process that
+has a file in it open for writing is ours. (One that only reads is a person with a pager.) Where there is no /proc,
+Ray's own cleaning has to do.
 """
 
 from __future__ import annotations
@@ -19,42 +19,34 @@ POLL_S = 0.05
 
 
 def stop_orphans(folder: Path) -> None:
-    """Ends every other process that works in `folder`; asks first. Workers end with the raylet they belong to."""
-    for how in (signal.SIGTERM, signal.SIGKILL):
+    """Ends every other process that writes in `folder`, politely first. Workers end with the raylet they belong to."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
         deadline = time.monotonic() + GRACE_S
-        for pid in _working_in(folder):
-            _signal(pid, how)
-        while _working_in(folder) and time.monotonic() < deadline:
+        for pid in _list_writers(folder):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        while _list_writers(folder) and time.monotonic() < deadline:
             time.sleep(POLL_S)
 
 
-def _working_in(folder: Path) -> list[int]:
-    place = f"{folder}/"
-    found = (int(entry.name) for entry in _listed(Path("/proc")) if entry.name.isdecimal())
-    return [pid for pid in found if pid != os.getpid() and any(_written(place, pid))]
+def _list_writers(folder: Path) -> list[int]:
+    pids = [int(entry.name) for entry in _list_entries(Path("/proc")) if entry.name.isdecimal()]
+    return [pid for pid in pids if pid != os.getpid() and any(_iterate_writes(pid, f"{folder}/"))]
 
 
-def _written(place: str, pid: int) -> Iterator[bool]:
-    for handle in _listed(Path(f"/proc/{pid}/fd")):
+def _iterate_writes(pid: int, prefix: str) -> Iterator[bool]:
+    """For each file that a process has open, whether it is below `prefix` and open for writing."""
+    for handle in _list_entries(Path(f"/proc/{pid}/fd")):
         with suppress(OSError):  # closed meanwhile
-            yield os.readlink(handle).startswith(place) and _is_for_writing(pid, handle.name)
+            if os.readlink(handle).startswith(prefix):
+                lines = Path(f"/proc/{pid}/fdinfo/{handle.name}").read_text().splitlines()
+                flags = int(dict(line.split(":", 1) for line in lines)["flags"], 8)
+                yield flags & os.O_ACCMODE != os.O_RDONLY
 
 
-def _is_for_writing(pid: int, handle: str) -> bool:
-    facts = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/fdinfo/{handle}").read_text().splitlines())
-    return int(facts["flags"], 8) & os.O_ACCMODE != os.O_RDONLY
-
-
-def _listed(folder: Path) -> list[Path]:
+def _list_entries(folder: Path) -> list[Path]:
     """Nothing of a process that is gone, a zombie, or somebody else's."""
     try:
         return list(folder.iterdir())
     except OSError:
         return []
-
-
-def _signal(pid: int, how: signal.Signals) -> None:
-    try:
-        os.kill(pid, how)
-    except (ProcessLookupError, PermissionError):
-        return

@@ -1,4 +1,4 @@
-"""The port and the folder of one service: free, or a sentence that says who has them. Nothing is started yet.
+"""Claims the port and the folder of one service, or says in a sentence who has them. Nothing is started yet.
 
 Owns in the var folder: `errata.lock` (held while the service lives), `log/`, `metrics/`; and a folder for Ray in
 the system's temporary folder, because Ray's sockets need short paths.
@@ -18,18 +18,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from service.launch.exits import CannotStart
 from service.launch.orphans import stop_orphans
-from service.launch.trouble import CannotStart
-from service.ledger.locks import FolderLock
-from service.ledger.private_folder import make_private
+from service.ledger.embedded.files import create_private_folder
+from service.ledger.embedded.lock import FolderLock
 
 PORTS = 65_536
-PATIENCE_S = 2.0
+PORT_WAIT_S = 2.0
 POLL_S = 0.1
 
 
 @dataclass(frozen=True)
 class Places:
+    """The folders of one service, all below `var` but for `ray`."""
+
     var: Path
     log: Path
     metrics: Path
@@ -38,23 +40,23 @@ class Places:
 
 
 @contextmanager
-def claimed(var: Path, host: str, port: int) -> Iterator[Places]:
-    """The folders, made and ours until the end. CannotStart when somebody else has the port or the folder."""
+def claim(var: Path, host: str, port: int) -> Iterator[Places]:
+    """Makes the folders and holds them until the end. CannotStart when somebody else has the port or the folder."""
     try:
         var.mkdir(parents=True, exist_ok=True)
         lock = FolderLock(var / "errata.lock")
-        taken = lock.take()
+        is_ours = lock.take()
     except OSError as error:
         raise CannotStart(
             f"the folder {var} cannot be used: {error.strerror}; name another with --var"
         ) from error
-    if not taken:
+    if not is_ours:
         advice = "stop it, or name another folder with --var"
         raise CannotStart(f"the folder {var} is in use by another Errata (process {lock.owner}): {advice}")
     try:
         stop_orphans(ray_folder(var))  # one of them may have the port
         check_port(host, port)
-        yield _made(var)
+        yield _make_places(var)
     finally:
         with suppress(OSError):
             ray_folder(var).rmdir()  # when Ray left no logs in it
@@ -65,7 +67,7 @@ def check_port(host: str, port: int) -> None:
     """Tries to listen, as HTTP will. Waits a moment: a killed process keeps its port until its last thread ends."""
     if not 0 < port < PORTS:
         raise CannotStart(f"{port} is not a port: choose one from 1 to {PORTS - 1} with --port")
-    deadline = time.monotonic() + PATIENCE_S
+    deadline = time.monotonic() + PORT_WAIT_S
     while not _can_listen(host, port, final=time.monotonic() > deadline):
         time.sleep(POLL_S)
 
@@ -88,9 +90,9 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
 
 
 def _family(host: str) -> socket.AddressFamily:
-    """Of the address that HTTP will listen on: a name that has both kinds stands for the older one."""
-    found = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
-    return socket.AF_INET if socket.AF_INET in found else socket.AF_INET6
+    """The family of the address that HTTP will listen on: a name with addresses of both stands for IPv4."""
+    families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    return socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
 
 
 def free_port() -> int:
@@ -99,13 +101,13 @@ def free_port() -> int:
         return port
 
 
-def _made(var: Path) -> Places:
+def _make_places(var: Path) -> Places:
     places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
     shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
     for folder in (places.log, places.metrics):
         folder.mkdir(exist_ok=True)
     try:
-        make_private(places.ray)
+        create_private_folder(places.ray)
     except OSError as error:
         raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
     return places

@@ -1,11 +1,12 @@
-"""Runs first in every process that Ray starts for us, to change what has no setting in the pinned version.
+"""Runs first in every process that Ray starts on our own cluster, to change what has no setting in the pinned Ray.
 
-Ray Serve's replicas listen for each other on all interfaces, whatever address the cluster has: ours meet on this
-machine alone. Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be
-started again on that port; nor is a port tried again that could not be opened once, and ours is the only one. It lets
-any client set or switch off the server's time limits by a header: ours are the routes' own. It adds an X-Request-ID of
-its own to every response, beside ours. Tests look at every port of a running service, kill its ingress, and send those
-headers.
+Replicas of Ray Serve listen for each other on all interfaces: ours on 127.0.0.1, for all of them are on this machine.
+Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be restarted there;
+nor is a port tried again that could not be opened once, and ours is the only one. It lets any client set or switch off
+the server's time limits by a header: ours are the routes' own. It adds an X-Request-ID of its own beside ours.
+Tests look at every port of a running service, kill its ingress, and send those headers. Under `serve deploy` replicas
+are on several machines, and HTTP is that of Ray's proxies, in which nothing of an application runs: there, only
+`service.logs.configure` runs first.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import Any
 
 from service import logs
 
-EVERYWHERE, HERE = "[::]:", "127.0.0.1:"
+ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
 NEVER_SENT = "\0"  # HTTP has no header of this name
 
 
-class Untouched:
+class PassThrough:
     """A middleware that does nothing; a bare application, uvicorn may take for another kind."""
 
     def __init__(self, app: Any) -> None:
@@ -37,19 +38,19 @@ def set_up() -> None:
     )
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server
+    release = node_port_manager.PortAllocator.release
 
-    def listen_here(server: Any, address: str) -> Any:
-        return listen(server, address.replace(EVERYWHERE, HERE))
+    def listen_on_loopback(server: Any, address: str) -> Any:
+        return listen(server, address.replace(ALL_INTERFACES, LOOPBACK))
 
-    def serve_again(*args: Any, **options: Any) -> Any:
+    def serve_on_reused_port(*args: Any, **options: Any) -> Any:
         return serve(*args, **{**options, "enable_so_reuseport": True})
 
-    def release(self: Any, replica_id: str, port: int, block_port: bool = False) -> None:
-        give_back(self, replica_id, port)
+    def release_without_blocking(self: Any, replica_id: str, port: int, block_port: bool = False) -> None:
+        release(self, replica_id, port)
 
-    give_back = node_port_manager.PortAllocator.release
-    node_port_manager.PortAllocator.release = release
-    replica.add_port_to_grpc_server, replica.start_asgi_http_server = listen_here, serve_again
-    http_util.RequestIdMiddleware = Untouched
+    node_port_manager.PortAllocator.release = release_without_blocking
+    replica.add_port_to_grpc_server, replica.start_asgi_http_server = listen_on_loopback, serve_on_reused_port
+    http_util.RequestIdMiddleware = PassThrough
     http_util.SERVE_HTTP_REQUEST_TIMEOUT_S_HEADER = NEVER_SENT
     http_util.SERVE_HTTP_REQUEST_DISCONNECT_DISABLED_HEADER = NEVER_SENT

@@ -73,7 +73,7 @@ class EditRecord:
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:
-        """All that it is asked with: the question first. None where nobody knows how to ask for it."""
+        """The question and its paraphrases; empty where nobody knows how to ask for it."""
         return (self.question, *self.paraphrases) if self.question else ()
 
 
@@ -88,26 +88,26 @@ class Write:
     removes: tuple[str, ...] = ()
 
 
-class Packed(Mapping[str, Any]):
-    """A report at rest: of a commit that is kept in memory it would be nearly all. Each look at it opens it anew."""
+class PackedReport(Mapping[str, Any]):
+    """A report compressed: it is nearly all of a commit that is held in memory. Each access decompresses it."""
 
     __slots__ = ("_data",)
 
     def __init__(self, report: Mapping[str, Any]) -> None:
         self._data = zlib.compress(canonical(report), 1)
 
-    def opened(self) -> dict[str, Any]:
-        opened: dict[str, Any] = json.loads(zlib.decompress(self._data))
-        return opened
+    def unpack(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(zlib.decompress(self._data))
+        return report
 
     def __getitem__(self, key: str) -> Any:
-        return self.opened()[key]
+        return self.unpack()[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.opened())
+        return iter(self.unpack())
 
     def __len__(self) -> int:
-        return len(self.opened())
+        return len(self.unpack())
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class Commit:
 
     @cached_property
     def encoded(self) -> bytes:
-        return canonical(_JSON.dump_python(self.opened()))
+        return canonical(_JSON.dump_python(self.unpack()))
 
     @cached_property
     def digest(self) -> str:
@@ -153,16 +153,16 @@ class Commit:
             yield from write.puts
 
     def packed(self) -> Commit:
-        """The same, for those who keep thousands of them: without its bytes, and with its report at rest."""
-        if isinstance(self.report, Packed):
+        """The same, for those who hold thousands of them: without its bytes, and with its report compressed."""
+        if isinstance(self.report, PackedReport):
             return self
-        packed = replace(self, report=Packed(self.report))
+        packed = replace(self, report=PackedReport(self.report))
         packed.__dict__["digest"] = self.digest
         return packed
 
-    def opened(self) -> Commit:
+    def unpack(self) -> Commit:
         """The same, with its report as a plain map."""
-        return replace(self, report=self.report.opened()) if isinstance(self.report, Packed) else self
+        return replace(self, report=self.report.unpack()) if isinstance(self.report, PackedReport) else self
 
     @staticmethod
     def decode(data: bytes, version: int | None = None) -> Commit:
@@ -170,7 +170,11 @@ class Commit:
         try:
             commit = _JSON.validate_json(data, strict=True)
         except ValidationError as error:
-            raise corrupt(version, _reason(data, error)) from error
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"])
+            newer = _read_format(data)
+            reason = _too_new(newer) if newer > FORMAT else f"{where or 'it'}: {first['msg']}"
+            raise corrupt(version, reason) from error
         if commit.format != FORMAT:
             raise corrupt(version, _too_new(commit.format))
         if version is not None and commit.version != version:
@@ -198,21 +202,14 @@ def corrupt(version: int | None, reason: str) -> LedgerCorrupt:
     return LedgerCorrupt(f"{name} of the ledger cannot be used: {reason}; {advice}", version=version)
 
 
-def _reason(data: bytes, error: ValidationError) -> str:
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    newer = _format_of(data)
-    return _too_new(newer) if newer > FORMAT else f"{where or 'it'}: {first['msg']}"
-
-
-def _format_of(data: bytes) -> int:
+def _read_format(data: bytes) -> int:
     """The format number of an entry whose other fields this program may not know; 0 when it has none."""
     try:
-        found = json.loads(data)["format"]
+        number = json.loads(data)["format"]
     except (ValueError, TypeError, KeyError):
         return 0
-    return found if isinstance(found, int) else 0
+    return number if isinstance(number, int) else 0
 
 
-def _too_new(found: int) -> str:
-    return f"it has format {found} and this program reads format {FORMAT}: start a newer Errata"
+def _too_new(number: int) -> str:
+    return f"it has format {number} and this program reads format {FORMAT}: start a newer Errata"

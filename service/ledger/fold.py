@@ -31,7 +31,10 @@ def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
     """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
     ids: set[str] = set()
     for commit in commits:
-        _apply(ids, commit)
+        if not ids.isdisjoint(commit.activates) or not ids.issuperset(commit.deactivates):
+            raise corrupt(commit.version, "it switches edits that are not as it expects them")
+        ids.difference_update(commit.deactivates)
+        ids.update(commit.activates)
     return {key: edit for key, edit in edits(commits).items() if key in ids}
 
 
@@ -39,12 +42,12 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
     """What a new commit must switch to take commit `version` back. NothingToDo when it has no effect left."""
     commit = _existing(commits, version)
     now = active(commits)
-    back = [key for key in commit.deactivates if key not in now]
-    gone = [key for key in commit.activates if key in now]
-    if not back and not gone:
+    on = [key for key in commit.deactivates if key not in now]
+    off = [key for key in commit.activates if key in now]
+    if not on and not off:
         detail = f"version {version} has no effect left: it was taken back before; there is nothing to revert"
         raise NothingToDo(detail, version=version)
-    return _change(commits, back, gone)
+    return _change(commits, on, off)
 
 
 def rollback(commits: Sequence[Commit], to: int) -> Change:
@@ -65,14 +68,6 @@ def _existing(commits: Sequence[Commit], version: int) -> Commit:
     return commits[version - 1]
 
 
-def _change(commits: Sequence[Commit], back: Iterable[str], gone: Iterable[str]) -> Change:
+def _change(commits: Sequence[Commit], on: Iterable[str], off: Iterable[str]) -> Change:
     place = {key: index for index, key in enumerate(edits(commits))}
-    return Change(tuple(sorted(back, key=place.__getitem__)), tuple(sorted(gone, key=place.__getitem__)))
-
-
-def _apply(ids: set[str], commit: Commit) -> None:
-    """In place: a copy for each of ten thousand commits would take a second."""
-    if not ids.isdisjoint(commit.activates) or not ids.issuperset(commit.deactivates):
-        raise corrupt(commit.version, "it switches edits that are not as it expects them")
-    ids.difference_update(commit.deactivates)
-    ids.update(commit.activates)
+    return Change(tuple(sorted(on, key=place.__getitem__)), tuple(sorted(off, key=place.__getitem__)))

@@ -1,4 +1,4 @@
-"""What every memory holds at some versions, so that a start reads a manifest and not ten thousand commits.
+"""Manifests: what every memory holds at some versions, so that a start need not read ten thousand commits.
 
 A manifest is derived from commits and says nothing they do not. It names blocks by digest and carries the
 checksum of the whole, which is checked when it is read.
@@ -19,7 +19,7 @@ from service.errors import LedgerCorrupt
 from service.ledger import keys
 from service.ledger.commit import Entry, canonical
 
-NEWEST_KEPT = 4
+N_NEWEST = 4
 
 
 @dataclass(frozen=True)
@@ -51,28 +51,29 @@ def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
         manifests = _MANIFESTS.validate_python(json.loads(data or b"")["memory"])
         sound = all(manifest.sound for manifest in manifests.values())
     except (ValueError, KeyError, TypeError) as error:
-        raise damaged(version) from error
+        raise damage(version) from error
     if not sound:
-        raise damaged(version)
+        raise damage(version)
     return manifests
 
 
 def surplus(versions: Sequence[int]) -> list[int]:
-    """Those to drop. The newest few stay; of the older ones, as many as make each at most twice as old as the next.
+    """The manifests to delete, so that those left bound both a start and the space they take.
 
-    Each lists every row of its version, so all of them together would grow with the square of the commits.
+    The newest few stay; of the older ones, as many as make each at most twice as old as the next. Each lists every
+    row of its version, so all of them together would grow with the square of the commits.
     """
-    ordered = sorted(versions, reverse=True)
-    newest, kept = ordered[0], ordered[NEWEST_KEPT - 1 : NEWEST_KEPT]
-    dropped = []
-    for version, older in pairwise(ordered[NEWEST_KEPT:]):
-        if newest - older <= 2 * (newest - kept[-1]):
-            dropped.append(version)
+    newest_first = sorted(versions, reverse=True)
+    newest, stays = newest_first[0], newest_first[N_NEWEST - 1 : N_NEWEST]
+    deletes = []
+    for version, older in pairwise(newest_first[N_NEWEST:]):
+        if newest - older <= 2 * (newest - stays[-1]):
+            deletes.append(version)
         else:
-            kept.append(version)
-    return dropped
+            stays.append(version)
+    return deletes
 
 
-def damaged(version: int) -> LedgerCorrupt:
+def damage(version: int) -> LedgerCorrupt:
     advice = f"it is derived from the commits: drop it with `ZREM {keys.IMAGES} {version}` and start again"
     return LedgerCorrupt(f"the manifest of version {version} cannot be used; {advice}", version=version)

@@ -1,4 +1,4 @@
-"""Names that people give to versions, so that one can be found again: `before-the-move` rather than 4711.
+"""Tags: names that people give to versions, so that one can be found again: `before-the-move` rather than 4711.
 
 A tag is no part of the history: it may be moved and taken away, and says nothing of what is in its version.
 """
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from service.errors import NotFound
 from service.ledger import keys
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 
 class Tag(BaseModel):
@@ -34,28 +34,28 @@ class Tags:
 
     async def all(self) -> Sequence[Tag]:
         """The newest version first."""
-        async with self._connection.bounded("list its tags"):
-            found: dict[bytes, bytes] = await self._redis.hgetall(keys.TAGS)
-        return sorted(map(Tag.model_validate_json, found.values()), key=lambda tag: (-tag.version, tag.name))
+        async with self._connection.call("list its tags"):
+            tags: dict[bytes, bytes] = await self._redis.hgetall(keys.TAGS)
+        return sorted(map(Tag.model_validate_json, tags.values()), key=lambda tag: (-tag.version, tag.name))
 
     async def put(self, tag: Tag) -> None:
-        """The name stands for this version from now on, whatever it stood for."""
-        async with self._connection.bounded("tag a version"):
+        """Gives the version this name, or moves the name there."""
+        async with self._connection.call("tag a version"):
             await self._redis.hset(keys.TAGS, tag.name, tag.model_dump_json())
 
     async def remove(self, name: str) -> Tag:
-        """What it was. NotFound when there is none."""
-        async with self._connection.bounded("take a tag away"):
-            found = await self._redis.hget(keys.TAGS, name)
+        """The tag as it was. NotFound when there is none."""
+        async with self._connection.call("take a tag away"):
+            data = await self._redis.hget(keys.TAGS, name)
             await self._redis.hdel(keys.TAGS, name)
-        if found is None:
+        if data is None:
             raise NotFound(f"there is no tag {name!r}: `errata tags` lists those there are", tag=name)
-        return Tag.model_validate_json(found)
+        return Tag.model_validate_json(data)
 
     async def restore(self, tag: Tag) -> bool:
-        """Put back what a backup had. False when there is a tag of this name: then it stays."""
-        async with self._connection.bounded("look for a tag"):
-            there = await self._redis.hexists(keys.TAGS, tag.name)
-        if not there:
+        """Puts back the tag of a backup. False when there is a tag of this name: then it stays."""
+        async with self._connection.call("look for a tag"):
+            exists = await self._redis.hexists(keys.TAGS, tag.name)
+        if not exists:
             await self.put(tag)
-        return not there
+        return not exists

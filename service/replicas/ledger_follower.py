@@ -12,9 +12,8 @@ import time
 from collections.abc import Callable
 
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
-from service.ledger.images import newer
-from service.ledger.log import replaced
-from service.ledger.store import Ledger
+from service.ledger.snapshots import read_newer
+from service.ledger.store import Ledger, data_replaced
 from service.metrics import metrics
 from service.replicas.snapshot import SnapshotLoader, Snapshot
 
@@ -78,7 +77,7 @@ class LedgerFollower:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
             await self._check_same_ledger()
             return
-        if commits := await newer(self._ledger, self.newest.version, self.newest.digest):
+        if commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
             snapshot = await self._loader.after(self.newest, commits)
             self.publish(snapshot, time.time() - commits[-1].time)
@@ -93,7 +92,7 @@ class LedgerFollower:
                 version=self.newest.version,
             )
         if self.head == self.newest.version and digest != self.newest.digest:
-            raise replaced(self.head)
+            raise data_replaced(self.head)
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot

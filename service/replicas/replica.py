@@ -21,6 +21,7 @@ from ray import serve
 from models.graph.memory import GRAPH
 from models.system import Ask, Reply
 from service import tracing
+from service.batch_queue import BatchQueue
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -34,8 +35,8 @@ from service.errors import (
 )
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.arriving import arrived
-from service.ledger.schema import bring_up
+from service.ledger.schema import migrate
+from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
@@ -43,7 +44,6 @@ from service.replicas.codec import AnsweredQuestion, QueuedQuestion, to_ask, to_
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.outcome import Outcome
-from service.replicas.queue import Queue
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
@@ -73,16 +73,17 @@ class Replica:
         memories = [memory for memory in self._loaded.memories if memory.name in self._system.memories]
         self._loader = SnapshotLoader(self._ledger, memories, self._lookup)
         self._history = SnapshotHistory(self._loader, settings.history)
-        self._queue = Queue(self._answer_batch, settings.max_batch)
-        await arrived(lambda: bring_up(self._ledger.connection), self.id)
-        first = await arrived(self._load_newest, self.id)
+        length = metrics.QUEUE.labels(model, "replica")
+        self._queue = BatchQueue(self._answer_batch, settings.max_batch, defer=True, on_length=length.set)
+        await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
+        first = await wait_for_ledger(self._load_newest, self.id)
         self._follower = LedgerFollower(self._ledger, self._loader, first, self._on_swap)
         self._heartbeat = Heartbeat(self._ledger, self.id, self._status, self._on_head)
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._follower.run()), asyncio.create_task(self._heartbeat.run())]
         _create_series(model, reads_graph)
-        await arrived(self._heartbeat.send, self.id)
-        await arrived(self._catch_up, self.id)
+        await wait_for_ledger(self._heartbeat.send, self.id)
+        await wait_for_ledger(self._catch_up, self.id)
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
 
@@ -134,7 +135,7 @@ class Replica:
             try:
                 ask = to_ask(request, self._system)
                 question = QueuedQuestion(ask, await self._pinned(request), arrived_at)
-                answered = await self._queue.ask(question)
+                answered = await self._queue.submit(question)
             except ErrataError as error:
                 return Outcome.of(error, None)
             parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
@@ -216,7 +217,6 @@ class Replica:
         newest, started = self._follower.newest, perf_counter()
         snapshots = [question.pinned or newest for question in questions]
         metrics.BATCH.labels(self._model).observe(len(questions))
-        metrics.QUEUE.labels(self._model, "replica").set(self._queue.length)
         asks = await self._inform([question.ask for question in questions], snapshots)
         informed, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, asks, snapshots)

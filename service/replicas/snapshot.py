@@ -12,7 +12,7 @@ from models.graph.memory import GRAPH
 from models.memory import Image, Memory, Views
 from service.concurrency import SingleFlight
 from service.graph.lookup import Lookup
-from service.ledger import images
+from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
 
@@ -50,13 +50,13 @@ class SnapshotLoader:
         bases = {name: memory.base for name, memory in self._memories.items()}
         if version == 0:
             return await self._compile(0, "", bases)
-        loaded = await images.load(self._ledger, version, bases)
+        loaded = await snapshots.load(self._ledger, version, bases)
         commit = await self._ledger.get(version)
         return await self._compile(version, commit.digest, loaded)
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""
-        advanced = await images.advance(snapshot.images, commits, self._ledger)
+        advanced = await snapshots.advance(snapshot.images, commits, self._ledger)
         return await self._compile(commits[-1].version, commits[-1].digest, advanced, snapshot)
 
     async def _compile(

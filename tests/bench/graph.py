@@ -22,7 +22,7 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.bench.table import Row
 from tests.service.graph.linking.measure import measure

@@ -13,7 +13,7 @@ import torch
 from models.memory import AnswerChange, Image, Material
 from models.nkb.system import NkbSystem
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Loader
 from tests.bench.questions import questions

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from service.launch.arguments import parse
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.guarded import HOST, Guarded, guarded
@@ -52,9 +53,10 @@ def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
     assert "vollumes" in subprocess.run(words, capture_output=True, text=True, check=False).stderr
 
 
-def test_the_gpu_variant_is_another_image_with_a_gpu() -> None:
+def test_the_gpu_variant_is_another_image_that_computes_on_a_gpu() -> None:
     errata = composed("compose.yaml", "compose.cuda.yaml")["services"]["errata"]
     assert (errata["image"], errata["build"]["args"]) == ("errata:cuda", {"VARIANT": "cuda"})
+    assert parse(errata["command"])["device"] == ["cuda"]
     [device] = errata["deploy"]["resources"]["reservations"]["devices"]
     assert device["capabilities"] == ["gpu"]
 

@@ -103,10 +103,10 @@ def test_what_is_copied_is_the_service_with_its_checkpoint(installed: Path) -> N
     asked = """
 import json, service.app, service.ledger.store, models.registry as registry
 from models.system import Ask
-from service.ledger.script import lua
+from service.ledger.lua import load_script
 nkb = registry.load_nkb()
 [said] = nkb.answer([Ask("What is the capital of Peru?")], [nkb.view(nkb.base)])
-print(json.dumps([said.answer, lua("append")[:2], service.app.__file__]))
+print(json.dumps([said.answer, load_script("append")[:2], service.app.__file__]))
 """
     answer, script, file = json.loads(run(installed, "-c", asked))
     assert (answer, script) == ("Lima", "--")

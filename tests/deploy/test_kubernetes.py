@@ -19,7 +19,7 @@ import pytest
 import yaml
 from ray.serve.schema import ServeDeploySchema
 
-from service.launch.declared import declared
+from service.launch.serve_deploy import read_settings
 from tests.cluster.running import ROOT
 
 KUBERAY = ROOT / "deploy" / "kuberay"
@@ -136,16 +136,16 @@ def test_it_serves_what_the_file_in_deploy_serve_says(built: Built, secrets: Non
     assert said == yaml.safe_load((ROOT / "deploy" / "serve" / SERVE[built.name]).read_text())
     schema = ServeDeploySchema.model_validate(said)
     assert (schema.http_options.host, schema.http_options.port) == ("0.0.0.0", 8000)
-    declared(schema.applications[0].args)
+    read_settings(schema.applications[0].args)
 
 
 def test_at_their_most_the_replicas_have_room_on_the_workers(built: Built, secrets: None) -> None:
     """Else some of them would wait for ever."""
     [application] = yaml.safe_load(built.ray["serveConfigV2"])["applications"]
-    chosen = declared(application["args"])
+    chosen = read_settings(application["args"])
     reserved: list[float] = []
     for one in application.get("deployments", []):
-        count = one.get("num_replicas", 1 if one["name"] == "editor" else chosen.highest_count)
+        count = one.get("num_replicas", 1 if one["name"] == "editor" else chosen.replica_limit)
         reserved += [one["ray_actor_options"]["num_cpus"]] * count
     assert bool(reserved) == bool(built.workers)
     room = [float(_cpus(group)) for group in built.workers for _ in range(group["replicas"])]
@@ -321,14 +321,20 @@ def test_prometheus_is_sent_to_the_pods_and_the_port_that_have_a_page(built: Bui
     assert port in [opened["port"] for rule in policy["ingress"] for opened in rule.get("ports", [])]
 
 
-def test_the_variant_with_a_gpu_reserves_one_and_has_its_image() -> None:
+def test_the_variant_with_a_gpu_has_its_image_computes_on_it_and_reserves_what_there_is(
+    secrets: None,
+) -> None:
     built = Built("gpu")
     [group] = built.workers
     [container] = group["template"]["spec"]["containers"]
     assert (container["image"], container["resources"]["limits"]["nvidia.com/gpu"]) == ("errata:cuda", "1")
     [application] = yaml.safe_load(built.ray["serveConfigV2"])["applications"]
-    given = {one["name"]: one["ray_actor_options"].get("num_gpus", 0) for one in application["deployments"]}
-    assert given == {"ingress": 0, "editor": 0, "nkb": 0.5, "kbert": 0.5}
+    chosen = read_settings(application["args"])
+    shares = {one["name"]: one["ray_actor_options"].get("num_gpus", 0) for one in application["deployments"]}
+    assert {name for name, share in shares.items() if share} == {*chosen.systems, "editor"}
+    assert all(chosen.device_of(name) == "cuda" for name in chosen.systems)
+    processes = [shares[name] for name in chosen.systems for _ in range(chosen.replica_limit)]
+    assert _fit([*processes, shares["editor"]], [1.0] * group["replicas"])
 
 
 def test_the_overlays_read_images_alike() -> None:

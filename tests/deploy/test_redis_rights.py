@@ -19,7 +19,7 @@ import redis
 from fastapi import FastAPI
 from redis.exceptions import NoPermissionError
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.backup.backup import Backup
 from service.config import Settings
 from service.editing.editor import Editor
@@ -31,7 +31,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.deploy.guarded import HOST, REDIS, Guarded, command, guarded
 from tests.service.http.conftest import KEY, InProcess
-from tests.service.ledger.clusters import free_ports
+from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS

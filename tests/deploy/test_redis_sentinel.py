@@ -12,14 +12,13 @@ import pytest
 from models.memory import Block
 from service.errors import LedgerUnavailable
 from service.ledger import keys
-from service.ledger.address import FORMS, Server
-from service.ledger.address import watched as address_of
 from service.ledger.commit import Commit
-from service.ledger.following import Following, Node
-from service.ledger.pool import Pool
+from service.ledger.redis.address import FORMS, ServerSettings, parse_sentinels
+from service.ledger.redis.failover import FailoverEndpoint, Node
+from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import NAME, Watched, watched
-from tests.service.ledger.clusters import HOST, until
+from tests.service.ledger.redis.clusters import HOST, until
 from tests.service.ledger.writing import filled
 
 NOBODY = "127.0.0.1:9"
@@ -75,18 +74,16 @@ def test_an_address_without_the_name_of_the_master_is_refused() -> None:
 
 
 def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
-    found = address_of("rediss+sentinel://ann:p%2Cw@a:1,b/m/2?sentinel_password=s&ssl_ca_certs=/ca.pem")
-    assert found is not None
-    assert (found.name, found.server["username"], found.server["password"], found.server["db"]) == (
-        "m",
-        "ann",
-        "p,w",
-        2,
+    address = parse_sentinels(
+        "rediss+sentinel://ann:p%2Cw@a:1,b/m/2?sentinel_password=s&ssl_ca_certs=/ca.pem"
     )
-    assert [(one["host"], one["port"]) for one in found.sentinels] == [("a", 1), ("b", 26379)]
-    assert all(one["password"] == "s" and "username" not in one for one in found.sentinels)
-    assert all(one["ssl_ca_certs"] == "/ca.pem" for one in (found.server, *found.sentinels))
-    assert "sentinel_password" not in found.server
+    assert address is not None
+    master = [address.master[setting] for setting in ("username", "password", "db")]
+    assert (address.master_name, *master) == ("m", "ann", "p,w", 2)
+    assert [(one["host"], one["port"]) for one in address.sentinels] == [("a", 1), ("b", 26379)]
+    assert all(one["password"] == "s" and "username" not in one for one in address.sentinels)
+    assert all(one["ssl_ca_certs"] == "/ca.pem" for one in (address.master, *address.sentinels))
+    assert "sentinel_password" not in address.master
 
 
 class Late:
@@ -95,18 +92,18 @@ class Late:
     def __init__(self, watch: Watched) -> None:
         self._found = [(HOST, watch.replica.port), (HOST, watch.master.port)]
 
-    async def holder(self) -> Node:
+    async def locate(self) -> Node:
         return self._found.pop(0)
 
-    def server(self, node: Node) -> Server:
+    def settings(self, node: Node) -> ServerSettings:
         return {"host": node[0], "port": node[1]}
 
 
 async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(watch: Watched) -> None:
-    following = Following(Late(watch), Pool(4, 1.0, 1.0))
-    assert await following.run(lambda redis: redis.set("{errata}:check:x", 1))
+    endpoint = FailoverEndpoint(Late(watch), Pool(4, 1.0, 1.0))
+    assert await endpoint.run(lambda redis: redis.set("{errata}:check:x", 1))
     assert watch.master.say("DEL", "{errata}:check:x") == 1
-    await following.aclose()
+    await endpoint.aclose()
 
 
 async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: Watched) -> None:

@@ -21,12 +21,12 @@ from service.editing.acknowledge import acknowledged
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
 from service.launch.cluster import REPLICA_ENVIRONMENT
-from service.launch.declared import NOT_OURS, application, declared
-from service.ledger.embedded import EmbeddedValkey
+from service.launch.serve_deploy import SET_ELSEWHERE, application, read_settings
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
 from tests.deploy.declared import KEY
-from tests.service.parts import settings
+from tests.service.parts import TOY, settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
 SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
@@ -37,8 +37,13 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-def deployments(chosen: Settings) -> dict[str, Any]:
-    return {one.name: one for one in build_app(build(chosen), name="errata").deployments}
+def deployments(chosen: Settings, n_gpus: int = 0) -> dict[str, Any]:
+    return {one.name: one for one in build_app(build(chosen, n_gpus), name="errata").deployments}
+
+
+def reservations(chosen: Settings, n_gpus: int) -> dict[str, dict[str, Any]]:
+    """What each part asks of Ray."""
+    return {name: part.ray_actor_options or {} for name, part in deployments(chosen, n_gpus).items()}
 
 
 @pytest.fixture
@@ -65,8 +70,8 @@ def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None
     """The second half of it: settings that there are, for deployments that there are."""
     schema = ServeDeploySchema.model_validate(read(path))
     [given] = schema.applications
-    assert given.import_path == f"{declared.__module__}:application"
-    made = deployments(declared(given.args))
+    assert given.import_path == f"{application.__module__}:application"
+    made = deployments(read_settings(given.args))
     assert {one.name for one in given.deployments} <= made.keys()
     assert schema.http_options.host in ("127.0.0.1", "0.0.0.0"), "said, and not left to Ray"
 
@@ -125,7 +130,7 @@ def test_no_file_holds_a_secret(path: Path) -> None:
 
 
 def test_secrets_come_from_the_environment_and_asking_needs_a_key(secrets: None) -> None:
-    chosen = declared({"replicas": 1})
+    chosen = read_settings({"replicas": 1})
     assert chosen.redis_url == SECRETS["ERRATA_REDIS_URL"]
     assert not chosen.open_to_all
 
@@ -136,35 +141,35 @@ def test_a_secret_that_is_missing_is_named(
 ) -> None:
     monkeypatch.delenv(missing)
     with pytest.raises(ValueError, match=f"{missing} is not in the environment"):
-        declared({})
+        read_settings({})
 
 
-@pytest.mark.parametrize("name", NOT_OURS)
+@pytest.mark.parametrize("name", SET_ELSEWHERE)
 def test_what_a_file_has_no_say_in_is_refused(secrets: None, name: str) -> None:
     with pytest.raises(ValueError, match=f"'{name}' is no setting of a deployed service"):
-        declared({name: "x"})
+        read_settings({name: "x"})
 
 
 def test_a_short_key_and_a_misspelt_setting_are_refused(
     secrets: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(ValueError, match="replics"):
-        declared({"replics": 2})
+        read_settings({"replics": 2})
     for name, value in (SECRETS | {"ERRATA_KEY": "short"}).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match="too short"):
-        declared({})
+        read_settings({})
 
 
 def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
     monkeypatch.setenv("ERRATA_KEY", KEY)
     with pytest.raises(ValueError, match="which ERRATA_REDIS_URL_FILE names, cannot be read"):
-        declared({})
+        read_settings({})
     (tmp_path / "url").write_text("redis://in-a-file\n")
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
     monkeypatch.setenv("ERRATA_KEY", KEY)
-    assert declared({}).redis_url == "redis://in-a-file"
+    assert read_settings({}).redis_url == "redis://in-a-file"
 
 
 def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
@@ -180,6 +185,36 @@ def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
 def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> None:
     made = deployments(settings("redis://x", tmp_path, replicas=3))
     assert (made["toy"].num_replicas, made["toy"]._deployment_config.autoscaling_config) == (3, None)
+
+
+@pytest.mark.parametrize(
+    ("device", "n_gpus", "shares"),
+    [
+        ("auto", 0, {}),
+        ("cpu", 2, {}),
+        ("auto", 2, {"toy": 0.3333, "twin": 0.3333, "editor": 0.3333}),  # five processes on two GPUs
+        ("cuda", 0, {"toy": 0.2, "twin": 0.2, "editor": 0.2}),  # they are still to come
+        (["cpu", "twin=cuda"], 1, {"twin": 0.3333, "editor": 0.3333}),
+    ],
+)
+def test_what_computes_on_a_gpu_reserves_a_share_and_all_of_them_fit(
+    device: Any, n_gpus: int, shares: dict[str, float], tmp_path: Path
+) -> None:
+    chosen = settings("redis://x", tmp_path, replicas=2, systems={"toy": TOY, "twin": TOY}, device=device)
+    options = reservations(chosen, n_gpus)
+    assert {name: part["num_gpus"] for name, part in options.items() if "num_gpus" in part} == shares
+    assert not any("runtime_env" in part for part in options.values())
+
+
+def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path) -> None:
+    chosen = settings(
+        "redis://x", tmp_path, systems={"toy": TOY, "twin": TOY}, device={"toy": "cuda:1", "twin": "cpu"}
+    )
+    options = reservations(chosen, n_gpus=2)
+    seen = {
+        name for name, part in options.items() if "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES" in str(part)
+    }
+    assert seen == {"toy", "editor"}
 
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
@@ -210,12 +245,15 @@ def beat(version: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("words", "found"),
-    [([], (None, None)), (["--replicas", "2"], (2, None)), (["--replicas", "1-4"], (1, 4))],
+    ("words", "replicas"),
+    [
+        ([], {}),
+        (["--replicas", "2"], {"replicas": 2}),
+        (["--replicas", "1-4"], {"replicas": 1, "max_replicas": 4}),
+    ],
 )
-def test_the_command_line_takes_a_number_or_a_range(words: list[str], found: tuple[int, int]) -> None:
-    given = parse(words)
-    assert (given.replicas, given.max_replicas) == found
+def test_the_command_line_takes_a_number_or_a_range(words: list[str], replicas: dict[str, int]) -> None:
+    assert {name: value for name, value in parse(words).items() if "replicas" in name} == replicas
 
 
 @pytest.mark.parametrize("range_", ["x", "1-", "-4", "1-x", "1..4"])

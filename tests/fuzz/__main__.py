@@ -6,7 +6,7 @@ import sys
 
 import atheris
 
-INSTRUMENTED = ["models.memory", "models.stored", "service.graph", "service.ledger"]
+INSTRUMENTED = ["models.memory", "models.checkpoint", "service.graph", "service.ledger"]
 
 with atheris.instrument_imports(include=INSTRUMENTED):
     from tests.fuzz.targets import TARGETS

@@ -15,12 +15,12 @@ from pathlib import Path
 from queue import Queue
 from typing import Any
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
 from service.http.models import Models
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.http.conftest import InProcess
 from tests.service.http.listening import listening

@@ -16,9 +16,8 @@ from pathlib import Path
 import torch
 from safetensors.torch import save
 
+from models.checkpoint import CheckpointError, read_config, read_tensors, verify_sums
 from models.memory import Block, BlockError, Image
-from models.stored.files import CheckpointError, read_json, read_tensors
-from models.stored.sums import digest
 from service.errors import LedgerCorrupt
 from service.graph.formats import GraphFileError, GraphFileReader, Rejected
 from service.ledger import manifests
@@ -69,7 +68,7 @@ def checkpoint(data: bytes) -> None:
         folder = Path(name)
         for file in ("model.safetensors", "config.json", "SHA256SUMS"):
             (folder / file).write_bytes(data)
-        for read in (read_tensors, read_json, lambda there: digest(there, ["config.json"])):
+        for read in (read_tensors, read_config, lambda there: verify_sums(there, ["config.json"])):
             try:
                 read(folder)
             except CheckpointError:

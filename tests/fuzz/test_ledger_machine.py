@@ -27,9 +27,9 @@ from hypothesis.stateful import (
 
 from models.memory import Block, Image
 from service.errors import NotFound, NothingToDo, StaleVersion
-from service.ledger import images
+from service.ledger import snapshots
 from service.ledger.commit import Commit
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.processes import kill, pid_of
 from tests.service.ledger.writing import BASES, Writer
@@ -117,7 +117,7 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def a_key_is_used_again(self, number: int) -> None:
         key = sorted(self.keyed)[number % len(self.keyed)]
-        assert self.run(self.ledger.remembered(key)) == self.keyed[key]
+        assert self.run(self.ledger.find_version(key)) == self.keyed[key]
         assert self.run(self.ledger.append(*self._other(), key)) == self.keyed[key]
 
     def _other(self) -> tuple[Commit, list[Block]]:
@@ -148,7 +148,7 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def a_replica_starts(self, number: int) -> None:
         at = number % (self.version + 1)
-        assert _bits(self.run(images.load(self.ledger, at, BASES))) == _bits(self.writer.history[at])
+        assert _bits(self.run(snapshots.load(self.ledger, at, BASES))) == _bits(self.writer.history[at])
 
 
 def _bits(found: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:

@@ -106,7 +106,7 @@ def _config(nodes: TwoNodes, folder: Path) -> dict[str, Any]:
         "applications": [
             {
                 "name": "errata",
-                "import_path": "service.launch.declared:application",
+                "import_path": "service.launch.serve_deploy:application",
                 "runtime_env": {"env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics")}},
                 "args": {"replicas": 2, "torch_threads": 1, "systems": TOYS},
                 "deployments": [*pinned, {"name": "nkb", "ray_actor_options": ANYWHERE}],

@@ -15,6 +15,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
+from models.checkpoint import CONFIG
 from models.kbert import Batch, Characters, Classifier, Graph, Row, Tagger, Triple, collate, parse_spo
 from models.kbert.checkpoint import load_classifier, load_encoder, load_tagger, stored
 from models.kbert.row import Kind, row
@@ -22,7 +23,6 @@ from models.kbert.tagger import ENT_LABEL
 from models.kbert.tree import grow
 from models.kbert.truncate import blind
 from models.kbert.words import given
-from models.stored.files import CONFIG
 
 REAL: dict[str, Any] = {"atol": 1e-4, "rtol": 0}
 PADDED: dict[str, Any] = {"atol": 2e-3, "rtol": 0}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 
 

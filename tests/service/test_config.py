@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, cores, given_key, given_redis_url
+from service.config import Settings, count_cores, explain, take_key, take_redis_url
 
 
 def settings(**more: Any) -> Settings:
@@ -52,22 +53,22 @@ def test_the_environment_is_read_for_two_things_only(monkeypatch: pytest.MonkeyP
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
     chosen = settings()
-    assert (chosen.port, chosen.host, chosen.replicas, chosen.var) == (
+    assert (chosen.port, chosen.host, chosen.replicas < 9, chosen.var) == (
         8000,
         "127.0.0.1",
-        None,
+        True,
         Path("/var/errata"),
     )
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
     monkeypatch.setenv("ERRATA_KEY", "")
-    assert given_redis_url() == "redis://somewhere"
-    assert given_key() is None
+    assert take_redis_url() == "redis://somewhere"
+    assert take_key() is None
 
 
 def test_what_is_secret_is_inherited_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
     monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
-    assert (given_redis_url(), given_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
+    assert (take_redis_url(), take_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
     left = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     assert "ERRATA_" not in left
 
@@ -84,9 +85,55 @@ def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None
     assert settings(host=host).url == url
 
 
-def test_the_replicas_share_the_cores_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    for here, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
-        monkeypatch.setattr("service.config.cores", lambda here=here: here)
-        assert (settings().replica_count, settings().threads_per_replica) == (replicas, threads)
-    assert settings(replicas=3).replica_count == 3
-    assert cores() >= 1
+def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for n_cores, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
+        monkeypatch.setattr("service.config.count_cores", lambda n_cores=n_cores: n_cores)
+        chosen = settings()
+        assert (chosen.replicas, chosen.torch_threads) == (replicas, threads)
+    assert (settings(max_replicas=4).torch_threads, settings(replicas=3).replicas) == (4, 3)
+    sent = pickle.dumps(settings())
+    monkeypatch.setattr("service.config.count_cores", lambda: 1)
+    assert pickle.loads(sent).torch_threads == 8
+    assert count_cores() >= 1
+
+
+@pytest.mark.parametrize(
+    ("device", "devices"),
+    [
+        (None, ("auto", "auto")),
+        ("cuda", ("cuda", "cuda")),
+        (["cpu", "nkb=cuda:1"], ("cuda:1", "cpu")),
+        ({"nkb": "cpu"}, ("cpu", "auto")),
+    ],
+)
+def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: tuple[str, str]) -> None:
+    chosen = settings() if device is None else settings(device=device)
+    assert (chosen.device_of("nkb"), chosen.device_of("kbert")) == devices
+    chosen = settings(dtype=["kbert=bfloat16"])
+    assert (chosen.dtype_of("nkb"), chosen.dtype_of("kbert")) == ("float32", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"device": "gpu"}, "'gpu' is no device: give auto, cpu, cuda or cuda:N"),
+        ({"device": ["nkb=cuda:x"]}, "'cuda:x' is no device"),
+        ({"dtype": "float16"}, "'float16' is no dtype: give float32 or bfloat16"),
+        (
+            {"device": ["nbk=cpu"]},
+            "--device names the model 'nbk', and there is none: give one of nkb, kbert",
+        ),
+        ({"redis_url": "http://x"}, "ERRATA_REDIS_URL is not the address of a Redis"),
+        ({"systems": {"nkb": "no colon"}}, "the model 'nkb' is not given as MODULE:LOADER"),
+        ({"tls_cert": "/no/such"}, r"the setting tls_cert cannot be used: .* \(/no/such\)"),
+    ],
+)
+def test_a_wrong_value_is_explained_in_one_sentence(wrong: dict[str, Any], says: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        settings(**wrong)
+    sentence = explain(error.value)
+    assert re.search(says, sentence)
+    assert "factory" not in sentence
+    assert "\n" not in sentence

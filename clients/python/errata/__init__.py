@@ -1,10 +1,9 @@
 """The Errata client: ask questions, correct answers, and read the history of corrections, over HTTP."""
 
-from errata import errors
+from errata.bulk.run import FileRun
 from errata.client import AsyncErrata, Errata
-from errata.corrections.run import FileRun
 from errata.errors import ErrataError
-from errata.retry import Retry
+from errata.transport import Retry
 from errata.wire import Answer, EditItem, EditReceipt
 
 __all__ = [

@@ -11,13 +11,12 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
 import httpx
 
 from errata.address import DEFAULT_URL, base_url, headers, is_loopback
-from errata.call import Call, Reply, T_co
+from errata.bulk.options import FileOptions
+from errata.bulk.run import FileRun, Hear, run_of
 from errata.calls import Calls
-from errata.corrections.options import HowToFile
-from errata.corrections.run import FileRun, Hear, run_of
-from errata.exchange import AsyncLink, BlockingLink, Link, exchange, run_now
-from errata.retry import Retry
-from errata.upload import Progress
+from errata.files import Progress
+from errata.request import Call, Reply, T_co
+from errata.transport import AsyncLink, BlockingLink, Link, Retry, exchange, run_now
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
@@ -135,7 +134,7 @@ class Errata(_Client[httpx.BaseTransport]):
         *,
         progress: Progress | None = None,
         hear: Hear | None = None,
-        **how: Unpack[HowToFile],
+        **how: Unpack[FileOptions],
     ) -> FileRun:
         """Make all corrections of a file, commit by commit; what an earlier run has made is found, not made again.
 
@@ -203,7 +202,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
         *,
         progress: Progress | None = None,
         hear: Hear | None = None,
-        **how: Unpack[HowToFile],
+        **how: Unpack[FileOptions],
     ) -> FileRun:
         """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
         run = run_of(file, how)

@@ -11,7 +11,7 @@ from peft import LoraConfig, inject_adapter_in_model
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.encoder.minilm import HEADS, LAYERS, WIDTH, unpack
+from models.encoder.bert import HEADS, LAYERS, WIDTH, unpack
 from models.encoder.weights import find
 from models.kbert.batch import Batch
 from models.kbert.config import EncoderConfig

@@ -115,9 +115,9 @@ class SideEffects:
 class SideEffectProbe:
     """Measures side effects on every model that reads a changed memory."""
 
-    def __init__(self, models: Models) -> None:
+    def __init__(self, models: Models, probes: Mapping[str, Probes]) -> None:
         self._models = models
-        self._selectors = {model: ProbeSelector(probes) for model, probes in models.probes.items()}
+        self._selectors = {model: ProbeSelector(questions) for model, questions in probes.items()}
 
     async def prepare(self, models: ModelsAtVersion) -> None:
         """Encode the fixed questions once, before an edit has to wait for it."""

@@ -1,32 +1,32 @@
 """Imports: a file streams in, is read and spooled beside the work, and becomes one commit, or nothing.
 
-Until the last byte nothing is in Redis; until the commit nothing of it is seen.
-A session that nobody feeds is given up.
+Until the last byte nothing is in Redis; until the commit nothing of it is seen. A session that nobody feeds is closed.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice
 from time import monotonic
 from typing import Any
 
 from errata.wire import ImportOrder
-from service.editing.edit import NO_GRAPH, digest
-from service.editing.session import Session, among
-from service.editing.systems import Systems
-from service.editing.writer import Order, Writer, Written
-from service.measuring.draft import Draft
-from service.measuring.materials import key
-from service.measuring.present import Present
-from service.measuring.reading import Reading
-from service.measuring.stopwatch import Stopwatch
 
 from models.graph.blocks import Manifest, manifest_block
+from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
-from models.memory import Material
+from models.graph.view import GraphView
+from models.memory import Material, block_key
+from service.editing.models import Models
+from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.plans.base import Build, Draft, request_digest
+from service.editing.plans.edit import NO_GRAPH
+from service.editing.state import EditorState, StateBuilder
+from service.editing.timings import Timings
 from service.errors import (
     GraphMoved,
     InvalidInput,
@@ -37,43 +37,126 @@ from service.errors import (
     UnknownModel,
 )
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import GraphFileError
+from service.graph.formats.row import GraphFileError, Rejected, Row
 from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.imports.store import ImportStore
+from service.graph.lookup import Lookup
 from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
-MOST = 2  # at a time: each has a spool on the disk
+MAX_SESSIONS = 2  # each has a spool on the disk
 IDLE_S = 120.0
+ROWS_PER_LOOKUP = 10_000
 GRAPH_ALONE = (
     "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
 )
 
 
-class Importing:
-    """The plan of an import, once its rows are written."""
+@dataclass
+class ImportSession:
+    """One file on its way into the graph: read as it arrives, spooled, counted; nothing of it is in Redis yet.
+
+    version, view: of the graph on which names are resolved. progress_count, total: in the phase's own unit.
+    """
+
+    id: str
+    order: ImportOrder
+    author: str
+    idempotency_key: str | None
+    version: int
+    view: GraphView
+    resolver: RowResolver
+    reader: GraphFileReader
+    created_at: float = field(default_factory=monotonic)
+    last_feed_at: float = field(default_factory=monotonic)
+    n_bytes: int = 0
+    phase: str = "reading"
+    progress_count: int = 0
+    total: int | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    content: Any = field(default_factory=sha256)
+
+    def add(self, rows: Iterable[Row | Rejected]) -> None:
+        """Many together, so that their names are looked up together."""
+        rows = iter(rows)
+        while batch := list(islice(rows, ROWS_PER_LOOKUP)):
+            self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
+            self.resolver.prefetch(batch)
+            for row in batch:
+                self.resolver.add(row)
+
+    def start_phase(self, name: str, total: int | None = None) -> None:
+        self.phase, self.progress_count, self.total = name, 0, total
+
+    def progress(self) -> dict[str, Any]:
+        counts = self.resolver.counts
+        return {
+            "phase": self.phase,
+            "done": self.progress_count,
+            "total": self.total,
+            "lines": self.reader.lines,
+            "triples": counts.triples,
+            "rejected": counts.rejected.total(),
+        }
+
+    def counts(self, manifest: Manifest, n_new_entities: int) -> dict[str, Any]:
+        """The wire's ImportCounts."""
+        counts = self.resolver.counts
+        return {
+            "format": self.reader.format or "tsv",
+            "lines": self.reader.lines,
+            "triples": manifest.triples,
+            "entities": manifest.entities,
+            "new_entities": n_new_entities,
+            "rejected": counts.rejected.total(),
+            "rejected_by": dict(counts.rejected),
+            "skipped": dict(counts.left_out + self.reader.left_out),
+            "rejected_lines": list(counts.listed),
+            "seconds": round(monotonic() - self.created_at, 3),
+            "source": self.order.source,
+        }
+
+    def check_graph(self, state: EditorState) -> None:
+        """GraphMoved when the graph was written since: names were resolved on what it was."""
+        later = state.commits[self.version :]
+        if any(GRAPH in commit.writes for commit in later):
+            raise GraphMoved(
+                f"the graph was changed in version {state.version} while the file was read on version "
+                f"{self.version}: nothing was imported; send it again",
+                current=state.version,
+                expected=self.version,
+            )
+
+
+class ImportPlan:
+    """POST /admin/graph/import, once its rows are written.
+
+    Args:
+        model: that reads the graph. unaffected: models that the import does not change.
+    """
 
     kind: Kind = "edit"
 
     def __init__(
         self,
-        session: Session,
+        session: ImportSession,
         manifest: Manifest,
         counts: Mapping[str, Any],
         model: str,
-        others: Sequence[str],
+        unaffected: Sequence[str],
     ) -> None:
+        order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.message = session.order.message or f"import {session.order.source}".strip()
-        asked = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
-        self.request = digest("edit", {"import": session.content.hexdigest(), **asked})
-        self._session, self._manifest, self._counts, self._model = session, manifest, counts, model
-        self._others = others
+        self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
+        self._session, self._manifest, self._model = session, manifest, model
+        warnings = [GRAPH_ALONE.format(" and ".join(unaffected))] if unaffected else []
+        self._notes = {**counts, "warnings": warnings}
 
-    async def draft(self, present: Present, watch: Stopwatch) -> Draft:
-        refuse_if_moved(self._session, present)
-        place = edit_order(present.version + 1, 0)
-        block = manifest_block(key(self._session.id), place, self._manifest)
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        self._session.check_graph(state)
+        order = edit_order(state.version + 1, 0)
+        block = manifest_block(block_key(self._session.id), order, self._manifest)
         record = EditRecord(
             id=self._session.id,
             model=self._model,
@@ -83,177 +166,181 @@ class Importing:
             paraphrases=(),
             method=IMPORT,
             material=block.digest,
-            order=place,
-            notes={
-                **self._counts,
-                "warnings": [GRAPH_ALONE.format(" and ".join(self._others))] if self._others else [],
-            },
+            order=order,
+            notes=self._notes,
         )
         material = Material(self._session.id, IMPORT, block)
-        return Draft(Change((record.id,), ()), None, (record,), (material,))
-
-    async def stands(self, draft: Draft, after: Mapping[str, Reading]) -> bool:
-        return True
-
-
-def refuse_if_moved(session: Session, present: Present) -> None:
-    """GraphMoved when the graph was written since: names were resolved on what it was."""
-    later = present.commits[session.version :]
-    if any(GRAPH in commit.writes for commit in later):
-        raise GraphMoved(
-            f"the graph was changed in version {present.version} while the file was read on version "
-            f"{session.version}: nothing was imported; send it again",
-            current=present.version,
-            expected=session.version,
-        )
+        with timings.part("editor"):
+            return await builder.build(state, Draft(Change((record.id,), ()), None, (record,), (material,)))
 
 
 class Importer:
-    """All imports of the one writer."""
+    """All import sessions of the one writer."""
 
-    def __init__(self, writer: Writer, systems: Systems, imports: ImportStore) -> None:
-        self._writer, self._systems, self._imports = writer, systems, imports
-        self._sessions: dict[str, Session] = {}
+    def __init__(self, pipeline: Pipeline, models: Models, store: ImportStore) -> None:
+        self._pipeline, self._models, self._store = pipeline, models, store
+        self._sessions: dict[str, ImportSession] = {}
 
-    async def begin(self, order: ImportOrder, author: str, repetition: str | None = None) -> Session:
-        """repetition: the Idempotency-Key; a file that is sent again with it is answered with its first result."""
-        if not self._systems.on_graph:
-            raise UnknownModel(NO_GRAPH, models=list(self._systems.names))
-        await self._give_up_idle()
+    async def begin(
+        self, order: ImportOrder, author: str, idempotency_key: str | None = None
+    ) -> ImportSession:
+        """A file that is sent again with its Idempotency-Key is answered with its first result."""
+        if not self._models.graph_readers:
+            raise UnknownModel(NO_GRAPH, models=list(self._models.names))
+        await self._close_idle()
         self._refuse_too_many()
-        present = await self._writer.undisturbed()
-        repeated = repetition is not None and await self._writer.remembers(repetition)
-        if not repeated and order.expected_version not in (None, present.version):
-            raise StaleVersion.at(current=present.version, expected=order.expected_version)
-        await self._imports.sweep(self._sessions)
+        state = await self._pipeline.newest_restored()
+        is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
+        if not is_repeated and order.expected_version not in (None, state.version):
+            raise StaleVersion.at(current=state.version, expected=order.expected_version)
+        await self._store.sweep(self._sessions)
         self._refuse_too_many()  # others may have begun meanwhile
-        view = present.readings[self._systems.on_graph[0]].view
-        lookup = self._systems.lookup
-        trusted = lookup.has_no_other_names(view)
-        intake = RowResolver(view, lookup.linker, among(lookup, view), trusted)
-        reading = GraphFileReader(order.format, order.language)
-        session = Session(new_edit_id(), order, author, repetition, present.version, view, intake, reading)
+        view, lookup = state.memories[GRAPH].view, self._models.lookup
+        resolver = RowResolver(
+            view, lookup.linker, _entities_by_name(lookup, view), lookup.has_no_other_names(view)
+        )
+        session = ImportSession(
+            new_edit_id(),
+            order,
+            author,
+            idempotency_key,
+            state.version,
+            view,
+            resolver,
+            GraphFileReader(order.format, order.language),
+        )
         self._sessions[session.id] = session
         return session
 
     def _refuse_too_many(self) -> None:
-        if len(self._sessions) >= MOST:
+        if len(self._sessions) >= MAX_SESSIONS:
             raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
 
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
         """InvalidInput when the file cannot be read at all; the session is then over."""
-        async with self._of(id).turn:
-            session = self._of(id)  # it may have been given up meanwhile
+        async with self._session(id).lock:
+            session = self._session(id)  # it may have been closed meanwhile
             try:
-                if self._writer.present is not None:
-                    refuse_if_moved(session, self._writer.present)
+                if self._pipeline.state is not None:
+                    session.check_graph(self._pipeline.state)
                 session.content.update(data)
-                await _whole(session.take, session.reading.feed(data))
+                await _run_to_end(session.add, session.reader.feed(data))
             except GraphFileError as error:
-                raise self._unreadable(session, error) from error
-            session.fed = monotonic()
-            session.bytes += len(data)
-            session.done = session.bytes
+                self._close(session)
+                raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
+            session.last_feed_at = monotonic()
+            session.n_bytes += len(data)
+            session.progress_count = session.n_bytes
             return session.progress()
 
-    async def finish(self, id: str, watch: Stopwatch) -> Written:
+    async def finish(self, id: str, timings: Timings) -> Result:
         """The commit, with the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
-        async with self._of(id).turn:
-            session = self._of(id)
+        async with self._session(id).lock:
+            session = self._session(id)
             try:
-                return await self._finished(session, watch)
+                await _run_to_end(session.add, session.reader.finish())
+                return await self._commit(session, timings)
             except GraphFileError as error:
-                raise self._unreadable(session, error) from error
+                raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
             finally:
-                session.intake.spool.close()
-                self._sessions.pop(id, None)
+                self._close(session)
 
-    async def _finished(self, session: Session, watch: Stopwatch) -> Written:
-        await _whole(session.take, session.reading.finish())
-        counts, spool = session.intake.counts, session.intake.spool
-        if not spool.rows:
-            detail = f"none of {session.reading.lines:,} lines can be used"
-            reasons = "; ".join(f"line {one['line']}: {one['reason']}" for one in counts.listed[:3])
-            raise InvalidInput(f"{detail}: {reasons or 'the file is empty'}", field="body")
-        refuse_if_moved(session, await self._writer.newest())
-        session.phase, session.done, session.total = "writing", 0, counts.triples
-        intake = session.intake
-        buckets = bucket_count(spool.rows)
-        bucketing = BucketBuilder(
-            spool, session.id, buckets, intake.labels, intake.ids_by_name, intake.has_entity
+    async def _commit(self, session: ImportSession, timings: Timings) -> Result:
+        resolver, reader, order = session.resolver, session.reader, session.order
+        if not resolver.spool.rows:
+            listed = resolver.counts.listed[:3]
+            reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in listed)
+            detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
+            raise InvalidInput(detail, field="body")
+        session.check_graph(await self._pipeline.newest())
+        session.start_phase("writing", resolver.counts.triples)
+        buckets = BucketBuilder(
+            resolver.spool,
+            session.id,
+            bucket_count(resolver.spool.rows),
+            resolver.labels,
+            resolver.ids_by_name,
+            resolver.has_entity,
         )
         try:
-            with watch.part("editor"):
-                manifest = await self._imports.write(
-                    bucketing, session.intake.relations, lambda done: setattr(session, "done", done)
+            with timings.part("editor"):
+                manifest = await self._store.write(
+                    buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
                 )
-            session.phase, session.done, session.total = "committing", 0, None
-            told = session.counts(manifest, bucketing.new)
-            systems = self._systems
-            plan = Importing(session, manifest, told, systems.on_graph[0], systems.corrected)
-            asked = session.order
-            order = Order(
-                session.author, asked.expected_version, asked.dry_run, asked.strict, session.repetition
+            session.start_phase("committing")
+            counts = session.counts(manifest, buckets.new)
+            readers = self._models.graph_readers
+            plan = ImportPlan(session, manifest, counts, readers[0], list(self._models.answer_memories))
+            conditions = Order(
+                session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
             )
-            written = await self._writer.write(plan, order, watch)
+            result = await self._pipeline.write(plan, conditions, timings)
         except BaseException:
             await self._drop(session)
             raise
-        made = written.commit.edits[0] if written.commit else None
-        if made is None or made.id != session.id:
+        record = result.commit.edits[0] if result.commit else None
+        if record is None or record.id != session.id:
             await self._drop(session)
-            await self._systems.lookup.rebuild_names(session.view)
+            await self._models.lookup.rebuild_names(session.view)
         session.phase = "replicas"
-        return replace(
-            written,
-            more={
-                "counts": {name: made.notes.get(name, own) for name, own in told.items()} if made else told
-            },
-        )
+        recorded = counts if record is None else {k: record.notes.get(k, v) for k, v in counts.items()}
+        return replace(result, extra={"counts": recorded})
 
-    async def _drop(self, session: Session) -> None:
+    async def _drop(self, session: ImportSession) -> None:
         """Unless a commit names it. What cannot be dropped now is swept away before the next import."""
         with suppress(LedgerUnavailable):
-            await asyncio.shield(self._imports.drop(session.id))
+            await asyncio.shield(self._store.drop(session.id))
 
-    async def damage(self, present: Present) -> list[str]:
+    async def find_damage(self, state: EditorState) -> list[str]:
         """What is wrong with the rows of the imports in force."""
-        views = [present.readings[model].view for model in self._systems.on_graph[:1]]
-        found = [await self._imports.find_damage(one.manifest) for view in views for one in view.imports]
-        return [one for one in found if one is not None]
+        if GRAPH not in state.memories:
+            return []
+        imports = state.memories[GRAPH].view.imports
+        damage = [await self._store.find_damage(active.manifest) for active in imports]
+        return [sentence for sentence in damage if sentence is not None]
 
     def progress(self, id: str) -> dict[str, Any]:
-        return self._of(id).progress()
+        return self._session(id).progress()
 
     async def abandon(self, id: str) -> None:
-        """The sender is gone. Of an import that is being committed this says nothing."""
+        """The sender is gone. An import that is being committed goes on."""
         session = self._sessions.get(id)
         if session is not None and session.phase == "reading":
             self._sessions.pop(id, None)
-            async with session.turn:
-                session.intake.spool.close()
+            async with session.lock:
+                session.resolver.spool.close()
 
-    def _of(self, id: str) -> Session:
+    def _session(self, id: str) -> ImportSession:
         if id not in self._sessions:
             raise NotFound(
                 f"the import {id} was given up, or the editor was started again: send the file again"
             )
         return self._sessions[id]
 
-    def _unreadable(self, session: Session, error: GraphFileError) -> InvalidInput:
-        """Within its turn: the session is over."""
+    def _close(self, session: ImportSession) -> None:
         self._sessions.pop(session.id, None)
-        session.intake.spool.close()
-        return InvalidInput(f"the file cannot be imported: {error}", field="body")
+        session.resolver.spool.close()
 
-    async def _give_up_idle(self) -> None:
+    async def _close_idle(self) -> None:
         now = monotonic()
         for session in list(self._sessions.values()):
-            if session.phase == "reading" and now - session.fed > IDLE_S:
+            if session.phase == "reading" and now - session.last_feed_at > IDLE_S:
                 await self.abandon(session.id)
 
 
-async def _whole(work: Callable[..., None], *arguments: Any) -> None:
+def _entities_by_name(
+    lookup: Lookup, view: GraphView
+) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
+    """The entities with these names at this version, asked from the reader's thread, for many names at once."""
+    loop = asyncio.get_running_loop()
+
+    def find(names: Sequence[str]) -> dict[str, list[Entity]]:
+        return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
+
+    return find
+
+
+async def _run_to_end(work: Callable[..., None], *arguments: Any) -> None:
     """In a thread, to its end also where the caller is gone: what it works on is closed after that."""
     task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
     try:

@@ -15,16 +15,15 @@ from models.graph.memory import GRAPH
 from models.graph.statement import SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
+from service.editing.state import EditorState, MaterialStore
 from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, has_name
 from service.ledger.commit import IMPORT, EditRecord
-from service.measuring.materials import Library
-from service.measuring.present import Present
 
-MOST_FACTS = 1_000  # of one entity that are told
-MORE = 4  # names looked at for each entity that is wanted: some are not borne at this version
-MOST_NAMES = 10_000  # looked at for one search
+MAX_FACTS = 1_000  # of one entity that are told
+NAMES_PER_ENTITY = 4  # some entities do not have the name at this version
+MAX_NAMES = 10_000  # looked at for one search
 
 Key = tuple[str, str]  # relation and object, by its id where it has one: it may have been renamed
 
@@ -33,20 +32,20 @@ Key = tuple[str, str]  # relation and object, by its id where it has one: it may
 class Entities:
     """view: the graph at `version`."""
 
-    present: Present
-    library: Library
+    editor_state: EditorState
+    materials: MaterialStore
     lookup: Lookup
     view: GraphView
     version: int
 
     async def search(self, text: str, limit: int) -> EntityList:
-        wanted = MORE * limit
+        wanted = NAMES_PER_ENTITY * limit
         while True:
             names = self.lookup.linker.complete(text, wanted)
             found = await self._bearing(names)
-            if len(found) >= limit or len(names) < wanted or wanted >= MOST_NAMES:
+            if len(found) >= limit or len(names) < wanted or wanted >= MAX_NAMES:
                 break
-            wanted *= MORE
+            wanted *= NAMES_PER_ENTITY
         heads = [EntityHead(**_head(one)) for one in found[:limit]]
         return EntityList(version=self.version, entities=heads)
 
@@ -74,15 +73,15 @@ class Entities:
                 edit=fact.edit,
                 added_in=added.get((fact.relation, fact.object_id or fact.object), 0),
             )
-            for fact in entity.facts[:MOST_FACTS]
+            for fact in entity.facts[:MAX_FACTS]
         ]
-        left_out = max(0, entity.degree - MOST_FACTS)
+        left_out = max(0, entity.degree - MAX_FACTS)
         return EntityState(
             **_head(entity),
             version=self.version,
             facts=facts,
             facts_left_out=left_out,
-            removed_facts=removed[:MOST_FACTS],
+            removed_facts=removed[:MAX_FACTS],
         )
 
     async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
@@ -113,7 +112,7 @@ class Entities:
 
     async def _told(self, id: str) -> dict[str, SourceStatements]:
         """What every edit ever made says of the entity."""
-        records = [edit for edit in self.present.edits.values() if edit.memory == GRAPH]
+        records = [edit for edit in self.editor_state.edits.values() if edit.memory == GRAPH]
         own = [one for one in records if one.triple is not None and one.triple.subject == id]
         told = {one.id: self._block(one) for one in own}
         found = {
@@ -136,13 +135,13 @@ class Entities:
             return ()
 
     def _block(self, edit: EditRecord) -> Block:
-        return self.library.of([edit])[0].block
+        return self.materials.of([edit])[0].block
 
     def _switched(self, relevant: set[str]) -> Iterator[tuple[int, Sequence[str]]]:
         """Versions up to this one where one of these edits was switched, and those that are active then, in order."""
         active: set[str] = set()
-        order = {id: self.present.edits[id].order for id in relevant}
-        for commit in self.present.commits[: self.version]:
+        order = {id: self.editor_state.edits[id].order for id in relevant}
+        for commit in self.editor_state.commits[: self.version]:
             if relevant.isdisjoint(commit.activates) and relevant.isdisjoint(commit.deactivates):
                 continue
             active = (active - set(commit.deactivates)) | (relevant & set(commit.activates))

@@ -1,4 +1,4 @@
-"""The ledger as a curator reads it, from the writer's own copy: it works while Redis is away."""
+"""The ledger as a curator reads it, from the editor's own state: it works while Redis is away."""
 
 from __future__ import annotations
 
@@ -16,40 +16,49 @@ from errata.wire import (
     WriteSummary,
 )
 
+from service.editing.evaluation.test_status import current_status
+from service.editing.state import EditorState
 from service.errors import NotFound
-from service.ledger.commit import Commit, EditRecord
-from service.measuring.present import Present
-from service.measuring.standing import standing
+from service.ledger.commit import Commit
 
-NOTED = (
-    "subject",
-    "relation",
-    "object",
-    "act",
-    "define",
-    "holds",
-    "label",
-    "source",
-    "triples",
-)  # in the log
-MOST_LETTERS = 200  # of each
+HEAD_NOTES = ("subject", "relation", "object", "act", "define", "holds", "label", "source", "triples")
+MAX_HEAD_CHARS = 200  # of each text in the log
 
 
 @dataclass(frozen=True, eq=False)
-class History:
-    present: Present
+class Versions:
+    state: EditorState
 
     def log(self, limit: int, before: int | None) -> VersionLog:
-        head = self.present.version
+        head = self.state.version
         last = head if before is None else min(before - 1, head)
-        commits = self.present.commits[max(0, last - limit) : max(0, last)]
-        return VersionLog(versions=[_summary(commit) for commit in reversed(commits)], head=head)
+        commits = self.state.commits[max(0, last - limit) : max(0, last)]
+        summaries = [
+            VersionSummary(
+                **_head(commit), edits=len(commit.edits), first=_first(commit), checksums=_checksums(commit)
+            )
+            for commit in reversed(commits)
+        ]
+        return VersionLog(versions=summaries, head=head)
 
     def show(self, version: int) -> VersionDetail:
         commit = self._commit(version)
         return VersionDetail(
             **_head(commit),
-            edits=[self._edit(edit) for edit in commit.edits],
+            edits=[
+                EditState(
+                    id=edit.id,
+                    question=edit.question,
+                    answer=edit.answer,
+                    paraphrases=list(edit.paraphrases),
+                    method=edit.method,
+                    model=edit.model,
+                    memory=edit.memory,
+                    notes=dict(edit.notes),
+                    active=edit.id in self.state.active,
+                )
+                for edit in commit.edits
+            ],
             checksums=_checksums(commit),
             writes={
                 memory: WriteSummary(
@@ -61,35 +70,21 @@ class History:
         )
 
     async def memory(self) -> MemoryState:
-        present = self.present
-        counts = (await standing(present.active_edits(), present.edits, present.readings)).counts(
-            len(present.edits)
-        )
-        checksums = {one.system.memory: one.image.checksum for one in present.readings.values()}
-        return MemoryState(version=present.version, checksums=checksums, edits=counts)
+        state = self.state
+        status = await current_status(state.active_edits(), state.edits, state.models)
+        checksums = {name: memory.image.checksum for name, memory in state.memories.items()}
+        counts = status.counts(len(state.edits))
+        return MemoryState(version=state.version, checksums=checksums, edits=counts)
 
-    def existing(self, version: int) -> int:
+    def check_exists(self, version: int) -> int:
         """The version itself, 0 included. NotFound when there is none."""
         return version and self._commit(version).version
 
     def _commit(self, version: int) -> Commit:
-        head = self.present.version
+        head = self.state.version
         if not 1 <= version <= head:
             raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
-        return self.present.commits[version - 1]
-
-    def _edit(self, edit: EditRecord) -> EditState:
-        return EditState(
-            id=edit.id,
-            question=edit.question,
-            answer=edit.answer,
-            paraphrases=list(edit.paraphrases),
-            method=edit.method,
-            model=edit.model,
-            memory=edit.memory,
-            notes=dict(edit.notes),
-            active=edit.id in self.present.active,
-        )
+        return self.state.commits[version - 1]
 
 
 def _head(commit: Commit) -> dict[str, Any]:
@@ -107,18 +102,13 @@ def _checksums(commit: Commit) -> dict[str, str]:
     return {memory: write.checksum for memory, write in commit.writes.items()}
 
 
-def _summary(commit: Commit) -> VersionSummary:
-    return VersionSummary(
-        **_head(commit), edits=len(commit.edits), first=_first(commit), checksums=_checksums(commit)
-    )
-
-
 def _first(commit: Commit) -> EditHead | None:
+    """What the commit is about: its first edit, in short."""
     if not commit.edits:
         return None
     edit = commit.edits[0]
-    notes = {name: edit.notes[name] for name in NOTED if name in edit.notes}
+    notes = {name: edit.notes[name] for name in HEAD_NOTES if name in edit.notes}
     return EditHead(
-        question=edit.question[:MOST_LETTERS],
-        notes={name: said[:MOST_LETTERS] if isinstance(said, str) else said for name, said in notes.items()},
+        question=edit.question[:MAX_HEAD_CHARS],
+        notes={name: v[:MAX_HEAD_CHARS] if isinstance(v, str) else v for name, v in notes.items()},
     )

@@ -19,8 +19,8 @@ from service.errors import LedgerCorrupt, NotReady
 from service.graph import bucket_codec, keys
 from service.graph.imports.bucket_builder import BucketBuilder, chunk
 from service.ledger import keys as ledger_keys
-from service.ledger.connection import Connection
-from service.ledger.script import lua
+from service.ledger.lua import load_script
+from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
@@ -71,8 +71,8 @@ class ImportStore:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._noting = connection.commands.register_script(lua("note"))
-        self._take = connection.commands.register_script(lua("unnote"))
+        self._noting = connection.commands.register_script(load_script("note_import"))
+        self._take = connection.commands.register_script(load_script("claim_import"))
 
     async def write(
         self, bucketing: BucketBuilder, relations: dict[str, str], progress: Callable[[int], None]
@@ -138,7 +138,7 @@ class ImportStore:
         return [*await self._read(names), (own, data)]
 
     async def _read(self, names: Sequence[str]) -> list[tuple[str, bytes | None]]:
-        async with self._connection.bounded("read the graph"):
+        async with self._connection.call("read the graph"):
             found = await self._connection.commands.mget(names) if names else []
         return list(zip(names, found, strict=True))
 
@@ -161,15 +161,15 @@ class ImportStore:
 
     async def drop(self, source: str) -> bool:
         """Leave nothing of an import that no commit names. False when one names it: then it stays."""
-        async with self._connection.bounded("take an import for dead"):
+        async with self._connection.call("take an import for dead"):
             data = await self._take(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
             return False
         names = list(Noted.decoded(data).keys(source))
         for start in range(0, len(names), AT_A_TIME):
-            async with self._connection.bounded("drop an import"):
+            async with self._connection.call("drop an import"):
                 await self._connection.commands.unlink(*names[start : start + AT_A_TIME])
-        async with self._connection.bounded("forget an import"):
+        async with self._connection.call("forget an import"):
             await self._connection.commands.hdel(ledger_keys.DROPPING, source)
         return True
 
@@ -177,7 +177,7 @@ class ImportStore:
         """Drop what killed imports left behind. running: imports of this editor, which are alive."""
         found: list[bytes] = []
         for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
-            async with self._connection.bounded("list the imports"):
+            async with self._connection.call("list the imports"):
                 found += await self._connection.commands.hkeys(key)
         dropped = [await self.drop(one.decode()) for one in found if one.decode() not in running]
         if any(dropped):
@@ -185,7 +185,7 @@ class ImportStore:
 
     async def _note(self, source: str, noted: Noted, first: bool = False) -> None:
         """NotReady when another editor took the import for dead."""
-        async with self._connection.bounded("note an import"):
+        async with self._connection.call("note an import"):
             args = [source, noted.encoded(), "first" if first else ""]
             there = await self._noting(keys=[ledger_keys.IMPORTS], args=args)
         if not there:
@@ -193,7 +193,7 @@ class ImportStore:
 
     async def _store(self, pieces: Sequence[tuple[str, bytes]]) -> None:
         for some in _loads(pieces):
-            async with self._connection.bounded("store the graph"):
+            async with self._connection.call("store the graph"):
                 pipeline = self._connection.commands.pipeline(transaction=False)
                 for key, data in some:
                     pipeline.set(key, data)

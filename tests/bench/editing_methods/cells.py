@@ -7,12 +7,12 @@ from typing import Any
 
 import torch
 
-from models.editors.method import Bank
+from models.checkpoint import verify_sums
 from models.nkb.reader import CONFIG, DEFAULT, TOKENIZER, WEIGHTS
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
-from models.stored import sums
 from tests.bench.editing_methods import draw, material, paper
+from tests.bench.editing_methods.methods.method import Bank
 from tests.bench.editing_methods.peers import Edits, Peer, Surgery
 from tests.bench.editing_methods.said import Model
 from tests.bench.editing_methods.score import score
@@ -35,7 +35,7 @@ class Cells:
         self._streams: tuple[tuple[bool, int, int], list[draw.Stream]] | None = None
         self._edits = Edits(model)
         self._surgery = Surgery(NkbSystem(model.reader))
-        self._peers_rest_on = sums.digest(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
+        self._peers_rest_on = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
 
     def score(self, name: str, n: int, seed: int) -> Cell:
         started = time.perf_counter()

@@ -6,12 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.editors.method import Bank, Edit, covariance
-from models.editors.targets import targets
 from models.nkb.reader import END
 from models.nkb.trace import Trace, trace
 from models.packs.pack import Item
 from tests.bench.editing_methods.draw import Wish
+from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
+from tests.bench.editing_methods.methods.targets import targets
 from tests.bench.editing_methods.said import Model, batches, padded
 
 PHRASINGS = 3  # of each reference fact that are asked

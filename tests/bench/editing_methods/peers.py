@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from models.editors.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
 from models.nkb.reads import BankRead
 from models.nkb.system import NkbSystem
 from models.memory import AnswerChange, Material
 from tests.bench.editing_methods import material
 from tests.bench.editing_methods.draw import Wish
+from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
 from tests.bench.editing_methods.said import Model, Said, batches
 from tests.bench.editing_methods.ways import Made, mean
 

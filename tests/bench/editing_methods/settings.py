@@ -1,12 +1,12 @@
 """What each peer is run with: chosen once, on the tuning facts (`python -m tests.bench.editing_methods.tune`)."""
 
-from models.editors.alphaedit import AlphaEdit
-from models.editors.codebook import Grace
-from models.editors.decoder_slots import DecoderSlots
-from models.editors.fine_tuning import FineTuning
-from models.editors.least_squares import LeastSquares
-from models.editors.memit import Memit
-from models.editors.method import Method
+from tests.bench.editing_methods.methods.alphaedit import AlphaEdit
+from tests.bench.editing_methods.methods.codebook import Grace
+from tests.bench.editing_methods.methods.decoder_slots import DecoderSlots
+from tests.bench.editing_methods.methods.fine_tuning import FineTuning
+from tests.bench.editing_methods.methods.least_squares import LeastSquares
+from tests.bench.editing_methods.methods.memit import Memit
+from tests.bench.editing_methods.methods.method import Method
 
 CHOSEN: tuple[Method, ...] = (
     Memit("memit", weight=300, remember=False),

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import torch
 
-from models.editors.alphaedit import AlphaEdit
-from models.editors.codebook import Grace
-from models.editors.decoder_slots import DecoderSlots
-from models.editors.fine_tuning import FineTuning
-from models.editors.least_squares import LeastSquares
-from models.editors.memit import Memit
-from models.editors.method import Method
 from models.nkb.reader import Reader
 from models.packs.pack import Pack
 from tests.bench.editing_methods import draw, material
+from tests.bench.editing_methods.methods.alphaedit import AlphaEdit
+from tests.bench.editing_methods.methods.codebook import Grace
+from tests.bench.editing_methods.methods.decoder_slots import DecoderSlots
+from tests.bench.editing_methods.methods.fine_tuning import FineTuning
+from tests.bench.editing_methods.methods.least_squares import LeastSquares
+from tests.bench.editing_methods.methods.memit import Memit
+from tests.bench.editing_methods.methods.method import Method
 from tests.bench.editing_methods.peers import Edits, Peer
 from tests.bench.editing_methods.said import Model
 from tests.bench.editing_methods.score import Counts, kept_and_changed

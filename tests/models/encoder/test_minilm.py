@@ -21,8 +21,8 @@ TEXTS = [
 
 
 @pytest.fixture(scope="module")
-def minilm() -> MiniLM:
-    return MiniLM()
+def minilm(device: torch.device) -> MiniLM:
+    return MiniLM(device=device)
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_real_tokens_read_as_transformers_reads_them(minilm: MiniLM, bert: BertM
     for row, text in enumerate(TEXTS):
         ids, _ = minilm.tokens(text)
         expected = bert(input_ids=torch.tensor([ids])).last_hidden_state[0]
-        torch.testing.assert_close(encoded.states[row, : len(ids)], expected, atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(encoded.states[row, : len(ids)].cpu(), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_a_batch_reads_as_each_text_alone(minilm: MiniLM) -> None:
@@ -54,6 +54,16 @@ def test_a_batch_reads_as_each_text_alone(minilm: MiniLM) -> None:
         torch.testing.assert_close(
             together.states[row][together.mask[row]], alone.states[0], atol=1e-5, rtol=1e-5
         )
+
+
+def test_in_bfloat16_sentences_mean_the_same_and_states_stay_float32(
+    minilm: MiniLM, device: torch.device
+) -> None:
+    expected, encoded = (
+        reader.encode(TEXTS) for reader in (minilm, MiniLM(device=device, dtype=torch.bfloat16))
+    )
+    assert encoded.states.dtype == torch.float32
+    assert (encoded.sentences * expected.sentences).sum(-1).min() > 0.99
 
 
 def test_padding_is_zero(minilm: MiniLM) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from models.checkpoint import SUMS, write_sums
 from models.encoder.minilm import WIDTH
 from models.encoder.weights import find
 from models.kbert import CheckpointError
 from models.kbert.confidence import Confidence
 from models.kbert.default import CONFIG, DEFAULT, DIGESTED, HEADS, Settings, Trained, assemble, load, save
 from models.kbert.heads import NAMES, PAIR
-from models.stored.sums import SUMS, record
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_a_config_that_lacks_a_number_is_refused(copied: Path) -> None:
     settings = json.loads((copied / CONFIG).read_text())
     settings.pop("max_entities")
     (copied / CONFIG).write_text(json.dumps(settings))
-    record(copied, DIGESTED)
+    write_sums(copied, DIGESTED)
     with pytest.raises(CheckpointError, match="not a whole checkpoint"):
         load(copied)
 

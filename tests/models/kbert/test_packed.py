@@ -4,7 +4,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from models.encoder.minilm import HEADS, LAYERS, WIDTH
+from models.encoder.bert import HEADS, LAYERS, WIDTH
 from models.encoder.weights import find
 from models.kbert import CheckpointError, Encoder, EncoderConfig
 from models.kbert.adapters import merged

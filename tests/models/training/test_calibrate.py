@@ -3,16 +3,16 @@
 import math
 import random
 
-from models.training.calibrate import Said, calibration_error, curve, declined, fit
+from models.training.calibrate import Graded, calibration_error, curve, declined, fit
 
 
-def sample(count: int, seed: int, familiarity: float) -> list[Said]:
+def sample(count: int, seed: int, familiarity: float) -> list[Graded]:
     """Answers that are right as often as their probability says."""
     rng = random.Random(seed)
     found = []
     for _ in range(count):
         probability = rng.uniform(0.05, 0.999)
-        found.append(Said((math.log(probability),), familiarity, rng.random() < probability))
+        found.append(Graded((math.log(probability),), familiarity, rng.random() < probability))
     return found
 
 
@@ -22,7 +22,7 @@ def test_a_fitted_confidence_is_calibrated_on_others() -> None:
 
 
 def test_calibration_error_is_large_where_confidence_is_empty_boast() -> None:
-    wrong = [Said((math.log(0.99),), 0.99, right=False)] * 100
+    wrong = [Graded((math.log(0.99),), 0.99, right=False)] * 100
     confidence = fit(sample(4000, 1, 0.99), [], 0.05)
     assert calibration_error(confidence, wrong) > 80
 
@@ -35,7 +35,7 @@ def test_the_threshold_declines_its_share() -> None:
 
 def test_unfamiliar_names_are_declined_however_fluent_the_answer() -> None:
     known = sample(2000, 4, 0.99)
-    strangers = [Said((math.log(0.97),), 0.5, right=False) for _ in range(500)]
+    strangers = [Graded((math.log(0.97),), 0.5, right=False) for _ in range(500)]
     confidence = fit(known, strangers, 0.05)
     assert declined(confidence, strangers) > 0.95
 

@@ -1,59 +1,56 @@
-"""A register in memory, for tests of those who only read one."""
+"""Connections to a real server, and a key store in memory that can be taken away."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 
 import pytest
 import redis
 
+from service.access.api_keys import ApiKey, Secret, fingerprint, generate_key
 from service.access.caller import Scope
-from service.access.issued import IssuedKey, Secret, fingerprint, new_key
 from service.errors import LedgerUnavailable
-from service.ledger.connection import Connection
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.connection import Connection
 
 
-class InMemory:
-    """away: as with Redis gone. asked: how often it was read."""
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class MemoryStore:
+    """away: behave as with Redis gone. reads: how often it was read."""
 
     def __init__(self) -> None:
-        self.keys: dict[str, IssuedKey] = {}
-        self.away, self.asked = False, 0
+        self.keys: dict[str, ApiKey] = {}
+        self.away, self.reads = False, 0
 
-    async def get(self, name: str) -> IssuedKey | None:
-        self.asked += 1
+    async def get(self, name: str) -> ApiKey | None:
+        self.reads += 1
         if self.away:
             raise LedgerUnavailable("it is away")
         return self.keys.get(name)
 
-    async def all(self) -> Sequence[IssuedKey]:
-        return list(self.keys.values())
+    def issue(self, name: str, *scopes: Scope) -> str:
+        key = generate_key(name)
+        self.keys[name] = api_key(key, name, *scopes)
+        return key
 
-    async def issue(
-        self, name: str, scopes: Sequence[Scope], expires: float | None, by: str
-    ) -> tuple[IssuedKey, str]:
-        secret = new_key(name)
-        kept = (Secret(sha256=fingerprint(secret)),)
-        self.keys[name] = IssuedKey(
-            name=name, scopes=tuple(scopes), created=time.time(), created_by=by, expires=expires, secrets=kept
-        )
-        return self.keys[name], secret
 
-    async def rotate(
-        self, name: str, keep_old_s: float, expires_in_s: float | None = None
-    ) -> tuple[IssuedKey, str]:
-        secret = new_key(name)
-        self.keys[name] = self.keys[name].followed_by(secret, time.time(), keep_old_s, expires_in_s)
-        return self.keys[name], secret
-
-    async def revoke(self, name: str) -> IssuedKey:
-        self.keys[name] = self.keys[name].model_copy(update={"revoked": time.time()})
-        return self.keys[name]
-
-    async def restore(self, key: IssuedKey) -> bool:
-        return self.keys.setdefault(key.name, key) is key
+def api_key(key: str, name: str = "anna", *scopes: Scope, expires: float | None = None) -> ApiKey:
+    secrets = (Secret(sha256=fingerprint(key)),)
+    return ApiKey(
+        name=name,
+        scopes=scopes or ("ask",),
+        created=time.time(),
+        created_by="admin",
+        expires=expires,
+        secrets=secrets,
+    )
 
 
 @pytest.fixture
@@ -73,5 +70,10 @@ async def nowhere() -> AsyncIterator[Connection]:
 
 
 @pytest.fixture
-def register() -> InMemory:
-    return InMemory()
+def memory_store() -> MemoryStore:
+    return MemoryStore()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()

@@ -31,14 +31,14 @@ from errata.errors import (
 )
 from typer.testing import CliRunner
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.editing.editor import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.http.application import application
 from service.http.models import Models
 from service.ledger.commit import Commit
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.conftest import KEY, InProcess

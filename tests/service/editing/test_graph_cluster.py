@@ -13,7 +13,7 @@ from service.editing.editor import Editor
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import CAPITAL, answers, checksums, entity, fact, imported, noted, rows, tsv
-from tests.service.ledger.clusters import LocalCluster, local_cluster
+from tests.service.ledger.redis.clusters import LocalCluster, local_cluster
 from tests.service.parts import ask, said, settings, started
 from tests.service.toy_graph import TOYS
 

@@ -13,7 +13,7 @@ import pytest
 import redis
 
 from service.editing.editor import Editor
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.requests import head
 from tests.service.graph.requests import answers, checksums, imported, noted, rows, tsv
 from tests.service.ledger.processes import kill

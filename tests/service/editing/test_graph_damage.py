@@ -12,7 +12,7 @@ import redis
 
 from service.editing.editor import Editor
 from service.graph import bucket_codec, keys
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import (

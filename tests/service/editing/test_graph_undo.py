@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from service.config import Settings
 from service.editing.editor import Editor
 from service.ledger import fold
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import NOBODY, edits, head, item, revert, rollback

@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from service.editing import editor as editing
 from service.editing.editor import Editor
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from service.metrics import metrics

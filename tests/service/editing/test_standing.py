@@ -21,7 +21,7 @@ from models.nkb.system import NkbSystem
 from models.system import System
 from service.config import Settings
 from service.editing.editor import Editor
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.measuring.reading import Reading
 from tests.service.editing.conftest import Starting
 from tests.service.editing.histories import Step, histories

@@ -19,7 +19,7 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.ledger import fold
 from service.ledger.commit import EditRecord
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import (

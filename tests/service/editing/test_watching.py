@@ -11,7 +11,7 @@ from prometheus_client import REGISTRY
 from service.concurrency import cancel_and_wait
 from service.editing import watching
 from service.editing.watching import disagreeing, watch
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.parts import until
 

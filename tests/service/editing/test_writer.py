@@ -10,7 +10,7 @@ import pytest
 from models.memory import Image
 from service.editing.editor import Editor
 from service.errors import LedgerUnavailable
-from service.ledger import images
+from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import Starting
@@ -166,7 +166,7 @@ async def test_manifests_are_kept_every_so_often(another: Starting, ledger: Redi
         kept = await ledger.nearest_manifest(7)
         assert kept is not None
         assert kept[0] == 6
-        replayed: dict[str, Image] = await images.advance(bases, await ledger.read(0, 6), ledger)
+        replayed: dict[str, Image] = await snapshots.advance(bases, await ledger.read(0, 6), ledger)
         assert kept[1]["toy/table"].checksum == replayed["toy/table"].checksum
 
 
@@ -203,7 +203,7 @@ async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: 
     await change(editor, PERU, "Puno", method="surgery", dry_run=True)
     await revert(editor, 1)
     await change(editor, JAPAN, "Kyoto", method="surgery")
-    loaded = await images.load(ledger, 3, {"toy/table": load_toy().base})
+    loaded = await snapshots.load(ledger, 3, {"toy/table": load_toy().base})
     assert loaded["toy/table"].checksum == await checksum(editor)
 
 

@@ -16,12 +16,12 @@ import redis
 from errata.wire import EntityState, ImportReceipt, Problem
 from fastapi import FastAPI
 
-from service.access.issued import fingerprint
+from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
 from service.http.models import Models
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import noted, rows

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from service.access.caller import EVERYTHING, Scope
+from service.access.caller import ALL_SCOPES, Scope
 from service.config import Settings
 from service.editing.editor import Editor
 from service.http.application import application
@@ -79,9 +79,9 @@ async def test_a_route_lets_in_its_own_scope_alone(
     elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
 ) -> None:
     address = path.replace("{version}", "1").replace("{name}", "x").replace("{id}", "x")
-    register = elsewhere.state.access.register
+    register = elsewhere.state.access.keys
     assert (await client.request(verb, address)).status_code == 401
-    for scope in EVERYTHING:
+    for scope in ALL_SCOPES:
         _, key = await register.issue(f"{scope}-only", (scope,), None, "admin")
         reply = await client.request(verb, address, headers={"authorization": f"Bearer {key}"})
         refused = reply.status_code == 403
@@ -94,8 +94,8 @@ async def test_a_key_of_any_scope_is_told_what_it_may_do(
     elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
 ) -> None:
     assert (await client.request(verb, path)).status_code == 401
-    for scope in EVERYTHING:
-        _, key = await elsewhere.state.access.register.issue(f"{scope}-only", (scope,), None, "admin")
+    for scope in ALL_SCOPES:
+        _, key = await elsewhere.state.access.keys.issue(f"{scope}-only", (scope,), None, "admin")
         reply = await client.request(verb, path, headers={"authorization": f"Bearer {key}"})
         assert (reply.status_code, reply.json()["scopes"]) == (200, [scope])
 

@@ -78,7 +78,7 @@ async def test_what_is_no_name_and_no_version_is_said_so(
 async def test_who_gave_a_name_is_kept_and_audited(
     corrected: Run, app: FastAPI, http: httpx.AsyncClient
 ) -> None:
-    _, key = await app.state.access.register.issue("anna", ("read", "edit"), None, "admin")
+    _, key = await app.state.access.keys.issue("anna", ("read", "edit"), None, "admin")
     await done(corrected, "tag", "hers", "1", key=key)
     (one,) = (await http.get("/admin/tags")).json()["tags"]
     assert (one["name"], one["version"], one["by"]) == ("hers", 1, "anna")

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from service.launch import signals
-from service.launch.places import Places, claimed, free_port
+from service.launch import exits
+from service.launch.places import Places, claim, free_port
 
 
 @pytest.fixture
 def places(tmp_path: Path) -> Iterator[Places]:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as places:
+    with claim(tmp_path / "var", "127.0.0.1", free_port()) as places:
         yield places
 
 
 @pytest.fixture
 def ctrl_c() -> Iterator[None]:
     """Signals are the test's own while it runs."""
-    before = {number: signal.getsignal(number) for number in signals.ASKING}
+    before = {number: signal.getsignal(number) for number in exits.STOP_SIGNALS}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

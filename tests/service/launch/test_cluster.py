@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from service.config import Settings
-from service.launch import cluster, signals
+from service.launch import cluster, exits
+from service.launch.exits import CannotStart
 from service.launch.places import Places
-from service.launch.trouble import CannotStart
 
 BUSY = Exception("The current node timed out during startup. This could happen because ...")
 
@@ -38,7 +38,7 @@ def cleared(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders whose processes were stopped."""
     found: list[Path] = []
     monkeypatch.setattr(cluster, "stop_orphans", found.append)
-    monkeypatch.setattr(signals, "catch", lambda: None)
+    monkeypatch.setattr(exits, "catch_signals", lambda: None)
     return found
 
 
@@ -77,10 +77,10 @@ def test_sigterm_while_ray_starts_is_the_end(
 ) -> None:
     """Ray takes the signal over, and ends the process."""
     left = starts(monkeypatch, SystemExit(15), BUSY)
-    with pytest.raises(signals.Stopped):
+    with pytest.raises(exits.StopRequested):
         cluster._start(settings, places, str)
     assert left == [BUSY]
-    assert signals.asked(), "a second one changes nothing"
+    assert exits.is_stop_requested(), "a second one changes nothing"
 
 
 def test_what_hangs_in_stopping_holds_nobody_up_and_is_not_overtaken() -> None:

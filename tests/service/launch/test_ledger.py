@@ -11,7 +11,7 @@ import pytest
 
 from service.errors import LedgerUnavailable
 from service.launch import ledger as launch
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.ledger.processes import kill, pid_of
 
 
@@ -30,8 +30,8 @@ class Fails:
 
 
 def watched(valkey: Fails, looks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "LOOK_EVERY_S", 0.01)
-    with launch._kept_alive(valkey):  # type: ignore[arg-type]
+    monkeypatch.setattr(launch, "CHECK_EVERY_S", 0.01)
+    with launch.keep_alive(valkey):  # type: ignore[arg-type]
         until(lambda: len(valkey.times) >= looks)
 
 
@@ -69,7 +69,7 @@ def test_a_server_that_died_while_its_folder_was_blocked_comes_back_when_it_is_n
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     config = tmp_path / "valkey.conf"
-    with EmbeddedValkey(tmp_path) as valkey, launch._kept_alive(valkey), caplog.at_level(logging.WARNING):
+    with EmbeddedValkey(tmp_path) as valkey, launch.keep_alive(valkey), caplog.at_level(logging.WARNING):
         first = pid_of(valkey)
         config.unlink()
         config.mkdir()

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from service.launch import places
-from service.launch.places import check_port, claimed, free_port, ray_folder
-from service.launch.trouble import CannotStart
+from service.launch.exits import CannotStart
+from service.launch.places import check_port, claim, free_port, ray_folder
 
 
 def test_a_free_port_is_fine_and_stays_free() -> None:
@@ -56,14 +56,14 @@ def test_a_name_with_addresses_of_both_kinds_stands_for_the_one_that_http_takes(
 
 
 def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path) -> None:
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()) as found:
+    with claim(tmp_path / "var", "127.0.0.1", free_port()) as found:
         assert found.log.is_dir()
         with (
             pytest.raises(CannotStart, match=f"process {os.getpid()}"),
-            claimed(tmp_path / "var", "127.0.0.1", free_port()),
+            claim(tmp_path / "var", "127.0.0.1", free_port()),
         ):
             pass
-    with claimed(tmp_path / "var", "127.0.0.1", free_port()):
+    with claim(tmp_path / "var", "127.0.0.1", free_port()):
         pass
 
 
@@ -71,7 +71,7 @@ def test_counters_of_an_earlier_run_are_forgotten_and_edits_are_not(tmp_path: Pa
     for name in ("metrics/counter_1.db", "valkey/appendonlydir/log"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
-    with claimed(tmp_path, "127.0.0.1", free_port()) as found:
+    with claim(tmp_path, "127.0.0.1", free_port()) as found:
         assert list(found.metrics.iterdir()) == []
         assert (tmp_path / "valkey/appendonlydir/log").exists()
 
@@ -80,7 +80,7 @@ def test_rays_folder_is_short_private_and_each_services_own(tmp_path: Path) -> N
     deep = tmp_path / ("x" * 200)
     assert len(os.fsencode(ray_folder(deep))) < 40, "Ray's sockets get about 65 bytes longer names"
     assert ray_folder(deep) != ray_folder(tmp_path)
-    with claimed(deep, "127.0.0.1", free_port()) as found:
+    with claim(deep, "127.0.0.1", free_port()) as found:
         assert stat.S_IMODE(found.ray.stat().st_mode) == 0o700
 
 
@@ -92,7 +92,7 @@ def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
     trap = ray_folder(tmp_path / "var")
     trap.symlink_to(precious)
     try:
-        with pytest.raises(CannotStart, match=str(trap)), claimed(tmp_path / "var", "127.0.0.1", free_port()):
+        with pytest.raises(CannotStart, match=str(trap)), claim(tmp_path / "var", "127.0.0.1", free_port()):
             pass
     finally:
         trap.unlink()
@@ -104,11 +104,11 @@ def test_rays_folder_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyP
     taken.mkdir()
     monkeypatch.setattr(places, "ray_folder", lambda _: taken)
     monkeypatch.setattr(os, "getuid", lambda: ours + 1)
-    with pytest.raises(CannotStart, match="TMPDIR"), claimed(tmp_path / "var", "127.0.0.1", free_port()):
+    with pytest.raises(CannotStart, match="TMPDIR"), claim(tmp_path / "var", "127.0.0.1", free_port()):
         pass
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(CannotStart, match="file"), claimed(tmp_path / "file", "127.0.0.1", free_port()):
+    with pytest.raises(CannotStart, match="file"), claim(tmp_path / "file", "127.0.0.1", free_port()):
         pass

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import trustme
 from cryptography.hazmat.primitives import serialization
 
-from service.launch import cluster, run, signals
-from service.launch.arguments import Arguments
+from service.launch import cluster, exits, run
+from service.launch.exits import CannotStart
 from service.launch.places import Places, free_port
-from service.launch.trouble import CannotStart
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.parts import TOY
+
+ARGUMENTS: Mapping[str, Any] = {"host": "127.0.0.1", "port": 8000, "replicas": 1}
 
 
 @pytest.fixture
@@ -32,14 +34,19 @@ def inherited(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         yield
 
     monkeypatch.setattr(cluster, "cluster", no_cluster)
-    for owner, name in ((cluster, "deploy"), (cluster, "undeploy"), (signals, "catch"), (signal, "pause")):
+    for owner, name in (
+        (cluster, "deploy"),
+        (cluster, "undeploy"),
+        (exits, "catch_signals"),
+        (signal, "pause"),
+    ):
         monkeypatch.setattr(owner, name, lambda *_: None)
     return found
 
 
 def served(places: Places, loader: str = TOY, to_a_person: bool = True) -> str:
     said: list[str] = []
-    arguments = Arguments(8000, places.var, "127.0.0.1", 1, {"toy": loader})
+    arguments = {**ARGUMENTS, "var": places.var, "systems": {"toy": loader}}
     run._serve(arguments, places, said.append, to_a_person)
     return "\n".join(said)
 
@@ -109,8 +116,18 @@ def test_files_that_make_no_tls_are_named_before_anything_starts(
     for path, content in zip(paths, files[wrong], strict=True):
         path.write_bytes(content)
     tls = dict(zip(("tls_cert", "tls_key"), paths, strict=True))
-    arguments = Arguments(8000, places.var, "127.0.0.1", 1, {"toy": TOY}, settings=tls)
+    arguments = {**ARGUMENTS, "var": places.var, "systems": {"toy": TOY}, **tls}
     with pytest.raises(CannotStart, match=f"{paths[0]} and {paths[1]} are no certificate"):
+        run._serve(arguments, places, str, True)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "toy=cuda"])
+def test_a_device_that_is_not_there_is_named_before_anything_starts(device: str, places: Places) -> None:
+    arguments = {**ARGUMENTS, "var": places.var, "systems": {"toy": TOY}, "device": [device]}
+    with pytest.raises(
+        CannotStart, match=rf"'toy' .* device {device.removeprefix('toy=')} .* give the device cpu"
+    ):
         run._serve(arguments, places, str, True)
 
 
@@ -122,12 +139,12 @@ def test_ctrl_c_while_starting_is_the_end_and_no_error(
     def starting(*_: Any) -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)
-        except signals.Stopped as asked:
+        except exits.StopRequested as asked:
             raise (turned() if turned else asked) from asked
 
     monkeypatch.setattr(run, "_serve", starting)
     said: list[str] = []
-    run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), said.append, True)
+    run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, said.append, True)
     assert said == ["Stopped."]
 
 
@@ -141,7 +158,7 @@ def test_an_error_of_stopping_is_not_passed_over(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(run, "_serve", stopping)
     with pytest.raises(RuntimeError, match="lives on"):
-        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str, True)
+        run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, str, True)
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -150,4 +167,4 @@ def test_an_error_of_starting_is_no_end_that_was_asked_for(
 ) -> None:
     monkeypatch.setattr(run, "_serve", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        run.run(Arguments(free_port(), tmp_path / "var", "127.0.0.1", 1, {}), str, True)
+        run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, str, True)

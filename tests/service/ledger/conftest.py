@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.ledger.clusters import LocalCluster, local_cluster
+from tests.service.ledger.redis.clusters import LocalCluster, local_cluster
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 
 
 def pid_of(server: EmbeddedValkey) -> int:

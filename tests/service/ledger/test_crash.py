@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from service.errors import LedgerUnavailable
-from service.ledger import images
+from service.ledger import snapshots
 from service.ledger.commit import Commit
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.processes import kill, pid_of
 from tests.service.ledger.writing import BASES, Writer
 
 OWNER = """
 import asyncio, pathlib, sys
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import Writer
 
@@ -64,7 +64,7 @@ async def check_whole(ledger: RedisLedger, session: Session) -> None:
     assert stored[: len(known)] == known
     assert len(stored) <= len(known) + 1, "only the commit under way may be there beside"
     await ledger.check()
-    found = await images.load(ledger, len(stored), BASES)
+    found = await snapshots.load(ledger, len(stored), BASES)
     for memory, image in session.writer.history[len(stored)].items():
         assert found[memory].checksum == image.checksum
 

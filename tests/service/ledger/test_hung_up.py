@@ -14,7 +14,7 @@ import pytest
 import uvloop
 
 from service.errors import LedgerUnavailable
-from service.ledger.connection import Connection
+from service.ledger.redis.connection import Connection
 
 
 async def _write_to_who_is_gone(path: Path) -> None:
@@ -23,7 +23,7 @@ async def _write_to_who_is_gone(path: Path) -> None:
     writer.transport.abort()
     await asyncio.sleep(0.05)  # until it has
     with pytest.raises(LedgerUnavailable, match="failed to talk: it hung up"):
-        async with connection.bounded("talk"):
+        async with connection.call("talk"):
             writer.writelines([b"PING\r\n"])
     await connection.aclose()
 
@@ -39,6 +39,6 @@ def test_who_has_hung_up_is_away(tmp_path: Path) -> None:
 async def test_an_error_of_our_own_is_not_taken_for_it() -> None:
     connection = Connection("redis://127.0.0.1:1", 1)
     with pytest.raises(RuntimeError, match="a mistake"):
-        async with connection.bounded("talk"):
+        async with connection.call("talk"):
             raise RuntimeError("a mistake")
     await connection.aclose()

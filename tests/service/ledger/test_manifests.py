@@ -5,7 +5,7 @@ from bisect import bisect_right
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.ledger.manifests import NEWEST_KEPT, surplus
+from service.ledger.manifests import N_NEWEST, surplus
 
 
 @given(every=st.integers(1, 300), count=st.integers(1, 400))
@@ -15,8 +15,8 @@ def test_few_stay_and_no_old_version_is_far_from_one(every: int, count: int) -> 
         kept.append(version)
         kept = [one for one in kept if one not in surplus(kept)]
     newest = every * count
-    assert kept[-NEWEST_KEPT:] == list(range(every, newest + 1, every))[-NEWEST_KEPT:]
-    assert len(kept) <= NEWEST_KEPT + 2 * newest.bit_length()
+    assert kept[-N_NEWEST:] == list(range(every, newest + 1, every))[-N_NEWEST:]
+    assert len(kept) <= N_NEWEST + 2 * newest.bit_length()
     for version in range(every, newest + 1, every):
         nearest = kept[bisect_right(kept, version) - 1] if version >= kept[0] else 0
         assert version - nearest <= max(newest - version, every)

@@ -8,10 +8,10 @@ import pytest
 import redis
 
 from service.errors import LedgerCorrupt, LedgerUnavailable
-from service.ledger.connection import Connection
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import KEPT, LOG, RESTORE, SCHEMA
-from service.ledger.schema import CURRENT, STEPS, Step, bring_up
+from service.ledger.redis.connection import Connection
+from service.ledger.schema import CURRENT, STEPS, Step, migrate
 
 
 @pytest.fixture
@@ -47,26 +47,26 @@ def test_there_is_a_step_from_every_layout_but_ours() -> None:
 async def test_data_without_a_number_is_of_the_first_layout_and_gets_ours(
     connection: Connection, raw: redis.Redis
 ) -> None:
-    await bring_up(connection)
+    await migrate(connection)
     assert raw.get(SCHEMA) == str(CURRENT).encode()
 
 
 async def test_an_empty_ledger_gets_ours_without_a_word_and_an_old_one_is_told_of(
     connection: Connection, raw: redis.Redis, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await bring_up(connection)
+    await migrate(connection)
     assert caplog.records == []
     raw.delete(SCHEMA)
     raw.xadd(LOG, {"commit": "{}"}, id="1-0")
-    await bring_up(connection)
+    await migrate(connection)
     assert "has layout 2 now" in caplog.text
 
 
 async def test_steps_are_done_in_order_and_once(connection: Connection, raw: redis.Redis) -> None:
     steps = Steps()
-    await bring_up(connection, steps.all(3), current=4)
+    await migrate(connection, steps.all(3), current=4)
     assert steps.done == [1, 2, 3]
-    await bring_up(connection, steps.all(3), current=4)
+    await migrate(connection, steps.all(3), current=4)
     assert steps.done == [1, 2, 3]
     assert raw.get(SCHEMA) == b"4"
 
@@ -75,17 +75,17 @@ async def test_a_start_that_dies_is_gone_on_with_where_it_was(
     connection: Connection, raw: redis.Redis
 ) -> None:
     with pytest.raises(ConnectionAbortedError):
-        await bring_up(connection, Steps(fails=2).all(3), current=4)
+        await migrate(connection, Steps(fails=2).all(3), current=4)
     assert raw.get(SCHEMA) == b"2"
     steps = Steps()
-    await bring_up(connection, steps.all(3), current=4)
+    await migrate(connection, steps.all(3), current=4)
     assert steps.done == [2, 3]
 
 
 async def test_data_of_a_newer_errata_is_left_alone(connection: Connection, raw: redis.Redis) -> None:
     raw.set(SCHEMA, 99)
     with pytest.raises(LedgerUnavailable, match=r"layout 99.*newer"):
-        await bring_up(connection)
+        await migrate(connection)
     assert raw.get(SCHEMA) == b"99"
 
 
@@ -106,7 +106,7 @@ async def test_what_an_older_errata_noted_of_a_restore_and_of_dropped_versions_i
     warned: bool,
 ) -> None:
     raw.mset({SCHEMA: 2} if kept is None else {SCHEMA: 2, KEPT: kept})
-    await bring_up(connection)
+    await migrate(connection)
     assert raw.get(RESTORE) == restore
     assert ("before 5 were dropped" in caplog.text) == warned
 
@@ -116,4 +116,4 @@ async def test_a_note_of_an_older_errata_that_cannot_be_read_is_damage(
 ) -> None:
     raw.mset({SCHEMA: 2, KEPT: b"garbage"})
     with pytest.raises(LedgerCorrupt, match="is not what was written"):
-        await bring_up(connection)
+        await migrate(connection)

@@ -10,7 +10,7 @@ import pytest
 import redis
 
 from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
-from service.ledger import images, keys, rows
+from service.ledger import keys, rows, snapshots
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
 from tests.service.ledger.writing import BASES, Writer, filled
@@ -52,7 +52,7 @@ async def test_a_stale_writer_changes_nothing(ledger: RedisLedger, raw: redis.Re
         await ledger.append(late, blocks, "late-key")
     assert caught.value.extras == {"current": 2, "expected": 1}
     assert raw.xrange(keys.LOG) == before
-    assert await ledger.remembered("late-key") is None
+    assert await ledger.find_version("late-key") is None
 
 
 async def test_a_writer_from_the_future_is_stale_too(ledger: RedisLedger) -> None:
@@ -92,7 +92,7 @@ async def test_another_history_is_not_continued(ledger: RedisLedger) -> None:
 async def test_an_idempotency_key_gives_the_first_result_again(ledger: RedisLedger, raw: redis.Redis) -> None:
     writer = Writer()
     assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
-    assert await ledger.remembered("k") == 1
+    assert await ledger.find_version("k") == 1
     assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
     assert await ledger.head() == 1
     assert 0 < int(str(raw.ttl(keys.idempotency("k")))) <= keys.IDEMPOTENCY_TTL_S
@@ -289,7 +289,7 @@ async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
     monkeypatch.setattr(rows, "store", store_and_lose)
     assert await ledger.append(commit, blocks) == commit.version
     assert left == 0
-    loaded = await images.load(ledger, commit.version, BASES)
+    loaded = await snapshots.load(ledger, commit.version, BASES)
     assert {m: i.checksum for m, i in loaded.items()} == {
         m: i.checksum for m, i in writer.history[-1].items()
     }

@@ -11,7 +11,7 @@ import pytest
 
 from service.config import Settings
 from service.editing.editor import Editor
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert

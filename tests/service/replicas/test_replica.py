@@ -16,7 +16,7 @@ from service.config import Settings
 from service.editing.editor import Editor
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
-from service.ledger.embedded import EmbeddedValkey
+from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from service.ledger.store import RedisLedger

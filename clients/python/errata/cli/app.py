@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from errata.address import own_version
-from errata.cli import (
+from errata.cli.command import command
+from errata.cli.commands import (
     ask,
     audit,
     backup,
@@ -15,13 +16,12 @@ from errata.cli import (
     entities,
     fact,
     history,
-    importing,
+    import_graph,
     keys,
-    state,
+    revert,
+    status,
     tags,
-    undo,
 )
-from errata.cli.command import command
 from errata.cli.streams import streams
 
 EXITS = """Exit codes: 0 done, 1 the service refused, 2 wrong usage, 3 the service cannot be reached,
@@ -42,8 +42,8 @@ ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
 ACCESS, KEEPING = "Access", "Keep"
 for panel, functions in {
     ASKING: (ask.ask,),
-    CORRECTING: (edit.edit, fact.fact, undo.revert, undo.rollback),
-    GRAPH: (entities.entities, entities.entity, fact.relation, importing.import_),
+    CORRECTING: (edit.edit, fact.fact, revert.revert, revert.rollback),
+    GRAPH: (entities.entities, entities.entity, fact.relation, import_graph.import_),
     LOOKING: (
         history.log,
         history.show,
@@ -51,12 +51,12 @@ for panel, functions in {
         tags.tags,
         tags.tag,
         tags.untag,
-        state.check,
-        state.replicas,
-        state.models,
-        state.memory,
+        status.check,
+        status.replicas,
+        status.models,
+        status.memory,
     ),
-    ACCESS: (state.whoami, audit.audit),
+    ACCESS: (status.whoami, audit.audit),
     KEEPING: (backup.backup, backup.restore),
 }.items():
     for function in functions:

@@ -1,4 +1,4 @@
-"""Gives every command the options that all of them have, a session to work with, and one way to fail."""
+"""Gives every command the options that all of them have, a key, a session to work with, and one way to fail."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from errata.address import DEFAULT_URL
-from errata.cli.complaints import complain
-from errata.cli.keyring import Key, find_key
-from errata.cli.session import Session, console
+from errata.cli.errors import complain
+from errata.cli.session import Key, Session, console, find_key
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from errata.committing import HowToCommit, HowToEdit
+from errata.calls.edits import CommitOptions, EditOptions
 from errata.wire import Wait
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
@@ -26,8 +26,8 @@ Expect = Annotated[
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 
 
-def how_to_commit(message: str, no_wait: bool, key: str | None, strict: bool) -> HowToCommit:
-    how = HowToCommit(message=message, wait=waiting_for(no_wait), strict=strict)
+def how_to_commit(message: str, no_wait: bool, key: str | None, strict: bool) -> CommitOptions:
+    how = CommitOptions(message=message, wait=waiting_for(no_wait), strict=strict)
     if key is not None:
         how["idempotency_key"] = key
     return how
@@ -35,8 +35,8 @@ def how_to_commit(message: str, no_wait: bool, key: str | None, strict: bool) ->
 
 def how_to_edit(
     message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
-) -> HowToEdit:
-    how = HowToEdit(message=message, wait=waiting_for(no_wait), strict=strict, dry_run=dry_run)
+) -> EditOptions:
+    how = EditOptions(message=message, wait=waiting_for(no_wait), strict=strict, dry_run=dry_run)
     if key is not None:
         how["idempotency_key"] = key
     if expect is not None:

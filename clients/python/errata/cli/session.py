@@ -7,16 +7,18 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 
 import typer
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from errata.call import Call, Reply, T_co
+from errata.address import base_url, is_loopback
 from errata.calls import Calls
-from errata.cli.waiting import waiting
-from errata.cli.words import printable
+from errata.cli.progress import waiting
+from errata.cli.render.text import printable
 from errata.client import Errata
+from errata.request import Call, Reply, T_co
 
 PIPE_COLUMNS = 10_000  # in a pipe nothing is wrapped: what reads it looks for lines
 
@@ -82,3 +84,31 @@ class Session:
             typer.echo(reply.raw)
         else:
             self.out.print(draw(printable(reply.value)))
+
+
+KEY_FILE = Path("var") / "admin.key"
+
+
+@dataclass(frozen=True)
+class Key:
+    """source: where it came from, in words, for the message that says it was refused."""
+
+    value: str | None
+    source: str
+
+
+def find_key(given: str | None, url: str, start: Path) -> Key:
+    """A key from a file is never sent to another machine: the file belongs to the service beside it."""
+    if given:
+        return Key(given.strip(), "given by --key or ERRATA_KEY")
+    if not is_loopback(base_url(url)):
+        return Key(None, f"a key in {KEY_FILE} is only for this machine")
+    for folder in (start, *start.parents):
+        try:
+            value = (folder / KEY_FILE).read_text(encoding="utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, UnicodeDecodeError) as error:  # somebody else's; most questions need no key
+            return Key(None, f"the one in {folder / KEY_FILE} cannot be read: {error}")
+        return Key(value, f"in {folder / KEY_FILE}") if value else Key(None, f"{folder / KEY_FILE} is empty")
+    return Key(None, f"there is no {KEY_FILE} in {start} or above it")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
-from errata.cli.exits import Exit
+from errata.cli.errors import Exit
 
 
 class Unwritable(Exception):

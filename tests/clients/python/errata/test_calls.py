@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 from errata import errors, wire
-from errata.call import Call
 from errata.calls import Calls
+from errata.request import Call
 from pydantic import JsonValue
 
 BASE = httpx.URL("http://errata.test")

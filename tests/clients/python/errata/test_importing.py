@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from errata import AsyncErrata, Errata, Retry, errors, upload
+from errata import AsyncErrata, Errata, Retry, errors, files
 from errata.wire import ImportProgress
 
 LINES = b"Peru\tcapital\tLima\nPeru\tcurrency\tsol\nno triple\n"
@@ -151,7 +151,7 @@ def test_an_import_that_may_be_made_is_repeated_with_its_key() -> None:
 
 
 def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upload, "PIECE_BYTES", 10)
+    monkeypatch.setattr(files, "PIECE_BYTES", 10)
 
     class Breaks(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:

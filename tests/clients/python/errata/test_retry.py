@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from errata import errors, wire
-from errata.retry import Retry
+from errata.transport import Retry
 
 
 def refusal(kind: type[errors.Refused], retry_after_s: float | None = None) -> errors.Refused:

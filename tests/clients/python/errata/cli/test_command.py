@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 from errata.cli.app import app
-from errata.cli.keyring import find_key
-from errata.cli.waiting import waiting
+from errata.cli.progress import waiting
+from errata.cli.session import find_key
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
 from typer.testing import CliRunner

@@ -1,0 +1,17 @@
+"""Everything that can be asked of the service, written once: each method describes one checked request.
+
+`Errata` and `AsyncErrata` take their methods from here and only add the sending.
+"""
+
+from errata.calls.access import AccessCalls
+from errata.calls.answers import AnswerCalls
+from errata.calls.edits import EditCalls
+from errata.calls.graph import GraphCalls
+from errata.calls.history import HistoryCalls
+from errata.calls.service import ServiceCalls
+
+__all__ = ["Calls"]
+
+
+class Calls(AnswerCalls, EditCalls, GraphCalls, HistoryCalls, AccessCalls, ServiceCalls):
+    """Describes requests, and remembers what was written so that a later question can ask to see it."""

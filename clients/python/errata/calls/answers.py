@@ -1,0 +1,112 @@
+"""Questions, and which version they wait for: by default the newest that this client has written."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from errata import wire
+from errata.request import Call, build
+from errata.wire import Response
+
+MinVersion: TypeAlias = int | Literal["written"] | None
+Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
+
+
+class AnswerCalls:
+    """The part of `Calls` that asks; it knows the newest version written, which every receipt may raise."""
+
+    def __init__(self, last_version: int | None = None) -> None:
+        self._last_version = last_version
+        self._lock = threading.Lock()
+
+    @property
+    def last_version(self) -> int | None:
+        """The newest version that this client has made, or was told of."""
+        return self._last_version
+
+    def learn(self, response: Response) -> None:
+        """Remember the version that a receipt names."""
+        if isinstance(response, wire.EditReceipt) and response.version is not None:
+            with self._lock:
+                self._last_version = max(response.version, self._last_version or 0)
+
+    def ask(
+        self,
+        question: str,
+        *,
+        model: str = "nkb",
+        context: str | None = None,
+        candidates: Sequence[str] | None = None,
+        document: str | None = None,
+        version: int | None = None,
+        min_version: MinVersion = "written",
+        kg: Literal["graph", "none"] = "graph",
+        top_k: int = 1,
+        explain: bool = False,
+    ) -> Call[wire.Answer]:
+        """Ask one question.
+
+        Args:
+            context: a text to take the answer from.
+            candidates: the answers to choose from.
+            version: answer from exactly this version.
+            min_version: wait until the replica has at least this one; "written" is the newest that this client
+                wrote, None is whatever the replica has.
+            kg: "none" answers without the knowledge graph.
+        """
+        body = build(
+            wire.AnswerRequest,
+            question=question,
+            model=model,
+            context=context,
+            candidates=None if candidates is None else list(candidates),
+            document=document,
+            version=version,
+            kg=kg,
+            min_version=self._min_version(version, min_version),
+            top_k=top_k,
+            explain=explain,
+        )
+        may_never_exist = (body.min_version or 0) > (self.last_version or 0)
+        return Call("POST", "/v1/answers", wire.Answer, body, may_never_exist=may_never_exist)
+
+    def ask_many(
+        self,
+        questions: Iterable[Question],
+        *,
+        model: str = "nkb",
+        version: int | None = None,
+        min_version: MinVersion = "written",
+    ) -> Call[wire.BatchResponse]:
+        """Ask up to 256 questions at once; results come in order, and a bad question spoils only its own.
+
+        A question given whole, as AnswerRequest or mapping, keeps its own fields before the shared ones.
+        """
+        shared = {"model": model} | ({} if version is None else {"version": version})
+        items = [self._item(question, shared, min_version) for question in questions]
+        return Call(
+            "POST", "/v1/answers/batch", wire.BatchResponse, build(wire.BatchRequest, questions=items)
+        )
+
+    def _item(
+        self, question: Question, shared: Mapping[str, object], min_version: MinVersion
+    ) -> dict[str, object]:
+        """A question with a pin of its own needs no min_version, nor does it take the one for all."""
+        if isinstance(question, wire.AnswerRequest):
+            own: Mapping[str, object] = question.model_dump(exclude_unset=True)
+        else:
+            own = question if isinstance(question, Mapping) else {"question": question}
+        item = {**shared, **own}
+        if own.get("version") is not None:
+            return item
+        pin = item.get("version")
+        least = self._min_version(pin if isinstance(pin, int) else None, min_version)
+        return item if least is None else {"min_version": least, **item}
+
+    def _min_version(self, version: int | None, min_version: MinVersion) -> int | None:
+        """A question that is pinned to `version` never waits for what was written since."""
+        if min_version != "written":
+            return min_version
+        return self.last_version if version is None else None

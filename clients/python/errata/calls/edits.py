@@ -1,0 +1,111 @@
+"""Writes: corrections, facts, reverts and rollbacks, each with the key that makes it safe to repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal, TypedDict, Unpack
+
+from errata import wire
+from errata.request import Call, build, new_key
+from errata.wire import Act, Method, Request, Wait
+
+
+class CommitOptions(TypedDict, total=False):
+    """wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
+
+    idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
+    """
+
+    message: str
+    wait: Wait
+    strict: bool
+    idempotency_key: str
+
+
+class EditOptions(CommitOptions, total=False):
+    """expected_version: refuse with StaleVersion if the ledger has moved on.
+
+    dry_run: measure and change nothing; with measure=False only see what would be refused.
+    method: the service's default if left out. skip_refused: leave out what is refused, the report tells of it.
+    """
+
+    expected_version: int
+    method: Method
+    dry_run: bool
+    skip_refused: bool
+    measure: bool
+
+
+def commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wire.EditReceipt]:
+    """A write whose body is a `kind` of these fields; the idempotency key among them goes into the header."""
+    key = take_key(fields)
+    reads = bool(fields.get("dry_run"))
+    body = build(kind, **fields)
+    return Call("POST", path, wire.EditReceipt, body, idempotency_key=key, reads=reads, slow=True)
+
+
+def take_key(fields: dict[str, object]) -> str:
+    """Remove the caller's idempotency key from the fields and return it, or a new one."""
+    key = fields.pop("idempotency_key", new_key())
+    return build(wire.IdempotencyHeader, idempotency_key=key).idempotency_key
+
+
+class EditCalls:
+    """The part of `Calls` that writes; it needs the scope edit."""
+
+    def edit(
+        self,
+        question: str,
+        answer: str,
+        *,
+        paraphrases: Iterable[str] = (),
+        model: str = "nkb",
+        **options: Unpack[EditOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Make `question`, and its paraphrases, have this answer from the next version on."""
+        item = {"question": question, "answer": answer, "paraphrases": list(paraphrases), "model": model}
+        return self.edit_many([build(wire.EditItem, **item)], **options)
+
+    def edit_many(self, edits: Iterable[wire.Item], **options: Unpack[EditOptions]) -> Call[wire.EditReceipt]:
+        """Make all edits, facts and definitions of relations in one commit, or none of them."""
+        return commit("/admin/edits", wire.EditRequest, {"edits": list(edits), **options})
+
+    def fact(
+        self,
+        subject: str,
+        relation: str,
+        object: str,
+        *,
+        act: Act | None = None,
+        only: Literal["graph"] | None = None,
+        **options: Unpack[EditOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Make this triple a fact for every system.
+
+        Args:
+            subject: an entity's id, or its name; Ambiguous if several bear it.
+            act: "set" it in place of all other values, "add" it beside them or "remove" it; if left out, set or add
+                as the relation holds one value or many.
+            only: "graph" changes no system but those that read the graph.
+        """
+        item = build(wire.FactItem, subject=subject, relation=relation, object=object, act=act, only=only)
+        return self.edit_many([item], **options)
+
+    def define_relation(
+        self,
+        name: str,
+        *,
+        holds: Literal["one", "many"] | None = None,
+        label: str | None = None,
+        **options: Unpack[EditOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Say how many values a relation holds for one subject, and how people call it, which a model reads."""
+        return self.edit_many([build(wire.RelationItem, define=name, holds=holds, label=label)], **options)
+
+    def revert(self, version: int, **options: Unpack[CommitOptions]) -> Call[wire.EditReceipt]:
+        """Take one commit back, however old, in a new commit."""
+        return commit("/admin/reverts", wire.RevertRequest, {"version": version, **options})
+
+    def rollback(self, to: int, **options: Unpack[CommitOptions]) -> Call[wire.EditReceipt]:
+        """Make version `to` the current one again, in a new commit."""
+        return commit("/admin/rollbacks", wire.RollbackRequest, {"to": to, **options})

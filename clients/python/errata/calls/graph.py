@@ -1,0 +1,95 @@
+"""The knowledge graph: look entities up, and fill it from a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import BinaryIO, Unpack
+from urllib.parse import quote
+
+from errata import wire
+from errata.calls.edits import CommitOptions, take_key
+from errata.files import Progress, Upload
+from errata.request import Call, build
+from errata.wire import Format, Request, Version
+
+MAX_SOURCE_CHARS = 200
+
+
+class ImportOptions(CommitOptions, total=False):
+    """As of an edit. A file that is sent again with the same key is answered with its first receipt."""
+
+    expected_version: int
+    dry_run: bool
+
+
+class _EntityQuery(Request):
+    q: wire.Text
+    limit: int = 20
+    version: Version | None = None
+
+
+class _EntityAt(Request):
+    id: wire.Text
+    version: Version | None = None
+
+
+class GraphCalls:
+    """The part of `Calls` that is about the graph."""
+
+    def entities(self, q: str, *, limit: int = 20, version: int | None = None) -> Call[wire.EntityList]:
+        """Entities by name, best first: those called `q`, then those whose name begins with it."""
+        query = _query(build(_EntityQuery, q=q, limit=limit, version=version))
+        return Call("GET", "/v1/entities", wire.EntityList, query=query)
+
+    def entity(self, id: str, *, version: int | None = None) -> Call[wire.EntityState]:
+        """One entity with its facts, and those that were removed; at a version, or as it is now."""
+        entity = build(_EntityAt, id=id, version=version)
+        path = f"/v1/entities/{quote(entity.id, safe='')}"
+        return Call("GET", path, wire.EntityState, query=_query(entity, "id"))
+
+    def import_graph(
+        self,
+        file: str | Path | BinaryIO,
+        *,
+        format: Format | None = None,
+        language: str = "en",
+        source: str | None = None,
+        progress: Progress | None = None,
+        **options: Unpack[ImportOptions],
+    ) -> Call[wire.ImportReceipt]:
+        """Fill the graph from a file of triples, in one commit. The file is streamed, never held whole.
+
+        Args:
+            file: a path, or a file open for reading bytes.
+            format: the service looks at the content if left out.
+            source: what the log calls it; the file's own name if left out.
+            progress: is called with what was sent, in the phase "sending", then with the service's own phases.
+        """
+        file = Path(file) if isinstance(file, str) else file
+        if source is None:
+            name = getattr(file, "name", None)
+            source = Path(name).name if isinstance(name, str) else ""
+        fields: dict[str, object] = {
+            "format": format,
+            "language": language,
+            "source": source[-MAX_SOURCE_CHARS:],
+            **options,
+        }
+        key = take_key(fields)
+        order = build(wire.ImportOrder, **fields)
+        return Call(
+            "POST",
+            "/admin/graph/import",
+            wire.ImportReceipt,
+            query=_query(order),
+            idempotency_key=key,
+            reads=order.dry_run,
+            slow=True,
+            upload=Upload(file, progress),
+        )
+
+
+def _query(request: Request, *excluded: str) -> dict[str, int | str]:
+    """The fields that differ from their defaults, truth as JSON writes it."""
+    fields = request.model_dump(exclude_defaults=True, exclude=set(excluded))
+    return {name: str(value).lower() if value is True else value for name, value in fields.items()}

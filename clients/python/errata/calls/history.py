@@ -1,0 +1,60 @@
+"""The ledger as it is read: versions, their differences and tags, and whether the fact tests still hold."""
+
+from __future__ import annotations
+
+from urllib.parse import quote
+
+from errata import wire
+from errata.request import Call, build, new_key
+from errata.wire import Request, TagName
+
+
+class _TagPath(Request):
+    name: TagName
+
+
+class HistoryCalls:
+    """The part of `Calls` about versions."""
+
+    def log(self, *, limit: int = 20, before: int | None = None) -> Call[wire.VersionLog]:
+        """The newest commits first; `before` continues from an older one."""
+        query = {"limit": limit} | ({} if before is None else {"before": before})
+        return Call("GET", "/admin/versions", wire.VersionLog, query=query)
+
+    def show(self, version: int) -> Call[wire.VersionDetail]:
+        """One commit: its edits, its report and what it wrote."""
+        number = build(wire.RevertRequest, version=version).version
+        return Call("GET", f"/admin/versions/{number}", wire.VersionDetail)
+
+    def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
+        """Which questions two versions answer differently."""
+        return Call("GET", "/admin/diff", wire.Diff, query={"from": from_version, "to": to_version})
+
+    def check(self, superseded: bool = False) -> Call[wire.CheckReport]:
+        """Re-run the fact tests of every active edit. superseded: list those that a later edit answers anew, too."""
+        query = {"superseded": "true"} if superseded else {}
+        return Call(
+            "POST", "/admin/checks", wire.CheckReport, query=query, idempotency_key=new_key(), slow=True
+        )
+
+    def last_check(self, superseded: bool = False) -> Call[wire.CheckReport]:
+        """What the fact tests said when they last ran."""
+        query = {"superseded": "true"} if superseded else {}
+        return Call("GET", "/admin/checks", wire.CheckReport, query=query)
+
+    def tags(self) -> Call[wire.TagList]:
+        """Every tag, the newest version first."""
+        return Call("GET", "/admin/tags", wire.TagList)
+
+    def tag(self, name: str, version: int) -> Call[wire.Tag]:
+        """Give `version` this name, or move the name there."""
+        body = build(wire.TagRequest, version=version)
+        return Call("PUT", _tag_path(name), wire.Tag, body, reads=False, slow=True)
+
+    def untag(self, name: str) -> Call[wire.Tag]:
+        """Take the name away; the version stays."""
+        return Call("DELETE", _tag_path(name), wire.Tag, reads=False)
+
+
+def _tag_path(name: str) -> str:
+    return f"/admin/tags/{quote(build(_TagPath, name=name).name, safe='')}"

@@ -1,0 +1,93 @@
+"""`errata audit`: who called the admin routes, for what and with what outcome."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from errata.cli.render.access import draw_audit
+from errata.cli.session import Session
+from errata.request import Call
+from errata.wire import AuditPage
+
+TOGETHER = 1_000
+LIMIT = 50
+
+Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
+Before = Annotated[
+    str | None,
+    typer.Option("--before", metavar="ID", help="Go on from an older page, as it says at its end."),
+]
+Who = Annotated[str | None, typer.Option("--name", help="Only calls with this name's key.")]
+Path = Annotated[str | None, typer.Option("--path", help="Only routes that begin like this: /admin/edits")]
+Refused = Annotated[
+    bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
+]
+Version = Annotated[
+    int | None, typer.Option("--version", min=1, help="Only the call that made this version.")
+]
+Since = Annotated[datetime | None, typer.Option("--since", help="Only from this time on, in local time.")]
+Until = Annotated[datetime | None, typer.Option("--until", help="Only up to this time, in local time.")]
+Export = Annotated[
+    bool, typer.Option("--export", help="All of them, as JSON Lines: one call a line, the newest first.")
+]
+
+
+def audit(
+    here: Session,
+    limit: Limit = LIMIT,
+    before: Before = None,
+    name: Who = None,
+    path: Path = None,
+    refused: Refused = None,
+    version: Version = None,
+    since: Since = None,
+    until: Until = None,
+    export: Export = False,
+) -> None:
+    """Show who called the admin routes, the refused ones too."""
+    like = partial(
+        here.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
+    )
+    if export:
+        for page in _pages(here, like, before):
+            for entry in page.entries:
+                typer.echo(entry.model_dump_json(exclude_none=True))
+        return
+    said = _said(limit, name, path, refused, version, since, until)
+    reply = here.send(like(limit=limit, before=before), "Reading the audit")
+    here.show(reply, lambda page: draw_audit(page, said))
+
+
+def _said(
+    limit: int,
+    name: str | None,
+    path: str | None,
+    refused: bool | None,
+    version: int | None,
+    since: datetime | None,
+    until: datetime | None,
+) -> str:
+    """The options of this page, for the command that shows the next."""
+    words = [] if limit == LIMIT else ["--limit", str(limit)]
+    words += [] if refused is None else ["--refused" if refused else "--done"]
+    for option, value in (("--name", name), ("--path", path), ("--version", version)):
+        words += [] if value is None else [option, str(value)]
+    for option, time in (("--since", since), ("--until", until)):
+        words += [] if time is None else [option, time.isoformat(timespec="seconds")]
+    return shlex.join(words)
+
+
+def _pages(here: Session, like: Callable[..., Call[AuditPage]], before: str | None) -> Iterator[AuditPage]:
+    """To the oldest."""
+    while True:
+        page = here.send(like(limit=TOGETHER, before=before), "Reading the audit").value
+        yield page
+        if page.next is None:
+            return
+        before = page.next

@@ -1,0 +1,74 @@
+"""`errata fact` and `errata relation`: correct a triple, and say what a relation is."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, how_to_edit
+from errata.cli.render.receipt import draw_receipt
+from errata.cli.session import Session
+from errata.wire import Act
+
+ONE_ACT = "give one of --set, --add and --remove"
+
+
+def fact(
+    here: Session,
+    subject: Annotated[str, typer.Argument(help="What it is about: a name, or an id.")],
+    relation: Annotated[str, typer.Argument(help="Its relation; label, alias and description are names.")],
+    object: Annotated[str, typer.Argument(help="The value.")],
+    put: Annotated[bool, typer.Option("--set", help="In place of all other values.")] = False,
+    add: Annotated[bool, typer.Option("--add", help="Beside the other values.")] = False,
+    remove: Annotated[bool, typer.Option("--remove", help="Take this value away.")] = False,
+    only: Annotated[
+        Literal["graph"] | None,
+        typer.Option("--only", help="Change no system but those that read the graph."),
+    ] = None,
+    message: Message = "",
+    dry_run: DryRun = False,
+    strict: Strict = False,
+    expect: Expect = None,
+    no_wait: NoWait = False,
+    idempotency_key: Key = None,
+) -> None:
+    """Correct a fact for every system: `errata fact Peru capital Cusco`."""
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
+    act = _act({"set": put, "add": add, "remove": remove})
+    call = here.calls.fact(subject, relation, object, act=act, only=only, **how)
+    reply = here.send(call, "Trying it out" if dry_run else "Telling every system")
+    here.show(reply, lambda receipt: draw_receipt(receipt, "1 fact"))
+
+
+def relation(
+    here: Session,
+    name: Annotated[str, typer.Argument(help="The relation's name in the graph.")],
+    holds: Annotated[
+        Literal["one", "many"] | None, typer.Option("--holds", help="How many values one subject has.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", help="How people call it; this is what a model reads.")
+    ] = None,
+    message: Message = "",
+    dry_run: DryRun = False,
+    strict: Strict = False,
+    expect: Expect = None,
+    no_wait: NoWait = False,
+    idempotency_key: Key = None,
+) -> None:
+    """Say what a relation is: `errata relation capital --holds one`."""
+    if holds is None and label is None:
+        raise typer.BadParameter("say how many values it has with --holds, or how it is called with --label")
+    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
+    call = here.calls.define_relation(name, holds=holds, label=label, **how)
+    reply = here.send(call, "Trying it out" if dry_run else "Defining the relation")
+    here.show(reply, lambda receipt: draw_receipt(receipt, "1 definition"))
+
+
+def _act(given: dict[Act, bool]) -> Act | None:
+    """None leaves it to the relation: one that holds one value sets it, one that holds many adds it."""
+    acts = [act for act, wanted in given.items() if wanted]
+    if len(acts) > 1:
+        raise typer.BadParameter(f"{ONE_ACT}, not several")
+    return acts[0] if acts else None

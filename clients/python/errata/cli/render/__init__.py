@@ -1,0 +1,1 @@
+"""What the commands draw: wire types in, rich renderables out; nothing here sends or prints."""

@@ -1,0 +1,153 @@
+"""Checkpoints as files: located, read without unpickling, and shown to be the ones that were written.
+
+A checkpoint is a folder, or a hub repository at one pinned commit. It holds config.json and weights:
+model.safetensors or pytorch_model.bin, whole or in shards; else the only *.safetensors or *.bin there is, which is
+how UER's models come. Folders of our own hold SHA256SUMS too: all files belong together, or nothing is loaded.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
+COMMIT = re.compile(r"[0-9a-f]{40}")
+REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+PATTERNS = (CONFIG, "model*.safetensors*", "pytorch_model*.bin*", "vocab.*", "tokenizer.json")
+SUMS = "SHA256SUMS"
+ADVICE = "fetch it again, or train the checkpoint with `make train`"
+
+
+class CheckpointError(ValueError):
+    """Files that are not a whole model. The sentence names the file or the tensors."""
+
+
+def locate(name_or_folder: str | Path, revision: str | None) -> Path:
+    """Find the checkpoint's folder, and fetch it from the hub if need be.
+
+    Args:
+        revision: the hub commit, 40 hex digits; required for a hub name, refused for a folder.
+    """
+    folder = Path(name_or_folder)
+    if str(name_or_folder) and folder.is_dir():
+        if revision is not None:
+            raise CheckpointError(f"{folder} is a folder, which has no revision: leave `revision` out")
+        return folder
+    name = str(name_or_folder)
+    if not REPOSITORY.fullmatch(name):
+        raise CheckpointError(f"{name!r} is neither a folder nor a name on the hub")
+    if revision is None or not COMMIT.fullmatch(revision):
+        raise CheckpointError(
+            f"{name} is not a folder here; to load it from the hub, pin `revision` to a commit of 40 hex "
+            f"digits, not {revision!r}: branches and tags can change under you"
+        )
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(name, revision=revision, allow_patterns=list(PATTERNS)))
+    except Exception as cause:
+        raise CheckpointError(f"{name} at {revision} cannot be fetched from the hub: {cause}") from cause
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """The JSON object in the folder's config.json."""
+    path = folder / CONFIG
+    if not path.is_file():
+        raise CheckpointError(f"{folder} has no {CONFIG}: not a checkpoint folder")
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as cause:
+        raise CheckpointError(f"{path} is not JSON: {cause}") from cause
+    if not isinstance(config, dict):
+        raise CheckpointError(f"{path} is not a JSON object")
+    return config
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """All weights of the folder by name, on the CPU in float32."""
+    tensors: dict[str, Tensor] = {}
+    for path in _weight_files(folder):
+        reader: Callable[[Path], Any] = load_file if path.suffix == ".safetensors" else _load_pickled
+        try:
+            content = reader(path)
+        except Exception as cause:
+            raise CheckpointError(f"{path} cannot be read as tensors ({cause}); fetch it again") from cause
+        if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+            raise CheckpointError(f"{path} is not a mapping of names to tensors")
+        tensors |= {
+            name: value.float() if value.is_floating_point() else value for name, value in content.items()
+        }
+    return tensors
+
+
+def _load_pickled(path: Path) -> Any:
+    return torch.load(path, map_location="cpu", weights_only=True)
+
+
+def _weight_files(folder: Path) -> list[Path]:
+    for name in (WEIGHTS, PICKLED):
+        index = folder / f"{name}.index.json"
+        if (folder / name).is_file():
+            return [folder / name]
+        if index.is_file():
+            return [folder / shard for shard in sorted(set(_shard_names(index)))]
+    candidates = sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")])
+    if len(candidates) == 1:
+        return candidates
+    names = f": which of {', '.join(path.name for path in candidates)}?" if candidates else ""
+    raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED}{names}")
+
+
+def _shard_names(index: Path) -> list[str]:
+    """The files that an index names, which all lie beside it."""
+    try:
+        names = list(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+    except (ValueError, KeyError, TypeError, AttributeError) as cause:
+        raise CheckpointError(f"{index} does not say which tensor lies in which file") from cause
+    if not all(isinstance(name, str) and name == Path(name).name for name in names):
+        raise CheckpointError(f"{index} names files outside of its folder")
+    return names
+
+
+def verify_sums(folder: Path, names: Sequence[str]) -> str:
+    """Check files against SHA256SUMS and return the digest of all of them, `sha256:...`.
+
+    Raises:
+        CheckpointError: names the file that is missing or damaged.
+    """
+    lines = (
+        line.partition("  ") for line in _read_bytes(folder / SUMS).decode(errors="replace").splitlines()
+    )
+    sums = {name: digest for digest, _, name in lines}
+    total = hashlib.sha256()
+    for name in names:
+        content = hashlib.sha256(_read_bytes(folder / name))
+        if sums.get(name) != content.hexdigest():
+            raise CheckpointError(f"{folder / name} is damaged: {SUMS} lists another content; {ADVICE}")
+        total.update(content.digest())
+    return "sha256:" + total.hexdigest()
+
+
+def write_sums(folder: Path, names: Sequence[str]) -> None:
+    """Write SHA256SUMS for the files of a finished checkpoint, as `sha256sum` does."""
+    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}" for name in names]
+    (folder / SUMS).write_text("\n".join(sums) + "\n")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as cause:
+        raise CheckpointError(f"{path} is missing: {ADVICE}") from cause
+
+
+def shorten(names: Sequence[str], limit: int = 5) -> str:
+    """The first names in one line, and how many more there are."""
+    rest = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + rest

@@ -1,0 +1,84 @@
+"""How likely an answer is right, and when to say nothing instead: one scale for all systems.
+
+Platt scaling (1999): a logistic model over a system's own features of an answer; below a threshold the answer is
+withheld. Expected calibration error over ten equal-width bins (Guo et al., arXiv:1706.04599).
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+UNSURE = "unsure"  # the reason that goes with a declined question
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """A fitted scale.
+
+    weights: of the features, in their order. threshold: below this score the answer is withheld.
+    """
+
+    weights: tuple[float, ...]
+    bias: float
+    threshold: float
+
+    def score(self, features: Sequence[float]) -> float:
+        """Calibrated probability that the answer with these features is right, in [0, 1]."""
+        return sigmoid(self.bias + sum(w * f for w, f in zip(self.weights, features, strict=True)))
+
+    @staticmethod
+    def parse(raw: Mapping[str, Any]) -> "Confidence":
+        """The scale that `to_json` described."""
+        return Confidence(tuple(map(float, raw["weights"])), float(raw["bias"]), float(raw["threshold"]))
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-max(-60.0, min(60.0, logit))))
+
+
+def fit(
+    features: Sequence[Sequence[float]], is_right: Sequence[bool], *, decay: float, max_iterations: int
+) -> Confidence:
+    """Fit logistic weights; the threshold is 0.
+
+    Args:
+        features: one row for each answer.
+        is_right: whether each answer was right.
+        decay: weight of the squared weights in the loss; keeps them finite where the classes can be told apart.
+    """
+    x = torch.tensor(features, dtype=torch.float64)
+    y = torch.tensor([float(right) for right in is_right], dtype=torch.float64)
+    weights = torch.zeros(x.shape[1], dtype=torch.float64, requires_grad=True)
+    bias = torch.zeros(1, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.LBFGS([weights, bias], max_iter=max_iterations, line_search_fn="strong_wolfe")
+
+    def loss() -> float:
+        optimizer.zero_grad()
+        value = F.binary_cross_entropy_with_logits(x @ weights + bias, y) + decay * weights.square().sum()
+        value.backward()  # type: ignore[no-untyped-call]
+        return float(value.detach())
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    return Confidence(tuple(weights.tolist()), float(bias.detach()), 0.0)
+
+
+def quantile_threshold(scores: Sequence[float], declined_share: float) -> float:
+    """The score below which `declined_share` of the scores lie."""
+    return sorted(scores)[int(declined_share * len(scores))]
+
+
+def calibration_error(scores: Sequence[float], is_right: Sequence[bool]) -> float:
+    """Expected calibration error in points of 100; 0 without any score."""
+    bins: list[list[tuple[float, bool]]] = [[] for _ in range(BINS)]
+    for score, right in zip(scores, is_right, strict=True):
+        bins[min(int(score * BINS), BINS - 1)].append((score, right))
+    gaps = [abs(sum(s for s, _ in pairs) - sum(r for _, r in pairs)) for pairs in bins]
+    return 100 * sum(gaps) / max(1, len(scores))

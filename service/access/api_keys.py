@@ -1,0 +1,220 @@
+"""API keys: how one is made and checked, and the store of those that were issued.
+
+A secret has 256 random bits, so that its SHA-256 can be stored as it is: there is nothing to guess. The secret itself
+is stored nowhere.
+
+Redis layout; no other module names this key:
+
+    {errata}:keys    hash    name -> ApiKey as JSON; a revoked one stays, for its name stands in the ledger
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from service.access.caller import ADMIN, ANONYMOUS, Caller, Scope
+from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
+from service.ledger.keys import PREFIX
+from service.ledger.redis.connection import Connection
+
+KEYS = PREFIX + "keys"
+KEY_PREFIX = "errata"
+SECRET_BYTES = 32
+MAX_NAME_CHARS = 64  # nobody has a longer name, so it need not be looked up
+ATTEMPTS = 5
+RESERVED_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
+
+
+def fingerprint(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def generate_key(name: str) -> str:
+    """Make a key. The name is part of it, so that a leaked key tells whose it is."""
+    return f"{KEY_PREFIX}_{name}_{secrets.token_urlsafe(SECRET_BYTES)}"
+
+
+def parse_name(key: str) -> str | None:
+    """Return whose key it says it is; None for a key that was not made here."""
+    prefix, _, rest = key.partition("_")
+    name, underscore, _ = rest.partition("_")
+    return name if prefix == KEY_PREFIX and underscore and 0 < len(name) <= MAX_NAME_CHARS else None
+
+
+class Secret(BaseModel):
+    """A secret's digest.
+
+    Attributes:
+        sha256: Of the whole key, hexadecimal.
+        until: Unix time in seconds from which on it is not accepted; None for the end of the key.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    sha256: str
+    until: float | None = None
+
+    def accepts(self, key: str, now: float) -> bool:
+        return hmac.compare_digest(fingerprint(key), self.sha256) and (self.until is None or now < self.until)
+
+
+class ApiKey(BaseModel):
+    """The record of an issued key. Times are unix times in seconds.
+
+    Attributes:
+        expires: When the key ends, whatever its secrets; None for never.
+        secrets: The newest first; an older one is accepted until it ends.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    scopes: Annotated[tuple[Scope, ...], Field(min_length=1)]
+    created: float
+    created_by: str
+    expires: float | None = None
+    rotated: float | None = None
+    revoked: float | None = None
+    secrets: tuple[Secret, ...]
+
+    def accepts(self, key: str, now: float) -> bool:
+        return self.is_active(now) and any(secret.accepts(key, now) for secret in self.secrets)
+
+    def is_active(self, now: float) -> bool:
+        return self.revoked is None and (self.expires is None or now < self.expires)
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.name, self.scopes)
+
+    def without_secrets(self) -> ApiKey:
+        """Return a copy that accepts nothing until it is rotated."""
+        return self.model_copy(update={"secrets": ()})
+
+    def rotate(self, key: str, now: float, keep_old_s: float, expires_in_s: float | None = None) -> ApiKey:
+        """Return a copy with a new secret.
+
+        Args:
+            keep_old_s: How long the old secrets are accepted; none of them longer than before.
+            expires_in_s: Until the key's new end; None to leave its end as it is.
+        """
+        old_end = now + keep_old_s
+        ends = [old_end if secret.until is None else min(old_end, secret.until) for secret in self.secrets]
+        old = [
+            secret.model_copy(update={"until": end})
+            for secret, end in zip(self.secrets, ends, strict=True)
+            if end > now
+        ]
+        expires = self.expires if expires_in_s is None else now + expires_in_s
+        new = Secret(sha256=fingerprint(key))
+        return self.model_copy(update={"secrets": (new, *old), "rotated": now, "expires": expires})
+
+
+class KeyStore:
+    """Issued keys in Redis. Every call ends within the connection's time limit, or raises LedgerUnavailable."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._redis = connection.commands
+        self._swap = self._redis.register_script(Path(__file__).with_name("swap.lua").read_text("utf-8"))
+
+    async def get(self, name: str) -> ApiKey | None:
+        record = await self._read(name)
+        return ApiKey.model_validate_json(record) if record else None
+
+    async def all(self) -> Sequence[ApiKey]:
+        """Return every key by name, the revoked ones too."""
+        async with self._connection.call("list its keys"):
+            records: dict[bytes, bytes] = await self._redis.hgetall(KEYS)
+        return sorted(map(ApiKey.model_validate_json, records.values()), key=lambda key: key.name)
+
+    async def issue(
+        self, name: str, scopes: Sequence[Scope], expires: float | None, created_by: str
+    ) -> tuple[ApiKey, str]:
+        """Make a key; return its record, and the key itself, which cannot be read again.
+
+        Raises:
+            KeyTaken: there is, or was, a key of this name.
+        """
+        secret = generate_key(name)
+        key = ApiKey(
+            name=name,
+            scopes=tuple(scopes),
+            created=time.time(),
+            created_by=created_by,
+            expires=expires,
+            secrets=(Secret(sha256=fingerprint(secret)),),
+        )
+        if name in RESERVED_NAMES:
+            raise KeyTaken(f"{name!r} is a name of the service's own: choose another name")
+        if not await self.swap(name, b"", key):
+            raise KeyTaken(
+                f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"
+            )
+        return key, secret
+
+    async def rotate(
+        self, name: str, keep_old_s: float, expires_in_s: float | None = None
+    ) -> tuple[ApiKey, str]:
+        """Give a key a new secret; return its record and the new key. See ApiKey.rotate.
+
+        Raises:
+            NotFound: no key of this name is in force.
+            InvalidInput: the key has ended and gets no new end.
+        """
+        secret = generate_key(name)
+
+        def rotate(old: ApiKey) -> ApiKey:
+            new = old.rotate(secret, time.time(), keep_old_s, expires_in_s)
+            if not new.is_active(time.time()):
+                raise InvalidInput(
+                    f"the key {name!r} has ended: say how long it lives from now on, with expires_in_s or --expires-in"
+                )
+            return new
+
+        return await self._change(name, rotate), secret
+
+    async def revoke(self, name: str) -> ApiKey:
+        """End a key for good. Raises NotFound when no key of this name is in force."""
+        return await self._change(name, lambda old: old.model_copy(update={"revoked": time.time()}))
+
+    async def restore(self, key: ApiKey) -> bool:
+        """Put back a key from a backup; return False when there is a key of this name, which then stays."""
+        exists = key.name in RESERVED_NAMES or await self._read(key.name) is not None
+        return not exists and await self.swap(key.name, b"", key)
+
+    async def _change(self, name: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
+        """Replace a key's record by compare-and-set."""
+        if name == ADMIN.name:
+            raise NotFound(
+                "the key of admin is in VAR/admin.key, ERRATA_KEY or ERRATA_KEY_FILE: it is changed there"
+            )
+        for _ in range(ATTEMPTS):
+            record = await self._read(name)
+            old = ApiKey.model_validate_json(record) if record else None
+            if record is None or old is None or old.revoked is not None:
+                reason = "the key named {!r} is revoked" if record else "there is no key named {!r}"
+                raise NotFound(f"{reason.format(name)}: `errata keys list` tells which are in force")
+            new = change(old)
+            if await self.swap(name, record, new):
+                return new
+        raise NotReady(f"others kept changing the key {name!r}: try again")
+
+    async def _read(self, name: str) -> bytes | None:
+        async with self._connection.call("look a key up"):
+            record: bytes | None = await self._redis.hget(KEYS, name)
+        return record
+
+    async def swap(self, name: str, old: bytes, new: ApiKey) -> bool:
+        """Store the new record if the current one is `old` (b"" for none); idempotent. See swap.lua."""
+        arguments: list[Any] = [name, old, new.model_dump_json()]
+        async with self._connection.call("change a key"):
+            return bool(await self._swap(keys=[KEYS], args=arguments))

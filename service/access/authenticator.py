@@ -1,0 +1,60 @@
+"""From the Authorization header of a request to a caller: the admin's key, an issued key, or a token of the issuer.
+
+Keys are compared by their digests, in constant time.
+"""
+
+from __future__ import annotations
+
+import hmac
+import time
+from typing import Protocol
+
+from service.access.api_keys import fingerprint, parse_name
+from service.access.caller import ADMIN, Caller
+from service.access.key_cache import KeyCache
+from service.errors import Unauthorized
+
+MAX_KEY_CHARS = 16_384  # of a token; proxies let no more pass
+HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
+
+
+class TokenVerifier(Protocol):
+    async def verify(self, token: str) -> Caller:
+        """Return the caller whom a token names. Raises Unauthorized when the token is not good."""
+
+
+class Authenticator:
+    """Recognises callers.
+
+    Args:
+        admin_sha256: Hexadecimal digest of the admin's key, which needs no Redis.
+        keys: The keys that were issued.
+        tokens: None where no issuer vouches for callers.
+    """
+
+    def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
+        self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
+
+    async def authenticate(self, authorization: str | None) -> Caller:
+        """Return whose key the header carries. Raises Unauthorized when it carries none, or an unknown one."""
+        if not authorization:
+            raise Unauthorized(f"this needs a key: {HOW}")
+        scheme, _, key = authorization.partition(" ")
+        key = key.strip()
+        if scheme.lower() != "bearer" or not key or len(key) > MAX_KEY_CHARS:
+            raise Unauthorized(f"the Authorization header is not of the form Bearer KEY: {HOW}")
+        if hmac.compare_digest(fingerprint(key), self._admin_sha256):
+            return ADMIN
+        name = parse_name(key)
+        if name is not None:
+            record = await self._keys.get(name)
+            if record is None or not record.accepts(key, time.time()):
+                raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
+            return record.caller
+        if self._tokens is not None and key.count(".") == 2:
+            return await self._tokens.verify(key)
+        raise Unauthorized(f"this key is not known here: {HOW}")
+
+    def forget(self, name: str) -> None:
+        """Read the key of this name anew for the next request."""
+        self._keys.forget(name)

@@ -1,0 +1,165 @@
+"""Callers that an OpenID Connect issuer vouches for: its signed tokens stand for keys.
+
+RFC 7519 (JWT), RFC 7517 (JWKS) and OpenID Connect Discovery 1.0. PyJWT checks signature, issuer, audience and times;
+here is where the issuer's public keys come from, and what a claim means in Errata.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import jwt
+
+from service.access.caller import ALL_SCOPES, Caller, Scope
+from service.errors import NotReady, Unauthorized
+
+# Signatures that only the issuer can make; never `none`, nor a secret that both sides share.
+ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
+LEEWAY_S = 30.0  # between the issuer's clock and ours
+NAME_PREFIX = "oidc:"  # so that nobody whom the issuer names can pass for the owner of a key
+
+MAX_AGE_S = 300.0  # then keys are fetched again, so that a key that was withdrawn is not believed for ever
+MIN_PAUSE_S = 5.0  # between two fetches, so that forged tokens do not turn into requests to the issuer
+TIMEOUT_S = 5.0
+STALE_WAIT_S = 1.0  # for a refresh, where the key is in the cache
+DISCOVERY = "/.well-known/openid-configuration"
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Claims:
+    """Which claim says what.
+
+    Attributes:
+        scopes: The claim with the scopes: a list, or words in one text; those that begin with `prefix` are ours.
+        name: The claim with the author's name.
+    """
+
+    issuer: str
+    audience: str
+    scopes: str
+    prefix: str
+    name: str
+
+    def read_scopes(self, claims: Mapping[str, Any]) -> tuple[Scope, ...]:
+        """Raises Unauthorized when the claim is of another kind."""
+        value = claims.get(self.scopes, [])
+        words = value.split() if isinstance(value, str) else value
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise Unauthorized(f"the token's claim {self.scopes!r} is neither words nor a list of them")
+        names = {word.removeprefix(self.prefix) for word in words if word.startswith(self.prefix)}
+        return tuple(scope for scope in ALL_SCOPES if scope in names)
+
+    def read_name(self, claims: Mapping[str, Any]) -> str:
+        """Raises Unauthorized without one: a commit needs an author."""
+        name = claims.get(self.name)
+        if not isinstance(name, str) or not name.strip():
+            raise Unauthorized(f"the token has no claim {self.name!r}, which names its owner")
+        return NAME_PREFIX + name.strip()
+
+
+class OidcVerifier:
+    def __init__(self, claims: Claims, jwks: Jwks) -> None:
+        self._claims, self._jwks = claims, jwks
+
+    async def verify(self, token: str) -> Caller:
+        """Return the caller whom a token names.
+
+        Raises:
+            Unauthorized: the text says what is wrong with the token.
+            NotReady: the issuer's keys cannot be fetched.
+        """
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+            claims = jwt.decode(
+                token,
+                await self._jwks.get(kid),
+                algorithms=ALGORITHMS,
+                audience=self._claims.audience,
+                issuer=self._claims.issuer,
+                leeway=LEEWAY_S,
+                options={"require": ["exp", "iss", "aud"]},
+            )
+        except jwt.PyJWTError as error:
+            raise Unauthorized(f"the token is not good here: {error}") from error
+        return Caller(self._claims.read_name(claims), self._claims.read_scopes(claims), "token")
+
+
+class Jwks:
+    """The issuer's public keys, cached; with the issuer away, cached keys go on.
+
+    Args:
+        issuer: Its address.
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, issuer: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._issuer, self._clock = issuer.rstrip("/"), clock
+        self._keys: Mapping[str | None, jwt.PyJWK] = {}
+        self._fetched_at = self._tried_at = float("-inf")
+        self._refreshing: asyncio.Task[None] | None = None
+
+    async def get(self, kid: str | None) -> jwt.PyJWK:
+        """Return a key by its id; None for the only one.
+
+        Raises:
+            Unauthorized: the issuer does not have the key.
+            NotReady: the issuer cannot be reached, and never was.
+        """
+        if kid not in self._keys:
+            await self._refresh(TIMEOUT_S)
+        elif self._clock() - self._fetched_at > MAX_AGE_S:
+            await self._refresh(STALE_WAIT_S)
+        if kid in self._keys:
+            return self._keys[kid]
+        if self._fetched_at == float("-inf"):
+            raise NotReady(f"the issuer of tokens, {self._issuer}, cannot be reached: try again in a moment")
+        raise Unauthorized(f"the token is signed with a key that {self._issuer} does not have (kid {kid!r})")
+
+    async def _refresh(self, wait_s: float) -> None:
+        """Single-flight: concurrent requests share one fetch; none begins within MIN_PAUSE_S of the last."""
+        if self._refreshing is None:
+            if self._clock() - self._tried_at < MIN_PAUSE_S:
+                return
+            self._refreshing = asyncio.create_task(self._update())
+        await asyncio.wait([self._refreshing], timeout=wait_s)
+
+    async def _update(self) -> None:
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                self._keys = await fetch_keys(self._issuer)
+            self._fetched_at = self._clock()
+        except Exception as error:  # whatever it sends
+            log.warning("the keys of %s cannot be read: %s: %s", self._issuer, type(error).__name__, error)
+        finally:
+            self._tried_at, self._refreshing = self._clock(), None
+
+
+async def fetch_keys(issuer: str) -> Mapping[str | None, jwt.PyJWK]:
+    """Return the issuer's signing keys by id, and also under None where there is only one."""
+    async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
+        about = await get_json(client, issuer + DISCOVERY)
+        if about["issuer"].rstrip("/") != issuer:
+            raise ValueError(f"it says that it is {about['issuer']}")
+        address = httpx.URL(about["jwks_uri"])
+        if address.scheme != httpx.URL(issuer).scheme:
+            raise ValueError(f"its keys are at {address}, which is not as safe as it is itself")
+        jwks = jwt.PyJWKSet.from_dict(await get_json(client, str(address)))
+    keys: dict[str | None, jwt.PyJWK] = {
+        key.key_id: key for key in jwks.keys if key.public_key_use in (None, "sig")
+    }
+    return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
+
+
+async def get_json(client: httpx.AsyncClient, url: str) -> dict[str, Any]:
+    response = await client.get(url)
+    response.raise_for_status()
+    content: dict[str, Any] = response.json()
+    return content

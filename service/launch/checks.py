@@ -1,0 +1,63 @@
+"""Checks of the settings that the settings cannot make by themselves: they look at this machine, and start nothing.
+
+Without them, a process that Ray starts would find the mistake, a minute later and in its log.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import ssl
+
+from service.config import Settings
+from service.launch.exits import CannotStart
+
+
+def check_systems(settings: Settings) -> None:
+    """Finds a misspelt module at once; what is in it only the replicas load."""
+    for name, loader in settings.systems.items():
+        module = loader.partition(":")[0]
+        try:
+            spec = importlib.util.find_spec(module)
+        except ModuleNotFoundError:
+            spec = None
+        except Exception as error:  # the packages around a module are run to find it
+            reason = f"{type(error).__name__}: {error}"
+            raise CannotStart(
+                f"the module {module!r} of the model {name!r} cannot be found ({reason})"
+            ) from error
+        if spec is None:
+            raise CannotStart(
+                f"there is no module {module!r} to load the model {name!r} from: check --system"
+            )
+
+
+def check_tls(settings: Settings) -> None:
+    """The empty password keeps ssl from asking for one at the terminal."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return
+    try:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, password="")
+    except ssl.SSLError as error:
+        files = f"{settings.tls_cert} and {settings.tls_key}"
+        raise CannotStart(
+            f"{files} are no certificate and its unencrypted key ({error}): check --tls-cert and --tls-key"
+        ) from error
+    except OSError as error:
+        raise CannotStart(
+            f"the files of --tls-cert and --tls-key cannot be read: {error.strerror}"
+        ) from error
+
+
+def check_devices(settings: Settings) -> None:
+    """Looks for each device and dtype on this machine. Torch takes seconds to import, and `auto` needs no look."""
+    choices = {name: (settings.device_of(name), settings.dtype_of(name)) for name in settings.systems}
+    if all(device in ("auto", "cpu") and dtype == "float32" for device, dtype in choices.values()):
+        return
+    from models.device import DeviceUnavailable, resolve_device, resolve_dtype
+
+    for name, (device, dtype) in choices.items():
+        try:
+            resolve_dtype(dtype, resolve_device(device))
+        except DeviceUnavailable as error:
+            raise CannotStart(f"the model {name!r} cannot be loaded: {error}") from error

@@ -1,0 +1,126 @@
+"""The files of the embedded Valkey in its folder, and what can be learned from them without a client."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import stat
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+from service.errors import LedgerUnavailable
+
+SOCKET_PATH_LIMIT = 100  # bytes; the kernel takes 107, and a longer path fails with a riddle
+LAST_LINES = 3
+
+CONFIG = {
+    "port": "0",
+    "unixsocketperm": "700",
+    "daemonize": "no",
+    "set-proc-title": "no",
+    "save": '""',
+    "appendonly": "yes",
+    "appendfsync": "always",
+    "maxmemory-policy": "noeviction",
+    "loglevel": "notice",
+}
+
+
+class ValkeyFiles:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.config = folder / "valkey.conf"
+        self.log = folder / "valkey.log"
+        self.pid_file = folder / "valkey.pid"
+        self.socket = folder / "valkey.sock"
+        if len(os.fsencode(self.socket)) > SOCKET_PATH_LIMIT:  # a private folder with a short name instead
+            name = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+            self.socket = Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}" / "valkey.sock"
+
+    def create_folder(self) -> None:
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.folder.chmod(0o700)  # fails where the folder is somebody else's
+            if self.socket.parent != self.folder:
+                create_private_folder(self.socket.parent)
+        except OSError as error:
+            advice = "give Errata a folder of its own"
+            raise LedgerUnavailable(
+                f"{self.folder} cannot be used for the ledger: {error}; {advice}"
+            ) from error
+
+    def write_config(self) -> None:
+        lines = [f"{name} {value}" for name, value in CONFIG.items()]
+        for name, path in (("dir", self.folder), ("unixsocket", self.socket), ("pidfile", self.pid_file)):
+            text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+            lines.append(f'{name} "{text}"')
+        self.config.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    @property
+    def pid(self) -> int | None:
+        """Of the server that wrote the pid file last; it may have ended."""
+        try:
+            return int(self.pid_file.read_text(encoding="ascii"))
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def signal_server(self, signal_number: signal.Signals) -> None:
+        """Nothing happens to a process that is not this folder's server.
+
+        Process ids are used again, so the command line is compared where the system shows it (Linux).
+        """
+        pid = self.pid
+        if pid is None:
+            return
+        if Path("/proc/self").exists():
+            try:
+                if os.fsencode(self.config) not in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    return
+            except OSError:
+                return
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal_number)
+
+    def remove_stale(self) -> None:
+        """Socket and pid file of a server that has ended: its number must not be believed while the next one starts."""
+        self.socket.unlink(missing_ok=True)
+        self.pid_file.unlink(missing_ok=True)
+
+    def answers(self) -> bool:
+        """True when the server takes commands: it has read its append-only file."""
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as channel:
+                channel.settimeout(1.0)
+                channel.connect(str(self.socket))
+                channel.sendall(b"PING\r\n")
+                return channel.recv(64).startswith(b"+PONG")
+        except OSError:
+            return False
+
+    @property
+    def log_size(self) -> int:
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def last_log_lines(self, offset: int) -> str:
+        """The last lines after `offset` bytes, for a message."""
+        with self.log.open("rb") as log:
+            log.seek(offset)
+            lines = [line.strip() for line in log.read().decode(errors="replace").splitlines()]
+        return " / ".join(line for line in lines[-LAST_LINES:] if line) or f"see {self.log}"
+
+
+def create_private_folder(folder: Path) -> None:
+    """A folder that only this user reads, under a name that others can foresee, as in the system's temporary folder.
+
+    Raises:
+        OSError: it is a link, or somebody else's.
+    """
+    with suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+        raise PermissionError(f"{folder} is needed for a folder of this user's own and is something else")
+    folder.chmod(0o700)

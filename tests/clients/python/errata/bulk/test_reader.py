@@ -1,0 +1,152 @@
+"""What a file of corrections may look like, and what is said of a line that cannot be used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from errata.bulk.line import Line
+from errata.bulk.reader import Reader
+from errata.errors import BadFile, UnreadableFile
+from errata.wire import EditItem, FactItem, RelationItem
+
+
+def read(folder: Path, name: str, content: str | bytes, **more: bool) -> list[Line]:
+    file = folder / name
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return Reader(file, **more).read()[0]  # type: ignore[arg-type]
+
+
+def whole(folder: Path, name: str, content: str | bytes) -> str:
+    """Why it cannot be used at all."""
+    with pytest.raises(BadFile) as told:
+        read(folder, name, content)
+    return str(told.value).removeprefix(f"{folder}/")
+
+
+def said(line: Line) -> tuple[int, str, str]:
+    return line.number, line.question, line.answer
+
+
+def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
+    lines = read(tmp_path, "a.csv", "question,answer\nq1,a1\nq2,\nq3,a3\nq4,a,4\n")
+    assert [(line.number, line.status, line.code) for line in lines] == [
+        (2, "not sent", ""),
+        (3, "refused", "bad_line"),
+        (4, "not sent", ""),
+        (5, "refused", "bad_line"),
+    ]
+    assert lines[1].detail == ("answer: Field required; expected question,answer[,paraphrases][,model]")
+    assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
+
+
+def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> None:
+    content = [
+        {"question": "q", "answer": "a", "paraphrases": ["p"], "model": "kbert"},
+        {"subject": "Peru", "relation": "capital", "object": "Cusco", "act": "set"},
+        {"define": "capital", "holds": "one"},
+        {"subject": "Peru", "relation": "capital", "objekt": "Cusco"},
+        {"question": "q", "answer": "a", "paraphrases": "p"},
+    ]
+    lines = read(tmp_path, "a.ndjson", "\r\n".join(map(json.dumps, content)))
+    kinds = [type(line.item) for line in lines]
+    assert kinds == [EditItem, FactItem, RelationItem, type(None), type(None)]
+    assert said(lines[1]) == (2, "Peru · capital", "Cusco")
+    assert "objekt: Extra inputs are not permitted" in lines[3].detail
+    assert "paraphrases: Input should be a valid list" in lines[4].detail
+
+
+@pytest.mark.parametrize(
+    ("fields", "held"),
+    [
+        ({"prompt": "q?", "target_new": "a", "rephrase_prompt": "p?", "ground_truth": ["b"]}, ("p?",)),
+        ({"prompt": "q?", "target_new": ["a", "other name"], "rephrase": ["p?", "r?"]}, ("p?", "r?")),
+        ({"prompt": "q?", "target_new": [["a"]], "subject": "s", "rephrase_prompt": None}, ()),
+        ({"src": "q?", "alt": "a", "rephrase": "p?", "answers": ["b"], "loc": "nq question: x"}, ("p?",)),
+        ({"update": "q?", "ans": "a", "rephrase": "p?", "mhop": None}, ("p?",)),
+    ],
+)
+def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
+    tmp_path: Path, fields: dict[str, object], held: tuple[str, ...]
+) -> None:
+    for name, content in (("a.json", json.dumps([fields])), ("a.jsonl", json.dumps(fields))):
+        [line] = read(tmp_path, name, content)
+        assert line.item == EditItem(question="q?", answer="a")
+        assert line.rephrased == held
+    [line] = read(tmp_path, "a.json", json.dumps([fields]), teach=True)
+    assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held))
+    assert line.rephrased == ()
+
+
+def test_what_nobody_uses_is_named_where_there_is_something(tmp_path: Path) -> None:
+    fields = {"prompt": "q?", "target_new": "a", "locality": {"x": [1]}, "portability": {}, "case_id": 7}
+    [line] = read(tmp_path, "a.json", json.dumps([fields]))
+    assert line.unused == ("case_id", "locality")
+
+
+def test_records_of_a_json_list_are_known_by_line_and_number(tmp_path: Path) -> None:
+    content = (
+        '\ufeff\n[{"prompt": "q1?",\r\n "target_new": "a"},\n\n  {"prompt": "q2?", "target_new": ""}, [1]]\n'
+    )
+    lines = read(tmp_path, "a.json", content)
+    assert [line.where.removeprefix(f"{tmp_path}/") for line in lines] == [
+        "a.json:2 (record 1)",
+        "a.json:5 (record 2)",
+        "a.json:5 (record 3)",
+    ]
+    assert [line.detail.split(";")[0] for line in lines] == [
+        "",
+        "answer: String should have at least 1 character",
+        "this is not an object",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "complaint"),
+    [
+        ("a.json", "", "a.json:1: this is not as it should be: a .json file holds one list"),
+        ("a.json", "[]", "a.json holds no corrections"),
+        ("a.json", '{"prompt": "q"}', "name one with an object a line \".jsonl\"; here is '{'"),
+        ("a.json", '[{"prompt": "q"},\n]', "a.json:2: this is not JSON: Expecting value at column 1"),
+        (
+            "a.json",
+            '[{"prompt": "q"}\n{"prompt": "r"}]',
+            "a.json:2: this is not as it should be: a comma or ]",
+        ),
+        ("a.json", '[{"prompt": "q"}', "a comma or ] is expected; here is the end of the file"),
+        (
+            "a.json",
+            '[{"prompt": "q"}]\nx',
+            "a.json:2: this is not as it should be: nothing is expected behind",
+        ),
+        ("a.json", "[" * 100_000, "a.json:1: this is not JSON"),
+        ("a.jsonl", "\n \n", "a.jsonl holds no corrections"),
+        ("a.csv", b"question,answer\nPer\xfa?,Cusco\n", "a.csv:2: this is not UTF-8; save the file as UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_on_is_refused_as_a_whole(
+    tmp_path: Path, name: str, content: str | bytes, complaint: str
+) -> None:
+    assert complaint in whole(tmp_path, name, content)
+
+
+def test_a_line_of_json_that_cannot_be_read_spoils_only_itself(tmp_path: Path) -> None:
+    content = (
+        '{"question": "q", "answer": "a"},\n'
+        + "[" * 100_000
+        + '\n{"question": "q", "answer": "\\ud800"}\n7\n'
+    )
+    lines = read(tmp_path, "a.jsonl", content + '{"question": "q", "answer": "a"}')
+    assert [line.detail.split(";")[0] for line in lines] == [
+        "this is not JSON: Extra data at column 33",
+        "this is not JSON that can be read",
+        "answer: Input should be a valid string, unable to parse raw data as a unicode string",
+        "this is not an object",
+        "",
+    ]
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableFile, match=r"absent\.csv cannot be read: No such file or directory"):
+        Reader(tmp_path / "absent.csv").read()

@@ -1,0 +1,100 @@
+"""A file on its way: piece by piece, never whole, and what cannot be sent is said before anything is."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from errata import errors, files
+from errata.files import Upload
+from errata.wire import ImportProgress
+
+
+class Pipe(io.BytesIO):
+    """It can be read once, and nobody knows how much will come."""
+
+    def seekable(self) -> bool:
+        return False
+
+
+@pytest.fixture(autouse=True)
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PIECE_BYTES", 4)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    (tmp_path / "a.tsv").write_bytes(b"0123456789")
+    return tmp_path / "a.tsv"
+
+
+def test_a_file_goes_piece_by_piece_and_each_is_told(file: Path) -> None:
+    told: list[ImportProgress] = []
+    sending = Upload(file, told.append)
+    assert list(sending) == [b"0123", b"4567", b"89"]
+    assert [(one.phase, one.done, one.total) for one in told] == [("sending", n, 10) for n in (4, 8, 10)]
+
+
+async def test_the_asyncio_client_reads_the_same(file: Path) -> None:
+    told: list[ImportProgress] = []
+    assert [piece async for piece in Upload(file, told.append)] == [b"0123", b"4567", b"89"]
+    assert [one.done for one in told] == [4, 8, 10]
+
+
+def test_it_is_whole_only_when_the_last_piece_was_taken(file: Path) -> None:
+    sending = Upload(file)
+    pieces = iter(sending)
+    for _ in range(3):
+        next(pieces)
+        assert not sending.whole
+    assert next(pieces, None) is None
+    assert sending.whole
+
+
+@pytest.mark.parametrize("kind", ["path", "file", "part of a file"])
+def test_what_can_be_read_again_is_read_from_its_first_byte(file: Path, kind: str) -> None:
+    with file.open("rb") as opened:
+        opened.seek(5 if kind == "part of a file" else 0)
+        sending = Upload(file if kind == "path" else opened)
+        first = b"".join(sending)
+        assert sending.rewind()
+        assert b"".join(sending) == first == (b"56789" if kind == "part of a file" else b"0123456789")
+        assert not opened.closed
+
+
+def test_a_pipe_is_sent_once(file: Path) -> None:
+    sending = Upload(Pipe(b"0123456789"))
+    assert sending.total_bytes is None
+    assert sending.rewind()
+    assert b"".join(sending) == b"0123456789"
+    assert not sending.rewind()
+
+
+@pytest.mark.parametrize("empty", [io.BytesIO(), Pipe()], ids=["file", "pipe"])
+def test_nothing_is_not_sent(empty: Any, file: Path) -> None:
+    with pytest.raises(errors.Malformed, match="the file is empty"):
+        Upload(empty)
+    file.write_bytes(b"")
+    with pytest.raises(errors.Malformed, match=r"a\.tsv is empty"):
+        Upload(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("absent.tsv", "No such file or directory"), ("", "Is a directory"), ("a\0b", "null byte")],
+)
+def test_what_cannot_be_read_is_named_with_the_reason(tmp_path: Path, name: str, why: str) -> None:
+    with pytest.raises(errors.UnreadableFile, match=f"cannot be read: .*{why}.*; nothing was changed"):
+        Upload(tmp_path / name)
+
+
+def test_a_named_pipe_is_not_taken_for_an_empty_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    try:
+        assert Upload(tmp_path / "pipe").total_bytes is None
+    finally:
+        os.close(writer)

@@ -1,0 +1,168 @@
+"""Failures on the way: what is repeated, what is not, and that no exception of httpx gets through."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+from errata import AsyncErrata, Errata, Retry, errors, wire
+from errata.request import Call
+from errata.transport import run_now
+
+AT_ONCE = Retry(first_pause_s=0.001, longest_pause_s=0.01)
+PERU = "What is the capital of Peru?"
+
+
+def failing(kind: type[httpx.HTTPError]) -> Callable[[httpx.Request], httpx.Response]:
+    def fail(request: httpx.Request) -> httpx.Response:
+        if kind is httpx.HTTPStatusError:
+            raise httpx.HTTPStatusError("boom", request=request, response=httpx.Response(500))
+        raise kind("boom")
+
+    return fail
+
+
+def everything(kind: type[Any]) -> Iterator[type[Any]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from everything(below)
+
+
+def over(handler: Callable[[httpx.Request], httpx.Response], **how: Any) -> Errata:
+    return Errata("http://errata.test", transport=httpx.MockTransport(handler), **{"retry": AT_ONCE, **how})
+
+
+class LosesReplies(httpx.AsyncBaseTransport):
+    """A network that delivers a request and then loses the reply, `times` times."""
+
+    def __init__(self, app: Any, times: int) -> None:
+        self.inner = httpx.ASGITransport(app=app)
+        self.times = times
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        response = await self.inner.handle_async_request(request)
+        if self.times > 0:
+            self.times -= 1
+            raise httpx.ReadError("the reply is lost")
+        return response
+
+
+@pytest.mark.parametrize(
+    "kind", sorted(set(everything(httpx.HTTPError)), key=str), ids=lambda kind: kind.__name__
+)
+def test_no_exception_of_httpx_leaks(kind: type[httpx.HTTPError]) -> None:
+    with over(failing(kind)) as errata, pytest.raises(errors.Unreachable) as caught:
+        errata.ask("q")
+    assert isinstance(caught.value, errors.TimedOut) == issubclass(kind, httpx.TimeoutException)
+    assert "http://errata.test" in str(caught.value)
+    assert type(caught.value.__cause__) is kind
+
+
+async def test_no_exception_of_httpx_leaks_from_the_asyncio_client_either() -> None:
+    transport = httpx.MockTransport(failing(httpx.ConnectError))
+    async with AsyncErrata("http://errata.test", transport=transport, retry=AT_ONCE) as errata:
+        with pytest.raises(errors.Unreachable):
+            await errata.ask("q")
+
+
+def test_nobody_listening_is_said_in_a_sentence() -> None:
+    with Errata("http://127.0.0.1:9", retry=AT_ONCE) as errata, pytest.raises(errors.Unreachable) as caught:
+        errata.memory()
+    assert str(caught.value) == "cannot reach Errata at http://127.0.0.1:9: Connection refused"
+
+
+def test_a_passing_trouble_is_not_noticed(errata: Errata, tiny: Any, trouble: Any) -> None:
+    trouble(503, "not_ready", times=2)
+    assert errata.ask(PERU).answer == "Lima"
+    assert len(tiny.seen) == 3
+
+
+def test_patience_has_an_end(errata: Errata, tiny: Any, trouble: Any) -> None:
+    trouble(503, "not_ready", times=99)
+    with pytest.raises(errors.NotReady):
+        errata.ask(PERU)
+    assert len(tiny.seen) == 3
+
+
+def test_what_does_not_pass_is_asked_once(errata: Errata, tiny: Any, trouble: Any) -> None:
+    trouble(503, "ledger_corrupt", times=9)
+    with pytest.raises(errors.Faulty):
+        errata.edit(PERU, "Cusco")
+    assert len(tiny.seen) == 1
+
+
+def test_a_version_that_may_never_be_made_is_not_waited_for_again(
+    errata: Errata, tiny: Any, trouble: Any
+) -> None:
+    trouble(503, "version_ahead", times=9, retry_after=1)
+    with pytest.raises(errors.VersionAhead):
+        errata.ask(PERU, min_version=99)
+    assert len(tiny.seen) == 1
+
+
+def test_a_version_that_was_written_is_waited_for_again(errata: Errata, tiny: Any, trouble: Any) -> None:
+    errata.edit(PERU, "Cusco")
+    trouble(503, "version_ahead", times=2)
+    assert errata.ask(PERU).answer == "Cusco"
+    assert errata.ask(PERU, min_version=1).answer == "Cusco"
+    assert len(tiny.seen) == 5
+
+
+async def test_an_edit_whose_receipt_is_lost_is_made_once(app: Any, tiny: Any) -> None:
+    transport = LosesReplies(app, times=2)
+    client = AsyncErrata("http://tiny", key="right-key", retry=AT_ONCE, transport=transport)
+    async with client:
+        receipt = await client.edit(PERU, "Cusco")
+    assert (receipt.version, tiny.head) == (1, 1)
+    assert len(tiny.seen) == 3
+    assert len({request.headers["idempotency-key"] for request, _ in tiny.seen}) == 1
+
+
+async def test_a_write_that_cannot_be_repeated_is_sent_once(app: Any, tiny: Any) -> None:
+    call = Call("POST", "/admin/rollbacks", wire.EditReceipt, wire.RollbackRequest(to=0), reads=False)
+    async with AsyncErrata("http://tiny", key="right-key", transport=LosesReplies(app, 1)) as client:
+        with pytest.raises(errors.Unreachable):
+            await client.send(call)
+    assert len(tiny.seen) == 1
+
+
+def test_a_call_that_timed_out_is_not_sent_again_and_says_how_to_be_sure() -> None:
+    sent: list[httpx.Request] = []
+
+    def late(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        raise httpx.ReadTimeout("late")
+
+    with over(late, edit_timeout_s=7) as errata, pytest.raises(errors.TimedOut) as caught:
+        errata.edit("q", "a", idempotency_key="mine")
+    assert len(sent) == 1
+    assert "within 7 s" in str(caught.value)
+    assert "idempotency key mine" in str(caught.value)
+
+
+def test_a_question_that_timed_out_says_nothing_of_changes() -> None:
+    with over(failing(httpx.ReadTimeout), timeout_s=3) as errata, pytest.raises(errors.TimedOut) as caught:
+        errata.ask("q")
+    assert str(caught.value) == "Errata at http://errata.test did not answer within 3 s"
+
+
+async def test_an_asyncio_call_can_be_cancelled_while_it_pauses(app: Any, trouble: Any) -> None:
+    trouble(503, "not_ready", retry_after=4)
+    transport = httpx.ASGITransport(app=app)
+    async with AsyncErrata("http://tiny", transport=transport) as client:
+        asking = asyncio.create_task(client.ask(PERU))
+        await asyncio.sleep(0.05)
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+def test_a_blocking_call_never_needs_an_event_loop() -> None:
+    async def needs_one() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(AssertionError, match="event loop"):
+        run_now(needs_one())

@@ -1,0 +1,92 @@
+"""A key is read once a second at most, and goes on working while Redis is away, if it was seen before."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from service.access.api_keys import ApiKey
+from service.access.key_cache import MAX_NAMES, KeyCache
+from service.errors import LedgerUnavailable
+from tests.service.access.conftest import Clock, MemoryStore
+
+
+@pytest.fixture
+def cache(memory_store: MemoryStore, clock: Clock) -> KeyCache:
+    memory_store.issue("anna", "ask")
+    return KeyCache(memory_store.get, clock)
+
+
+async def test_a_second_request_within_the_second_reads_nothing(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    assert [await cache.get("anna") for _ in range(5)] == [memory_store.keys["anna"]] * 5
+    assert memory_store.reads == 1
+    clock.now += 1.0
+    await cache.get("anna")
+    assert memory_store.reads == 2
+
+
+async def test_a_revoked_key_is_noticed_after_a_second_at_the_latest(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    await cache.get("anna")
+    key = memory_store.keys["anna"]
+    memory_store.keys["anna"] = key.model_copy(update={"revoked": time.time()})
+    clock.now += 1.0
+    cached = await cache.get("anna")
+    assert cached is not None
+    assert cached.revoked is not None
+
+
+async def test_a_key_that_was_changed_here_is_noticed_at_once(
+    cache: KeyCache, memory_store: MemoryStore
+) -> None:
+    assert await cache.get("ben") is None
+    memory_store.issue("ben", "ask")
+    cache.forget("ben")
+    assert await cache.get("ben") == memory_store.keys["ben"]
+
+
+async def test_with_redis_gone_a_known_key_goes_on_and_an_unknown_one_is_told_why(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    await cache.get("anna")
+    memory_store.away = True
+    clock.now += 3_600.0
+    assert await cache.get("anna") == memory_store.keys["anna"]
+    with pytest.raises(LedgerUnavailable):
+        await cache.get("ben")
+
+
+async def test_guesses_do_not_fill_the_memory_and_evict_no_real_key(
+    cache: KeyCache, memory_store: MemoryStore
+) -> None:
+    await cache.get("anna")
+    for number in range(MAX_NAMES + 10):
+        await cache.get(f"guess-{number}")
+    memory_store.reads = 0
+    await cache.get(f"guess-{MAX_NAMES + 9}")
+    await cache.get("anna")
+    assert memory_store.reads == 0
+    await cache.get("guess-0")
+    assert memory_store.reads == 1
+
+
+async def test_with_redis_hung_not_every_request_waits_for_it(
+    memory_store: MemoryStore, clock: Clock
+) -> None:
+    memory_store.issue("anna", "ask")
+
+    async def hang(name: str) -> ApiKey | None:
+        clock.now += 2.0
+        return await memory_store.get(name)
+
+    cache = KeyCache(hang, clock)
+    await cache.get("anna")
+    memory_store.away, memory_store.reads = True, 0
+    clock.now += 3_600.0
+    for _ in range(5):
+        await cache.get("anna")
+    assert memory_store.reads == 1

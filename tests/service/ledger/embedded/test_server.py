@@ -1,0 +1,245 @@
+"""The embedded Valkey: whatever is killed, the next start finds every acknowledged write and one server only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.errors import LedgerUnavailable
+from service.ledger.embedded import server as server_module
+from service.ledger.embedded.files import ValkeyFiles
+from service.ledger.embedded.lock import FolderLock
+from service.ledger.embedded.server import EmbeddedValkey
+from tests.service.ledger.processes import frozen, kill, pid_of, running
+
+ERRATA = """
+import sys, time, pathlib
+from service.ledger.embedded.server import EmbeddedValkey
+server = EmbeddedValkey(pathlib.Path(sys.argv[1])).start()
+print(server.pid, flush=True)
+time.sleep(60)
+"""
+
+
+@contextmanager
+def errata(folder: Path) -> Iterator[tuple[int, int]]:
+    """Another Errata process on the folder, and its Valkey: both their process ids."""
+    with subprocess.Popen([sys.executable, "-c", ERRATA, folder], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        yield other.pid, int(other.stdout.readline())
+        other.kill()
+
+
+def client(server: EmbeddedValkey) -> redis.Redis:
+    return redis.Redis.from_url(server.url)
+
+
+def test_it_answers_on_a_private_socket_and_on_no_port(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    with client(own_valkey) as connected:
+        assert connected.config_get("port") == {"port": "0"}
+    folder = tmp_path / "valkey"
+    assert [oct(path.stat().st_mode & 0o777) for path in (folder, folder / "valkey.sock")] == ["0o700"] * 2
+
+
+def test_what_was_written_is_there_after_a_stop_and_a_start(tmp_path: Path) -> None:
+    for expected in (None, b"1"):
+        with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+            assert connected.get("k") == expected
+            connected.set("k", "1")
+            pid = pid_of(server)
+        assert not running(pid)
+        assert not (tmp_path / "valkey.sock").exists()
+
+
+def test_a_killed_server_is_revived_with_everything_it_had_acknowledged(own_valkey: EmbeddedValkey) -> None:
+    with client(own_valkey) as connected:
+        connected.set("k", "1")
+        kill(pid_of(own_valkey))
+        assert not own_valkey.alive
+        assert own_valkey.revive()
+        assert connected.get("k") == b"1"
+    assert not own_valkey.revive(), "one that lives is left alone"
+
+
+def test_a_server_killed_while_its_child_rewrites_the_file_is_revived_whole(
+    own_valkey: EmbeddedValkey,
+) -> None:
+    with client(own_valkey) as connected:
+        connected.mset({f"k{number}": number for number in range(5000)})
+        connected.config_set("rdb-key-save-delay", 2000)  # microseconds a key: ten seconds of rewriting
+        connected.bgrewriteaof()
+        connected.set("last", "1")
+        kill(pid_of(own_valkey))
+        assert own_valkey.revive()
+        assert (connected.dbsize(), connected.get("last")) == (5001, b"1")
+
+
+def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = EmbeddedValkey(tmp_path).start()
+    kill(pid_of(server))
+    with monkeypatch.context() as broken:
+        broken.setattr(server_module, "_binary", lambda: tmp_path / "missing")
+        for _ in range(2):
+            with pytest.raises(LedgerUnavailable, match=r"cannot be started: .*missing"):
+                server.revive()
+    assert server.revive()
+    server.stop()
+
+
+def test_a_server_that_was_stopped_is_not_revived(own_valkey: EmbeddedValkey) -> None:
+    own_valkey.stop()
+    assert not own_valkey.revive()
+    own_valkey.stop()
+
+
+def test_a_second_errata_on_the_folder_is_refused_and_disturbs_nothing(own_valkey: EmbeddedValkey) -> None:
+    second = EmbeddedValkey(Path(own_valkey.url.removeprefix("unix://")).parent)
+    with pytest.raises(LedgerUnavailable, match=rf"in use by another Errata \(process {os.getpid()}\)"):
+        second.start()
+    second.stop()
+    with client(own_valkey) as connected:
+        assert connected.ping()
+
+
+def test_a_folder_is_free_again_for_others_after_a_stop(tmp_path: Path) -> None:
+    first, second = EmbeddedValkey(tmp_path), EmbeddedValkey(tmp_path)
+    for server in (first, second, first):
+        server.start()
+        server.stop()
+
+
+def test_two_folders_are_two_servers(tmp_path: Path) -> None:
+    with (
+        EmbeddedValkey(tmp_path / "a") as a,
+        EmbeddedValkey(tmp_path / "b") as b,
+        client(a) as to_a,
+        client(b) as to_b,
+    ):
+        to_a.set("k", "1")
+        assert to_b.get("k") is None
+
+
+def test_an_errata_that_runs_elsewhere_keeps_its_folder(tmp_path: Path) -> None:
+    with errata(tmp_path) as (owner, server):
+        with pytest.raises(LedgerUnavailable, match=rf"process {owner}\): stop it"):
+            EmbeddedValkey(tmp_path).start()
+        assert running(server)
+        kill(owner)
+        EmbeddedValkey(tmp_path).start().stop()
+
+
+def test_an_orphan_of_a_killed_errata_is_ended_before_the_next_server_starts(tmp_path: Path) -> None:
+    with errata(tmp_path) as (owner, orphan):
+        with redis.Redis(unix_socket_path=str(tmp_path / "valkey.sock")) as connected:
+            connected.set("k", "1")
+        kill(owner)
+        assert running(orphan)
+        with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+            assert not running(orphan)
+            assert connected.get("k") == b"1"
+
+
+def test_an_orphan_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.5)
+    with errata(tmp_path) as (owner, orphan):
+        kill(owner)
+        with frozen(orphan), EmbeddedValkey(tmp_path) as server:
+            assert not running(orphan)
+            assert running(pid_of(server))
+
+
+def test_a_process_that_happens_to_have_the_orphans_number_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.2)
+    lock = FolderLock(tmp_path / "server.lock")
+    assert lock.take()
+    with subprocess.Popen(["sleep", "30"]) as bystander:
+        (tmp_path / "valkey.pid").write_text(str(bystander.pid))
+        with pytest.raises(LedgerUnavailable, match=f"stop process {bystander.pid} yourself"):
+            EmbeddedValkey(tmp_path).start()
+        assert bystander.poll() is None
+        assert (tmp_path / "valkey.pid").exists(), "of a server that may still live"
+        bystander.kill()
+    lock.release()
+    EmbeddedValkey(tmp_path).start().stop()
+
+
+def test_a_frozen_server_is_stopped_in_bounded_time(
+    own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.5)
+    pid, start = pid_of(own_valkey), time.monotonic()
+    os.kill(pid, signal.SIGSTOP)
+    own_valkey.stop()
+    assert not running(pid)
+    assert time.monotonic() - start < 5
+
+
+@pytest.mark.parametrize("name", ['a b "c" \\d', "100%41?#x", "é" * 20, "long" * 40])
+def test_any_name_of_a_folder_will_do(tmp_path: Path, name: str) -> None:
+    for expected in (None, b"1"):
+        with EmbeddedValkey(tmp_path / name) as server, client(server) as connected:
+            assert connected.get("k") == expected
+            connected.set("k", "1")
+    assert (tmp_path / name / "appendonlydir").is_dir()
+
+
+def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(
+        LedgerUnavailable, match=r"file/valkey cannot be used for the ledger.*folder of its own"
+    ):
+        EmbeddedValkey(tmp_path / "file" / "valkey").start()
+
+
+def test_the_short_folder_of_the_socket_is_no_link_to_another(tmp_path: Path) -> None:
+    """Its name can be foreseen by others."""
+    deep, precious = tmp_path / ("x" * 120), tmp_path / "precious"
+    precious.mkdir(mode=0o755)
+    trap = ValkeyFiles(deep).socket.parent
+    trap.symlink_to(precious)
+    try:
+        with pytest.raises(LedgerUnavailable, match=f"{trap} is needed for a folder of this user's own"):
+            EmbeddedValkey(deep).start()
+    finally:
+        trap.unlink()
+    assert not any(precious.iterdir())
+
+
+def test_damage_in_the_append_only_file_is_told_in_the_servers_words(tmp_path: Path) -> None:
+    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+        for number in range(50):
+            connected.set(f"k{number}", "v" * 50)
+    [log] = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2 : len(data) // 2 + 40] = b"\0" * 40
+    log.write_bytes(data)
+    server = EmbeddedValkey(tmp_path)
+    with pytest.raises(LedgerUnavailable, match=r"ended at once: .*Bad file format.*append only file"):
+        server.start()
+    assert not server.alive
+    assert FolderLock(tmp_path / "errata.lock").take(), "the folder is not left locked"
+
+
+def test_a_half_written_last_command_was_never_acknowledged_and_is_dropped(tmp_path: Path) -> None:
+    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+        connected.set("k", "1")
+    [log] = (tmp_path / "appendonlydir").glob("*.incr.aof")
+    with log.open("ab") as tail:
+        tail.write(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nha")
+    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+        assert connected.get("k") == b"1"
+
+
+def test_ctrl_c_in_the_terminal_does_not_reach_the_server(own_valkey: EmbeddedValkey) -> None:
+    assert os.getsid(pid_of(own_valkey)) != os.getsid(0)

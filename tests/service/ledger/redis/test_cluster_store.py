@@ -1,0 +1,31 @@
+"""What the ledger promises on a single server it promises on a cluster: the same tests, with another server."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+import redis
+
+from service.ledger.store import RedisLedger
+from tests.service.ledger.redis.clusters import LocalCluster
+from tests.service.ledger.redis.test_connection import (
+    test_replies_have_the_shapes_that_the_store_takes_apart,  # noqa: F401
+    test_what_the_server_refuses_keeps_the_servers_words,  # noqa: F401
+)
+from tests.service.ledger.test_snapshots import *  # noqa: F403
+from tests.service.ledger.test_store import *  # noqa: F403
+
+
+@pytest.fixture
+def valkey(cluster: LocalCluster) -> LocalCluster:
+    """Its `url` is the ledger's master, so that `raw` sees and spoils what is there."""
+    return cluster
+
+
+@pytest.fixture
+async def ledger(cluster: LocalCluster, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
+    """Knows one node only, which has nothing of the ledger."""
+    ledger = RedisLedger.connect(cluster.others[0].url)
+    yield ledger
+    await ledger.aclose()

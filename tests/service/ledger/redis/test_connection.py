@@ -1,0 +1,180 @@
+"""No foreign error leaves the ledger and no call outlives its limit, whatever the server does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import redis
+
+from service.errors import LedgerUnavailable
+from service.ledger import keys
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.address import redact
+from service.ledger.redis.connection import MAX_CONNECTIONS, Connection
+from service.ledger.store import Ledger, RedisLedger
+from tests.service.ledger.processes import frozen, kill, pid_of
+from tests.service.ledger.writing import BASES, Writer
+
+CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
+    "check": lambda ledger: ledger.check(),
+    "head": lambda ledger: ledger.head(),
+    "end": lambda ledger: ledger.end(),
+    "append": lambda ledger: ledger.append(*Writer().edit()),
+    "append without rows": lambda ledger: ledger.append(Writer().edit()[0]),
+    "find_version": lambda ledger: ledger.find_version("k"),
+    "read": lambda ledger: ledger.read(0),
+    "get": lambda ledger: ledger.get(1),
+    "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
+    "put_image": lambda ledger: ledger.put_image(0, BASES),
+    "nearest_manifest": lambda ledger: ledger.nearest_manifest(9),
+    "check_restored": lambda ledger: ledger.check_restored(0),
+    "wait": lambda ledger: ledger.wait(0, 0.05),
+    "heartbeat": lambda ledger: ledger.heartbeat("r", {}),
+    "replicas": lambda ledger: ledger.replicas(),
+    "forget": lambda ledger: ledger.forget("r"),
+}
+LIMIT_S = 0.25
+SLACK_S = 2.0  # for a busy machine; one call with redis-py's own retries takes forty seconds
+
+
+@pytest.fixture
+async def hasty(own_valkey: EmbeddedValkey) -> AsyncIterator[RedisLedger]:
+    ledger = RedisLedger.connect(own_valkey.url, limit_s=LIMIT_S)
+    yield ledger
+    await ledger.aclose()
+
+
+def test_every_call_of_the_ledger_is_among_those_that_are_tried() -> None:
+    calls = {name for name in vars(Ledger) if not name.startswith("_")} - {"aclose"}
+    assert calls == {name.split()[0] for name in CALLS}
+
+
+async def test_a_server_that_is_gone_is_said_so_by_every_call(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    await hasty.head()
+    kill(pid_of(own_valkey))
+    for name, call in CALLS.items():
+        with pytest.raises(LedgerUnavailable, match="the ledger at unix://") as caught:
+            await call(hasty)
+        assert caught.value.__cause__ is not None, name
+
+
+async def test_a_frozen_server_holds_no_call_longer_than_its_limit(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    await hasty.head()
+    with frozen(pid_of(own_valkey)):
+        for name, call in CALLS.items():
+            start = time.perf_counter()
+            with pytest.raises(LedgerUnavailable, match=r"the ledger at unix://"):
+                await call(hasty)
+            assert time.perf_counter() - start < LIMIT_S + SLACK_S, name
+
+
+async def test_five_hundred_callers_of_a_frozen_server_are_all_told_in_time(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    await hasty.head()
+    with frozen(pid_of(own_valkey)):
+        start = time.perf_counter()
+        found = await asyncio.gather(*(hasty.head() for _ in range(500)), return_exceptions=True)
+        assert time.perf_counter() - start < LIMIT_S + SLACK_S < LIMIT_S * 500 / MAX_CONNECTIONS
+    assert {type(item) for item in found} == {LedgerUnavailable}
+
+
+async def test_replies_that_came_too_late_are_nobody_elses(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    await hasty.heartbeat("a", {"version": 1})
+    with frozen(pid_of(own_valkey)):
+        await asyncio.gather(*(hasty.replicas() for _ in range(20)), return_exceptions=True)
+    for _ in range(20):
+        assert await hasty.head() == 0
+        assert (await hasty.replicas()).keys() == {"a"}
+
+
+async def test_an_edit_whose_answer_was_lost_is_made_once_when_it_is_sent_again(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    commit, blocks = Writer().edit()
+    await hasty.append(commit, blocks)
+    second = Writer([commit], [{}, BASES]).edit()
+    with frozen(pid_of(own_valkey)), pytest.raises(LedgerUnavailable):
+        await hasty.append(second[0])
+    assert await hasty.append(*second) == 2
+    assert await hasty.head() == 2
+
+
+async def test_a_server_that_comes_back_is_used_again_without_a_restart_of_ours(
+    own_valkey: EmbeddedValkey, hasty: RedisLedger
+) -> None:
+    writer = Writer()
+    await hasty.append(*writer.edit())
+    kill(pid_of(own_valkey))
+    with pytest.raises(LedgerUnavailable):
+        await hasty.head()
+    assert own_valkey.revive()
+    assert await hasty.head() == 1
+    assert await hasty.append(*writer.edit()) == 2
+    assert await hasty.wait(1, 0.1)
+
+
+async def test_what_the_server_refuses_keeps_the_servers_words(ledger: RedisLedger, raw: redis.Redis) -> None:
+    raw.set(keys.LOG, "somebody else's")
+    with pytest.raises(LedgerUnavailable, match="WRONGTYPE"):
+        await ledger.read(0)
+    with pytest.raises(LedgerUnavailable, match="WRONGTYPE"):
+        await ledger.append(*Writer().edit())
+
+
+async def test_replies_have_the_shapes_that_the_store_takes_apart(
+    ledger: RedisLedger, valkey: EmbeddedValkey
+) -> None:
+    await ledger.append(*Writer().edit())
+    connection = Connection(valkey.url, 1.0)
+    [(name, fields)] = await connection.commands.xrange(keys.LOG)
+    assert (name, set(fields)) == (b"1-0", {b"commit", b"digest"})
+    assert await connection.tail.xread({keys.LOG: "0-0"}) == {keys.LOG.encode(): [(name, fields)]}
+    assert await connection.tail.xread({keys.LOG: "1-0"}) == {}
+    assert await connection.commands.hgetall(keys.REPLICAS) == {}
+    assert [type(part) for part in await connection.commands.time()] == [int, int]
+    await connection.aclose()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "localhost", "http://localhost:6379", "redis://host:port"),
+        *("redis://a:1,", "redis://a:1,b:port", "redis://a:1,redis://b:2"),
+        "redis://a:secret@b:1,redis://a:secret@c:2",
+        *("redis://[::1:6379", "redis://:secret[@localhost:6379", "redis://:secret]@localhost:6379"),
+    ],
+)
+def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> None:
+    with pytest.raises(LedgerUnavailable, match="redis://HOST:PORT/DB") as refusal:
+        RedisLedger.connect(url)
+    assert "secret" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("redis://ann:secret@db.example:6380/2", "redis://db.example:6380/2"),
+        ("rediss://:secret@db.example/0?password=secret", "rediss://db.example/0"),
+        ("unix://:secret@/run/valkey.sock?db=1", "unix:///run/valkey.sock"),
+        ("redis://localhost", "redis://localhost"),
+        ("rediss://ann:sec,ret@a:1,b:2,c", "rediss://a:1,b:2,c"),
+        ("redis://:secret[@localhost", "an address that cannot be read"),
+    ],
+)
+def test_a_password_in_the_address_is_never_shown(url: str, shown: str) -> None:
+    assert redact(url) == shown
+
+
+def test_the_socket_file_is_the_address(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+    assert own_valkey.url == f"unix://{tmp_path}/valkey/valkey.sock"

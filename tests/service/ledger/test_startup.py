@@ -1,0 +1,149 @@
+"""At the start, a wrong server is named for what it is, before anything was written to it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+import redis
+
+from service.errors import LedgerUnavailable
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from tests.service.ledger.writing import filled
+
+
+@asynccontextmanager
+async def stranger(greeting: bytes | None, at_once: bool = False) -> AsyncIterator[str]:
+    """A TCP server that answers everything with `greeting`; None says nothing, b"" hangs up."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while at_once or await reader.read(4096):
+            if greeting is not None:
+                writer.write(greeting)
+                await writer.drain()
+                if at_once or not greeting:
+                    break
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+
+
+async def refusal(url: str) -> str:
+    ledger = RedisLedger.connect(url, limit_s=0.3)
+    try:
+        with pytest.raises(LedgerUnavailable) as caught:
+            await ledger.check()
+    finally:
+        await ledger.aclose()
+    assert url in str(caught.value)
+    return str(caught.value)
+
+
+async def test_the_embedded_server_passes_without_a_warning(ledger: RedisLedger, raw: redis.Redis) -> None:
+    await filled(ledger, 3)
+    server = await ledger.check()
+    assert (server.name, server.appendonly, server.appendfsync, server.warnings) == (
+        "valkey",
+        "yes",
+        "always",
+        (),
+    )
+    assert server.version.startswith("9.")
+    assert not [key for key in raw.keys("*") if b":check:" in key]
+
+
+@pytest.mark.parametrize(
+    ("greeting", "at_once"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n", False),
+        (b"SSH-2.0-OpenSSH_9.9\r\n", True),
+        (b"\x15\x03\x03\x00\x02\x02\x46", False),
+        (b"220 mail.example ESMTP\r\n", True),
+    ],
+    ids=["web", "ssh", "tls", "mail"],
+)
+async def test_another_kind_of_server_is_told_apart(greeting: bytes, at_once: bool) -> None:
+    async with stranger(greeting, at_once) as url:
+        assert "answered, but is not Redis or Valkey" in await refusal(url)
+
+
+async def test_a_server_that_agrees_to_everything_is_told_apart() -> None:
+    async with stranger(b"+OK\r\n") as url:
+        assert "answered, but is not Redis or Valkey" in await refusal(url)
+
+
+async def test_a_server_that_says_nothing_is_waited_for_and_then_named() -> None:
+    async with stranger(None) as url:
+        assert "no reply within" in await refusal(url)
+
+
+async def test_a_server_that_hangs_up_is_named() -> None:
+    async with stranger(b"") as url:
+        assert "failed to answer" in await refusal(url)
+
+
+async def test_a_port_where_nobody_listens_is_named() -> None:
+    async with stranger(b"") as url:
+        pass
+    assert "Connect call failed" in await refusal(url)
+
+
+async def test_a_redis_too_old_to_greet_is_named() -> None:
+    async with stranger(b"-ERR unknown command 'HELLO'\r\n") as url:
+        assert "unknown command 'HELLO'" in await refusal(url)
+
+
+async def test_a_missing_password_is_asked_for(own_valkey: EmbeddedValkey) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.config_set("requirepass", "s3cret")
+    told = await refusal(own_valkey.url)
+    assert "password" in told
+    with_password = f"unix://:s3cret@{own_valkey.url.removeprefix('unix://')}"
+    ledger = RedisLedger.connect(with_password)
+    assert (await ledger.check()).warnings == ()
+    await ledger.aclose()
+
+
+async def test_a_server_that_may_only_be_read_is_refused(own_valkey: EmbeddedValkey) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.replicaof("127.0.0.1", "9")
+    assert "read only replica" in await refusal(own_valkey.url)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "warning"),
+    [
+        ("appendonly", "no", "appendonly is not yes"),
+        ("appendfsync", "everysec", "appendfsync is not always"),
+        ("maxmemory-policy", "allkeys-lru", "may throw rows away"),
+    ],
+)
+async def test_a_server_that_may_lose_edits_is_taken_with_a_warning(
+    own_valkey: EmbeddedValkey, setting: str, value: str, warning: str
+) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.config_set("maxmemory", "1gb")
+        client.config_set(setting, value)
+    ledger = RedisLedger.connect(own_valkey.url)
+    [told] = (await ledger.check()).warnings
+    assert warning in told
+    await ledger.aclose()
+
+
+async def test_a_server_that_hides_its_settings_is_taken_with_a_warning(own_valkey: EmbeddedValkey) -> None:
+    with redis.Redis.from_url(own_valkey.url) as client:
+        client.acl_setuser(
+            "app", enabled=True, passwords=["+pw"], keys=["*"], commands=["+@all", "-config", "-info"]
+        )
+    ledger = RedisLedger.connect(f"unix://app:pw@{own_valkey.url.removeprefix('unix://')}")
+    server = await ledger.check()
+    assert server.appendonly is None
+    assert "does not tell how it persists" in server.warnings[0]
+    await ledger.aclose()
