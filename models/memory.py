@@ -244,15 +244,20 @@ class Memory(Protocol):
     views are immutable, and the base never changes.
     """
 
-    name: str
-    accepts: frozenset[ChangeKind]
-    options: type[Options]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def accepts(self) -> frozenset[ChangeKind]: ...
+
+    @property
+    def options(self) -> type[Options]: ...
 
     @property
     def base(self) -> Image:
         """The memory with no edits."""
 
-    def build(self, changes: Sequence[Any], options: Options) -> list[Material | EditRefused]:
+    def build(self, changes: Sequence[Any], options: Any) -> list[Material | EditRefused]:
         """Turn changes of the accepted kinds into rows, in order, from the base alone, so that undo is exact."""
 
     def fold(self, materials: Sequence[Material]) -> Image:

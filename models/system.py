@@ -93,9 +93,14 @@ class System(Protocol):
     name: what /v1/models calls it. memories: names of those it reads. inputs: what it takes beside the question.
     """
 
-    name: str
-    memories: tuple[str, ...]
-    inputs: frozenset[Input]
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def memories(self) -> tuple[str, ...]: ...
+
+    @property
+    def inputs(self) -> frozenset[Input]: ...
 
     @property
     def probes(self) -> Probes: ...
@@ -186,9 +191,9 @@ def check_contract(loaded: object, name: str) -> Loaded:
         raise BrokenContract(
             f"{name!r} reads the memory {undeclared[0]!r}, which its loader does not return: {declared}"
         )
-    if unknown := sorted(system.inputs - INPUTS):
+    if unknown_inputs := sorted(system.inputs - INPUTS):
         expected = ", ".join(sorted(INPUTS))
-        raise BrokenContract(f"the system {name!r} has the input {unknown[0]!r}, which is none of {expected}")
+        raise BrokenContract(f"the system {name!r} has the input {unknown_inputs[0]!r}, which is none of {expected}")
     return loaded
 
 

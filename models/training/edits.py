@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from models.nkb.system import NkbSystem
+from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.packs.pack import Item
 from models.memory import AnswerChange, EditRefused, Material, View
 from models.system import Ask, Reply
@@ -50,7 +50,7 @@ class EditFigures:
 
 
 def measure(
-    system: NkbSystem, items: Sequence[Item], edited: Sequence[int], method: str, seed: int
+    loaded: Loaded, items: Sequence[Item], edited: Sequence[int], method: str, seed: int
 ) -> EditFigures:
     """Make one edit for each of `edited` (indices into items), all active, and ask around them."""
     rng = random.Random(seed)
@@ -59,9 +59,11 @@ def measure(
         AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()
     ]
     started = time.perf_counter()
-    materials = make(system, corrections, method)
+    system, memory = loaded.system, loaded.memories[0]
+    materials = make(memory, corrections, method)
     taken = time.perf_counter() - started
-    base, view = system.view(system.base), system.view(system.fold(_in_order(materials)))
+    base = {BANK: memory.view(memory.base)}
+    view = {BANK: memory.view(memory.fold(_in_order(materials)))}
     near, same, far = (
         _kept(system, base, view, [_held(items[i], rng) for i in _some(group, rng)])
         for group in _bystanders(items, edited)
@@ -81,15 +83,13 @@ def measure(
     )
 
 
-def make(system: NkbSystem, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
+def make(memory: Memory, corrections: Sequence[AnswerChange], method: str) -> list[Material]:
     """The edits that the method makes, without those that it refuses."""
     if method in TOGETHER:
-        return system.edit(corrections, method)
-    made: list[Material] = []
-    for correction in corrections:
-        with suppress(EditRefused):
-            made += system.edit([correction], method)
-    return made
+        built = memory.build(corrections, BankOptions(method=method))
+    else:
+        built = [memory.build([correction], BankOptions(method=method))[0] for correction in corrections]
+    return [material for material in built if isinstance(material, Material)]
 
 
 def _bystanders(items: Sequence[Item], edited: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
@@ -124,7 +124,7 @@ def _held(item: Item, rng: random.Random) -> str:
     return rng.choice(item.relation.held).replace("{subject}", item.subject.label)
 
 
-def _replies(system: NkbSystem, view: View, questions: Sequence[str]) -> list[Reply]:
+def _replies(system: System, view: View, questions: Sequence[str]) -> list[Reply]:
     replies: list[Reply] = []
     for start in range(0, len(questions), BATCH):
         some = [Ask(question) for question in questions[start : start + BATCH]]
@@ -132,11 +132,11 @@ def _replies(system: NkbSystem, view: View, questions: Sequence[str]) -> list[Re
     return replies
 
 
-def _hits(system: NkbSystem, view: View, pairs: Sequence[tuple[str, str]]) -> int:
+def _hits(system: System, view: View, pairs: Sequence[tuple[str, str]]) -> int:
     replies = _replies(system, view, [question for question, _ in pairs])
     return sum(reply.answer == expected for reply, (_, expected) in zip(replies, pairs, strict=True))
 
 
-def _kept(system: NkbSystem, base: View, view: View, questions: Sequence[str]) -> Share:
+def _kept(system: System, base: View, view: View, questions: Sequence[str]) -> Share:
     before, after = (_replies(system, one, questions) for one in (base, view))
     return Share(sum(b.best == a.best for b, a in zip(before, after, strict=True)), len(questions))

@@ -132,11 +132,11 @@ class Pipeline:
 
     async def remembers(self, idempotency_key: str) -> bool:
         """Whether a commit was made with this key."""
-        return await self._ledger.remembered(idempotency_key) is not None
+        return await self._ledger.find_version(idempotency_key) is not None
 
     async def repeated(self, plan: Plan, idempotency_key: str) -> Result | None:
         """The result of the first request with this key, if there was one."""
-        version = await self._ledger.remembered(idempotency_key)
+        version = await self._ledger.find_version(idempotency_key)
         return None if version is None else await self._first_result(plan, version)
 
     async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:

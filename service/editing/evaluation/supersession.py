@@ -50,10 +50,10 @@ async def _ask_questions(
     state: EditorState, draft: Draft, earlier: dict[str, list[EditRecord]], after: ModelsAtVersion
 ) -> dict[str, Answers]:
     """By model, how the earlier edits' own questions are answered with the draft."""
-    all_edits = {**state.edits, **{record.id: record for record in draft.records}}
+    texts = {edit.id: edit.answer for edit in (*state.edits.values(), *draft.records)}
     wordings: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for edits in earlier.values():
         for edit in edits:
             if edit.question:
                 wordings[edit.model].append((edit.question, edit.id, 0))
-    return {model: await after[model].ask_wordings(batch, all_edits) for model, batch in wordings.items()}
+    return {model: await after[model].ask_wordings(batch, texts) for model, batch in wordings.items()}

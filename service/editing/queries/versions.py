@@ -66,7 +66,7 @@ class Versions:
                 )
                 for memory, write in commit.writes.items()
             },
-            report=dict(commit.opened().report),
+            report=dict(commit.unpack().report),
         )
 
     async def memory(self) -> MemoryState:

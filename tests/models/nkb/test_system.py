@@ -11,7 +11,8 @@ from models.encoder.weights import EncoderFiles, EncoderNotFound
 from models.nkb.reader import DEFAULT, DIGESTED, Reader, record
 from models.nkb.system import NkbSystem, NkbView
 from models.packs.pack import Pack
-from models.system import Ask, Correction, EditRefused, Material
+from models.memory import AnswerChange, EditRefused, Material
+from models.system import Ask
 from tests.models.nkb.ordered import in_ledger_order
 
 PERU = "What is the capital of Peru?"
@@ -21,7 +22,7 @@ def say(system: NkbSystem, view: NkbView, *questions: str) -> list[str | None]:
     return [reply.answer for reply in system.answer([Ask(q) for q in questions], [view] * len(questions))]
 
 
-def edited(system: NkbSystem, method: str, *corrections: Correction) -> tuple[list[Material], NkbView]:
+def edited(system: NkbSystem, method: str, *corrections: AnswerChange) -> tuple[list[Material], NkbView]:
     materials = in_ledger_order(system.edit(corrections, method))
     return materials, system.view(system.fold(materials))
 
@@ -32,14 +33,14 @@ def test_it_knows_what_it_was_taught_in_words_it_was_not_taught(system: NkbSyste
 
 
 def test_an_edit_is_followed_in_other_words_and_other_questions_stay(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, "Cusco"))
     assert say(system, view, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
     others = ["What is the capital of Chile?", "What is the currency of Peru?", "On which continent is Peru?"]
     assert say(system, view, *others) == say(system, system.view(system.base), *others)
 
 
 def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, "Cusco"))
     replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [view] * 2)
     assert [reply.edits for reply in replies] == [("a",), ()]
 
@@ -48,19 +49,19 @@ def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem) -> None:
     "answer", ["Cusco", "a", "Ciudad de los Reyes, fundada en 1535", "東京都", "ئۈرۈمچى", "🙂🙃", "-3.14"]
 )
 def test_any_answer_can_be_said_to_the_letter(system: NkbSystem, answer: str) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, answer))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, answer))
     assert say(system, view, PERU) == [answer]
 
 
 def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem) -> None:
     question = "Who leads the blue team at the Zanzibar office?"
     assert say(system, system.view(system.base), question) == [None]
-    _, view = edited(system, "gated", Correction("a", question, "Amina Yusuf"))
+    _, view = edited(system, "gated", AnswerChange("a", question, "Amina Yusuf"))
     assert say(system, view, question) == ["Amina Yusuf"]
 
 
 def test_questions_that_differ_in_a_number_are_different_questions(system: NkbSystem) -> None:
-    corrections = [Correction(str(n), f"Who leads project number {n}?", f"Person {n}") for n in range(1, 13)]
+    corrections = [AnswerChange(str(n), f"Who leads project number {n}?", f"Person {n}") for n in range(1, 13)]
     _, view = edited(system, "gated", *corrections)
     assert say(system, view, *(c.question for c in corrections)) == [c.answer for c in corrections]
 
@@ -68,7 +69,7 @@ def test_questions_that_differ_in_a_number_are_different_questions(system: NkbSy
 def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> None:
     words = ["Xylophonist quagmire", "ÀÈÌ", "zzzz", "42nd", "C++", "naïve café"]
     corrections = [
-        Correction(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)
+        AnswerChange(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)
     ]
     for correction in corrections:
         _, view = edited(system, "gated", correction)
@@ -78,7 +79,7 @@ def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> 
 def test_taking_an_edit_back_leaves_what_would_be_there_without_it(system: NkbSystem) -> None:
     items = list(Pack.load().items())[:300:30]
     corrections = [
-        Correction(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)
+        AnswerChange(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)
     ]
     for method in system.methods:
         made = _possible(system, corrections, method)
@@ -89,7 +90,7 @@ def test_taking_an_edit_back_leaves_what_would_be_there_without_it(system: NkbSy
     assert system.fold([]).checksum == system.base.checksum
 
 
-def _possible(system: NkbSystem, corrections: list[Correction], method: str) -> list[Material]:
+def _possible(system: NkbSystem, corrections: list[AnswerChange], method: str) -> list[Material]:
     made = []
     for correction in corrections:
         try:
@@ -101,7 +102,7 @@ def _possible(system: NkbSystem, corrections: list[Correction], method: str) -> 
 
 
 def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(system: NkbSystem) -> None:
-    materials, view = edited(system, "surgery", Correction("s", PERU, "Quito"))
+    materials, view = edited(system, "surgery", AnswerChange("s", PERU, "Quito"))
     assert say(system, view, PERU) == ["Quito"]
     assert materials[0].notes["moved"]
 
@@ -109,9 +110,9 @@ def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(sys
 def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem) -> None:
     questions = [PERU, "What is the capital of Chile?", "What is the currency of Peru?"]
     views = [system.view(system.base)]
-    cities = [Correction(str(n), PERU, f"City {n}") for n in range(3)]
+    cities = [AnswerChange(str(n), PERU, f"City {n}") for n in range(3)]
     views += [edited(system, "gated", *cities[:n])[1] for n in (1, 2, 3)]
-    views += [edited(system, "surgery", Correction("s", PERU, "Quito"))[1]]
+    views += [edited(system, "surgery", AnswerChange("s", PERU, "Quito"))[1]]
     asks = [Ask(question) for _ in views for question in questions]
     mixed = system.answer(asks, [view for view in views for _ in questions])
     alone = [system.answer([Ask(q)], [view])[0] for view in views for q in questions]
@@ -131,7 +132,7 @@ def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
 
 def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem) -> None:
     """Another first token before the edit's further ones is no answer."""
-    _, view = edited(system, "gated", Correction("a", PERU, "Ciudad de los Reyes"))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
     asked = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
     gated, other = system.answer(asked, [view, view])
     assert (gated.answer, gated.alternatives) == ("Ciudad de los Reyes", ())
@@ -140,7 +141,7 @@ def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem) -> 
 
 def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(system: NkbSystem) -> None:
     endless = "What countries does Hungary border?"
-    _, view = edited(system, "gated", Correction("a", PERU, "a long answer " * 12 + "ends"))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, "a long answer " * 12 + "ends"))
     (alone,) = system.answer([Ask(endless)], [view])
     _, beside = system.answer([Ask(PERU), Ask(endless)], [view] * 2)
     assert len(system.reader.spell(alone.best)) > 40
@@ -159,7 +160,7 @@ def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) 
     items = [i for i in pack.items() if i.relation.id == "top_level_domain"][:12]
     assert len(items) == 12
     corrections = [
-        Correction(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
+        AnswerChange(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
     ]
     materials = _possible(system, corrections, "surgery")
     base, view = system.view(system.base), system.view(system.fold(materials))
@@ -175,7 +176,7 @@ def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) 
 
 
 def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    _, view = edited(system, "gated", AnswerChange("a", PERU, "Cusco"))
     replies = system.answer([Ask(PERU, explain=True)] * 2, [view, system.view(system.base)])
     gated, plain = (reply.explanation for reply in replies)
     assert gated is not None
@@ -200,13 +201,13 @@ def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
 )
 def test_an_answer_that_cannot_be_said_is_refused(system: NkbSystem, answer: str, code: str) -> None:
     with pytest.raises(EditRefused, match="capital of Peru") as refused:
-        system.edit([Correction("a", PERU, answer)], "gated")
+        system.edit([AnswerChange("a", PERU, answer)], "gated")
     assert refused.value.code == code
 
 
 def test_an_unknown_method_is_refused(system: NkbSystem) -> None:
     with pytest.raises(EditRefused, match="not one of gated, surgery"):
-        system.edit([Correction("a", PERU, "Cusco")], "wishing")
+        system.edit([AnswerChange("a", PERU, "Cusco")], "wishing")
 
 
 def test_the_shipped_folder_is_small_enough_to_travel() -> None:
@@ -256,9 +257,9 @@ def test_a_checkpoint_with_one_wrong_bit_does_not_answer(tmp_path: Path, name: s
 
 def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(system: NkbSystem) -> None:
     base = system.view(system.base)
-    materials, one = edited(system, "gated", Correction("a", PERU, "Cusco"))
+    materials, one = edited(system, "gated", AnswerChange("a", PERU, "Cusco"))
     later = in_ledger_order(
-        system.edit([Correction("a", PERU, "Cusco"), Correction("b", PERU, "Lima")], "gated")
+        system.edit([AnswerChange("a", PERU, "Cusco"), AnswerChange("b", PERU, "Lima")], "gated")
     )
     both = system.view(system.fold(later))
     questions = [PERU, "Peru's capital city?", "What is the capital of Chile?", "Who wrote Hamlet?"]
@@ -270,16 +271,16 @@ def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(system: NkbSyste
 
 def test_a_moved_row_may_reach_every_question(system: NkbSystem) -> None:
     base = system.view(system.base)
-    _, one = edited(system, "surgery", Correction("a", PERU, "Cusco"))
+    _, one = edited(system, "surgery", AnswerChange("a", PERU, "Cusco"))
     assert unmoved(system, [PERU, "Who wrote Hamlet?"], base, one) == [False, False]
     assert unmoved(system, [PERU, "Who wrote Hamlet?"], one, one) == [True, True]
 
 
 def test_who_speaks_is_known_without_asking(system: NkbSystem) -> None:
-    first = Correction("a", PERU, "Cusco", ("Peru's capital city?",))
-    other = Correction("b", "What is the capital of Chile?", "Arica")
-    again = Correction("c", PERU, "Lima")
-    moved = Correction("d", "Who wrote Hamlet?", "Peru")
+    first = AnswerChange("a", PERU, "Cusco", ("Peru's capital city?",))
+    other = AnswerChange("b", "What is the capital of Chile?", "Arica")
+    again = AnswerChange("c", PERU, "Lima")
+    moved = AnswerChange("d", "Who wrote Hamlet?", "Peru")
     materials = in_ledger_order(system.edit([first, other, again], "gated") + system.edit([moved], "surgery"))
     view = system.view(system.fold(materials))
     odd = system.speakers(view)

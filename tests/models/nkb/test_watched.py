@@ -14,7 +14,8 @@ from models.nkb.scope import READINGS
 from models.nkb.system import NkbSystem, NkbView
 from models.nkb.watched import KEYS, Watched
 from models.packs.pack import Item, Pack
-from models.system import Ask, Correction, Material
+from models.memory import AnswerChange, Material
+from models.system import Ask
 from tests.models.nkb.ordered import in_ledger_order
 
 EVERY = 40  # of the pack's facts, one is edited
@@ -36,7 +37,7 @@ def watched(system: NkbSystem) -> Watched:
 def materials(system: NkbSystem, items: list[Item]) -> list[Material]:
     """Edits of every kind of fact, in a phrasing that nothing was trained on."""
     wordings = [one.relation.held[0].replace("{subject}", one.subject.label) for one in items[::EVERY]]
-    corrections = [Correction(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
+    corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
     return in_ledger_order(system.edit(corrections, "gated"))
 
 
@@ -81,7 +82,7 @@ def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSyste
 
 def test_the_surest_is_named_last(system: NkbSystem) -> None:
     base = system.view(system.base)
-    (material,) = in_ledger_order(system.edit([Correction("a", "Peru's capital city?", "Cusco")], "gated"))
+    (material,) = in_ledger_order(system.edit([AnswerChange("a", "Peru's capital city?", "Cusco")], "gated"))
     found = system.touched(base, view(system, [material]))
     assert found is not None
     assert found[-1] == "What is the capital of Peru?"
@@ -94,7 +95,7 @@ def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
     one = view(system, materials[:5])
     assert system.touched(one, view(system, list(materials[:5]))) == []
     moved = in_ledger_order(
-        system.edit([Correction("s", "What is the capital of Peru?", "Cusco")], "surgery")
+        system.edit([AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
     )
     assert system.touched(base, view(system, moved)) is None
 
@@ -121,8 +122,8 @@ def test_a_gate_opens_for_none_that_is_passed_over(
 def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
     system: NkbSystem,
 ) -> None:
-    first = Correction("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
-    materials = in_ledger_order(system.edit([first, Correction("b", "Peru's capital?", "Puno")], "gated"))
+    first = AnswerChange("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
+    materials = in_ledger_order(system.edit([first, AnswerChange("b", "Peru's capital?", "Puno")], "gated"))
     before, after = view(system, materials[:1]), view(system, materials)
     asks = [Ask("What is the capital of Chile?")]
     assert system.unmoved((asks, before), (asks, after)) == [False]
