@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -154,6 +154,7 @@ Views: TypeAlias = Mapping[str, View]
 """Memory name -> its view, of every memory that one system reads, all at one version."""
 
 
+@runtime_checkable
 class Change(Protocol):
     """What an edit asks of one memory, resolved to plain values. A memory knows the kinds that it accepts.
 
@@ -237,6 +238,7 @@ class Usage:
     warnings: tuple[str, ...] = ()
 
 
+@runtime_checkable
 class Memory(Protocol):
     """A named table of rows that systems read while they answer and that edits write.
 

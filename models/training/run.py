@@ -19,7 +19,7 @@ from models.nkb.decode import Decoder
 from models.nkb.familiar import pack as pack_readings
 from models.nkb.mount import bank_of, mount
 from models.nkb.scope import Scope
-from models.nkb.system import NkbSystem
+from models.nkb.system import load
 from models.nkb.watched import Watched
 from models.packs.names import read_names
 from models.packs.pack import Pack
@@ -150,10 +150,13 @@ def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Co
 def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, EditFigures]:
     """Edits of injected facts, whose questions the gates were not trained on, by each method."""
     say("editing")
-    system = NkbSystem.load(out)
-    chosen = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
+    loaded = load(torch.device("cpu"), torch.float32, out)
+    (memory,) = loaded.memories
+    items = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
     return {
-        f"{METHOD[method]}, {n} edits": edits.measure(system, material.items, chosen[:n], method, plan.seed)
+        f"{METHOD[method]}, {n} edits": edits.measure(
+            loaded.system, memory, material.items, items[:n], method, plan.seed
+        )
         for method, n in plan.edits
     }
 

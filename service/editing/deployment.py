@@ -105,7 +105,9 @@ class Editor:
         self._paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
         evaluator = Evaluator(self._side_effects, self._paraphrases, self._budget)
         check_server = partial(check_address, settings.redis_url)
-        self._pipeline = Pipeline(self._ledger, check_server, self._builder, evaluator, settings.snapshot_every)
+        self._pipeline = Pipeline(
+            self._ledger, check_server, self._builder, evaluator, settings.snapshot_every
+        )
         expected = dict.fromkeys(loaded, settings.replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))

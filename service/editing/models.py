@@ -1,7 +1,7 @@
 """The models as the editor uses them: every memory and every system at a version, asked in one thread.
 
-A `ModelAtVersion` never changes: what it answers follows from its views. It caches its answers, so that nothing is asked
-twice, and hands them out as frozen mappings.
+A `ModelAtVersion` never changes: what it answers follows from its views. It caches its answers, so that nothing is
+asked twice, and hands them out as frozen mappings.
 """
 
 from __future__ import annotations

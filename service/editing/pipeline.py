@@ -24,8 +24,8 @@ from service.editing.plans.base import Build, Plan
 from service.editing.state import EditorState, StateBuilder
 from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
-from service.ledger.startup import Server
 from service.ledger.commit import Commit, Write
+from service.ledger.startup import Server
 from service.ledger.store import Ledger
 
 log = logging.getLogger(__name__)
@@ -122,7 +122,9 @@ class Pipeline:
                     if order.expected_version is not None:
                         raise
                     log.info("another writer was faster: %s", stale.detail)
-            raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
+            raise NotReady(
+                f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished"
+            )
 
     async def newest_restored(self) -> EditorState:
         """As `newest`. NotReady while a restore is not at its end."""
@@ -168,9 +170,7 @@ class Pipeline:
         if strict:
             check_tests(evaluation.report)
 
-    async def _append(
-        self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings
-    ) -> Result:
+    async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):

@@ -1,7 +1,7 @@
 """What the replicas have: waits for a commit to reach them, builds the receipt, and publishes their figures.
 
-Every replica sends a heartbeat to the ledger as soon as it has swapped. Replicas of other machines write to other metrics
-pages, and one that is gone writes to none; the ledger hears of all of them, so the editor publishes for all.
+Every replica sends a heartbeat to the ledger as soon as it has swapped. Replicas of other machines write to other
+metrics pages, and one that is gone writes to none; the ledger hears of all of them, so the editor publishes for all.
 """
 
 from __future__ import annotations

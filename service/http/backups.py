@@ -65,6 +65,6 @@ def _exports() -> dict[str, Any]:
 
 async def _checkpoints(models: Models) -> Mapping[str, str]:
     """Memory -> what its rows lie on, as far as the models say so."""
-    found: dict[str, Any] = await models.each("describe", LIMIT_S)
-    details = {one["memory"]: one.get("details", {}) for one in found.values()}
-    return {memory: one["checkpoint"] for memory, one in details.items() if "checkpoint" in one}
+    described: dict[str, Any] = await models.each("describe", LIMIT_S)
+    memories = [memory for model in described.values() for memory in model.get("memories", ())]
+    return {memory["name"]: memory["base"] for memory in memories}

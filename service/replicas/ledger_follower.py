@@ -15,7 +15,7 @@ from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger, data_replaced
 from service.metrics import metrics
-from service.replicas.snapshot import SnapshotLoader, Snapshot
+from service.replicas.snapshot import Snapshot, SnapshotLoader
 
 log = logging.getLogger(__name__)
 

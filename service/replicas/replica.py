@@ -157,6 +157,7 @@ class Replica:
         memories = [
             {
                 "name": memory.name,
+                "base": memory.base.base,
                 "accepts": sorted(memory.accepts),
                 "options": memory.options.model_json_schema()["properties"]
                 if memory.options.model_fields

@@ -4,9 +4,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from models.graph.knowledge import Mention
+from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
 from models.kbert.batch import Batch, collate
+from models.kbert.default import load
 from models.kbert.system import KbertSystem
+from models.memory import Views
 from models.system import Ask
 from tests.bench.questions import asked
 from tests.bench.table import Row
@@ -16,19 +19,25 @@ BATCH, ROUNDS, PAIRS = 32, 15, 100
 
 
 def rows() -> Iterator[Row]:
-    system = KbertSystem.load()
-    view = system.view(system.base)
+    system, graph = KbertSystem(load()), GraphMemory.of()
+    view = graph.view(graph.base)
+    views: list[Views] = [{GRAPH: view}] * BATCH
     asks = [_linked(view, question, subject) for question, subject in asked(BATCH)]
     seconds = interleaved(
         {
-            "with": lambda: system.answer(asks, [view] * BATCH),
-            "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], [view] * BATCH),
+            "with": lambda: system.answer(asks, views),
+            "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], views),
         },
         ROUNDS,
     )
-    taken = f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
+    milliseconds = (
+        f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
+    )
     yield Row(
-        "in process, K-BERT with facts against without", seconds["without"] / seconds["with"], "", taken
+        "in process, K-BERT with facts against without",
+        seconds["without"] / seconds["with"],
+        "",
+        milliseconds,
     )
     yield _visible_matrix(system, asks)
 

@@ -17,7 +17,7 @@ from ray.serve.schema import ServeDeploySchema
 from service import logs
 from service.app import build
 from service.config import Settings
-from service.editing.acknowledge import acknowledged
+from service.editing.replication import Patience, wait_for_replicas
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
 from service.launch.cluster import REPLICA_ENVIRONMENT

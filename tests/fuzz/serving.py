@@ -17,7 +17,7 @@ from typing import Any
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.application import application
 from service.http.models import Models
 from service.ledger.embedded.server import EmbeddedValkey

@@ -36,7 +36,7 @@ def _reading(change: Callable[[Batch], Batch]) -> Without:
     def without(system: KbertSystem) -> KbertSystem:
         whole = system.model.encoder
         encoder = Ablated(whole.words, whole.positions, whole.segments, whole.norm, whole.layers, change)
-        return KbertSystem(replace(system.model, encoder=encoder), system.graph)
+        return KbertSystem(replace(system.model, encoder=encoder))
 
     return without
 
@@ -45,7 +45,7 @@ def _weighing(*names: str) -> Without:
     def without(system: KbertSystem) -> KbertSystem:
         tensors = dict(system.model.heads.tensors)
         tensors |= {name: torch.zeros_like(tensors[name]) for name in names}
-        return KbertSystem(replace(system.model, heads=Heads(tensors)), system.graph)
+        return KbertSystem(replace(system.model, heads=Heads(tensors)))
 
     return without
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from models.graph.blocks import statements_block
+from models.graph.memory import GraphMemory
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.memory import Block, Material
@@ -56,8 +57,11 @@ class Exam:
 
 
 class Examiner:
-    def __init__(self, plan: Plan, prepared: Prepared, system: KbertSystem, asker: Asker) -> None:
+    def __init__(
+        self, plan: Plan, prepared: Prepared, system: KbertSystem, graph: GraphMemory, asker: Asker
+    ) -> None:
         self._plan, self._prepared, self._system, self._asker = plan, prepared, system, asker
+        self._graph = graph
         self._seed = plan.seed
         self._items = tuning.halves(prepared)[1]
 
@@ -129,11 +133,11 @@ class Examiner:
             for item in chosen
         }
         new = {item.subject.id: _other(objects[item.relation.id], item.answer, rng) for item in chosen}
-        told = [
+        materials = [
             Material(f"e{order}", "graph", _set(order, item, new[item.subject.id]))
             for order, item in enumerate(chosen, start=1)
         ]
-        view = self._system.view(self._system.fold(told))
+        view = self._graph.view(self._graph.fold(materials))
         asked = []
         for item in chosen:
             entity = view.entity(item.subject.id)
@@ -177,7 +181,7 @@ class Examiner:
         asks, expected = [one.ask for one in tuned], [one.expected for one in tuned]
         scale = fitted(system.model, asks, expected, self._plan.declined)
         scales = {**system.model.confidences, "object": scale}
-        return KbertSystem(replace(system.model, confidences=scales), system.graph)
+        return KbertSystem(replace(system.model, confidences=scales))
 
 
 def _trained(item: Item, rng: random.Random) -> str:

@@ -36,7 +36,7 @@ def train_all(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     graph = GraphMemory.of(pack)
     say("calibrating")
     save(calibrated(plan, prepared, net, _asker(prepared, graph)), out)
-    report = _measured(plan, prepared, KbertSystem(load(out), graph), say, started, sum(earlier.values()))
+    report = _measured(plan, prepared, KbertSystem(load(out)), graph, say, started, sum(earlier.values()))
     write_card(out, report)
     say(f"wrote {out}")
 
@@ -44,17 +44,23 @@ def train_all(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 def measure(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     """Measure the checkpoint in `out` again and say how it stands against the bars; nothing is written."""
     prepared = prepare(plan, pack, work, say)
-    system = KbertSystem(load(out), GraphMemory.of(pack))
-    report = _measured(plan, prepared, system, say, time.monotonic(), 0.0)
+    system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
+    report = _measured(plan, prepared, system, graph, say, time.monotonic(), 0.0)
     for line in bars(measured(report)):
         say(line)
 
 
 def _measured(
-    plan: Plan, prepared: Prepared, system: KbertSystem, say: Say, started: float, earlier: float
+    plan: Plan,
+    prepared: Prepared,
+    system: KbertSystem,
+    graph: GraphMemory,
+    say: Say,
+    started: float,
+    earlier: float,
 ) -> Report:
     """earlier: seconds of the runs before this one."""
-    exam = Examiner(plan, prepared, system, _asker(prepared, system.graph)).examine(say)
+    exam = Examiner(plan, prepared, system, graph, _asker(prepared, graph)).examine(say)
     return Report(plan, prepared, system, exam, earlier + time.monotonic() - started)
 
 

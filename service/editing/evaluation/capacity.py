@@ -30,13 +30,13 @@ class SlotBudget:
         """Of several memories together: the sum of reserved slots; of all else the tightest counts."""
         usages = [memory.usage for memory in memories]
         capacities = [self._describe(usage) for usage in usages]
-        metered = [c for c, usage in zip(capacities, usages, strict=True) if usage.slots_reserved is None]
-        counted_memories = metered or capacities
+        limits = [c for c, usage in zip(capacities, usages, strict=True) if usage.slots_reserved is None]
+        relevant = limits or capacities
         rows_per_slot = [c.rows_per_slot for c in capacities if c.rows_per_slot is not None]
         margins = [c.margin for c in capacities if c.margin is not None]
         return Capacity(
-            slots_used=sum(capacity.slots_used for capacity in counted_memories),
-            slots_reserved=sum(capacity.slots_reserved for capacity in counted_memories),
+            slots_used=sum(capacity.slots_used for capacity in relevant),
+            slots_reserved=sum(capacity.slots_reserved for capacity in relevant),
             rows_per_slot=max(rows_per_slot, default=None),
             margin=min(margins, default=None),
             warnings=[warning for capacity in capacities for warning in capacity.warnings],
@@ -45,27 +45,28 @@ class SlotBudget:
     def check(self, memories: Iterable[MemoryAtVersion]) -> None:
         """MemoryFull when the edits of one memory would own more slots than there are."""
         for memory in memories:
-            used, reserved = memory.usage.slots_used, self._reserved(memory.usage)
-            if used > reserved:
-                detail = f"with this {memory.memory.name} would take {used:,} of {reserved:,} slots"
+            n_used, n_reserved = memory.usage.slots_used, self._slots_reserved(memory.usage)
+            if n_used > n_reserved:
+                detail = f"with this {memory.memory.name} would take {n_used:,} of {n_reserved:,} slots"
                 advice = f"it was not made; {RESERVE_MORE}, or take edits back"
-                raise MemoryFull(f"{detail}: {advice}", used=used, slots=reserved)
+                raise MemoryFull(f"{detail}: {advice}", used=n_used, slots=n_reserved)
 
     def _describe(self, usage: Usage) -> Capacity:
-        reserved = self._reserved(usage)
-        capacity = Capacity.model_validate({**asdict(usage), "slots_reserved": reserved})
-        if usage.slots_reserved is None and usage.slots_used > reserved:
+        n_reserved = self._slots_reserved(usage)
+        capacity = Capacity.model_validate({**asdict(usage), "slots_reserved": n_reserved})
+        if usage.slots_reserved is None and usage.slots_used > n_reserved:
             capacity.warnings.append(
-                f"{usage.slots_used:,} slots are wanted and {reserved:,} are set aside: {RESERVE_MORE}, "
+                f"{usage.slots_used:,} slots are wanted and {n_reserved:,} are set aside: {RESERVE_MORE}, "
                 "or no edit can be added"
             )
-        elif usage.slots_reserved is None and usage.slots_used > WARN_ABOVE * reserved:
+        elif usage.slots_reserved is None and usage.slots_used > WARN_ABOVE * n_reserved:
             capacity.warnings.append(
-                f"{usage.slots_used:,} of {reserved:,} slots are taken: {RESERVE_MORE} before no more edits can be made"
+                f"{usage.slots_used:,} of {n_reserved:,} slots are taken: {RESERVE_MORE} "
+                "before no more edits can be made"
             )
         return capacity
 
-    def _reserved(self, usage: Usage) -> int:
+    def _slots_reserved(self, usage: Usage) -> int:
         if usage.slots_reserved is not None:
             return usage.slots_reserved
         slots = self.slots

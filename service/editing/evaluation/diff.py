@@ -55,14 +55,14 @@ async def diff_versions(
     Args:
         active: the edits of each side, in ledger order. models: every model on each side.
     """
-    edited = _edited_wordings(*active)
-    asked_wordings = [wording for wording in edited[-MAX_ASKED:] if wording.edit.model in models[0]]
+    wordings = _edited_wordings(*active)
+    asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
     answers = [await _ask(asked_wordings, side) for side in models]
-    changes = [_change(wording, answers) for wording in edited]
+    changes = [_change(wording, answers) for wording in wordings]
     edits = {edit.id: edit for wording in asked_wordings for edit in (wording.old, wording.new) if edit}
     on_both = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
-    unchanged = [edit for edit in active[1] if edit.id in on_both][-MAX_ASKED:]
-    effects = await side_effects.measure(list(edits.values()), *models, versions, unchanged)
+    common_edits = [edit for edit in active[1] if edit.id in on_both][-MAX_ASKED:]
+    effects = await side_effects.measure(list(edits.values()), *models, versions, common_edits)
     before, after = (
         {name: m.image.checksum for model in side.values() for name, m in model.memories.items()}
         for side in models
@@ -71,8 +71,8 @@ async def diff_versions(
         from_version=versions[0],
         to_version=versions[1],
         changes=[change for change in changes if change.before != change.after],
-        probes=effects.compared,
-        unmeasured_probes=effects.unmeasured,
+        probes=effects.n_compared,
+        unmeasured_probes=effects.n_unmeasured,
         side_effects=effects.changed,
         facts=_fact_changes(*active),
         checksums_differ={memory: before[memory] != after[memory] for memory in sorted(before)},
@@ -85,11 +85,11 @@ def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> li
     before, after = (_owners([edit for edit in side if edit.id not in on_both]) for side in (old, new))
     questions = {key: wording for key, (wording, _) in {**before, **after}.items()}
     no_owner = ("", None)
-    edited = [
+    wordings = [
         EditedWording(question, before.get(key, no_owner)[1], after.get(key, no_owner)[1])
         for key, question in questions.items()
     ]
-    return sorted(edited, key=lambda wording: wording.edit.order)
+    return sorted(wordings, key=lambda wording: wording.edit.order)
 
 
 def _owners(edits: Sequence[EditRecord]) -> WordingOwners:
@@ -110,14 +110,16 @@ async def _ask(wordings: Sequence[EditedWording], models: ModelsAtVersion) -> di
 def _change(wording: EditedWording, answers: Sequence[Mapping[tuple[str, str], Answer]]) -> Change:
     """As the models answer; where they were not asked, as the edits have it."""
     edit = wording.edit
-    measured = [side.get((edit.model, wording.question)) for side in answers]
-    own = [owner.answer if owner else None for owner in (wording.old, wording.new)]
-    before, after = (answer.text if answer else text for answer, text in zip(measured, own, strict=True))
+    replies = [side.get((edit.model, wording.question)) for side in answers]
+    edit_answers = [owner.answer if owner else None for owner in (wording.old, wording.new)]
+    before, after = (
+        answer.text if answer else text for answer, text in zip(replies, edit_answers, strict=True)
+    )
     return Change(
         question=wording.question,
         before=before,
         after=after,
-        is_measured=all(measured),
+        is_measured=all(replies),
         edit=edit.id,
         change=wording.change,
         model=edit.model,

@@ -13,7 +13,7 @@ from service.errors import EditRefused
 from service.ledger.commit import EditRecord
 
 GIVES_ALREADY = "the model gives this answer already: nothing was written for it"
-REPEATED = "the same correction stands earlier in this request: nothing was written for it"
+REPEATS_EARLIER = "the same correction stands earlier in this request: nothing was written for it"
 DOES_NOT_HOLD = "does_not_hold"
 
 
@@ -53,7 +53,7 @@ def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport
     """The report of an edit for which nothing is written: its answers come out in all wordings."""
     current = answers[edit.question].text if edit.question else edit.answer
     after = edit.answer if edit.statements is None else current
-    reason = edit.no_op_reason or (REPEATED if edit.is_repetition else GIVES_ALREADY)
+    reason = edit.no_op_reason or (REPEATS_EARLIER if edit.is_repetition else GIVES_ALREADY)
     return EditReport(
         id="",
         place=edit.place,

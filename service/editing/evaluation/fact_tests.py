@@ -81,7 +81,9 @@ class Successors:
     @cached_property
     def _replacements(self) -> Mapping[str, Sequence[EditRecord]]:
         """Edit -> the active later edits that replaced it, or replaced one that did, in ledger order."""
-        replacing = {edit.id: edit for edit in reversed(list(self._all_edits.values())) if "replaces" in edit.notes}
+        replacing = {
+            edit.id: edit for edit in reversed(list(self._all_edits.values())) if "replaces" in edit.notes
+        }
         successors: dict[str, dict[str, None]] = defaultdict(dict)
         for edit in replacing.values():
             for earlier in edit.notes["replaces"]:

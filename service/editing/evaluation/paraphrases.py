@@ -33,10 +33,10 @@ class ParaphraseGenerator:
         pairs.sort(key=lambda pair: -len(pair[0]))
         self._relations = [(_pattern(template), relation) for template, relation in pairs]
 
-    def generate(self, question: str, given: Sequence[str] = ()) -> list[str]:
+    def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
         """At most MAX_PARAPHRASES, none of them the question itself or a paraphrase that was given with it."""
         fresh = {plain(wording): wording for wording in reversed(list(self._all(question)))}
-        for wording in (question, *given):
+        for wording in (question, *paraphrases):
             fresh.pop(plain(wording), None)
         return list(reversed(fresh.values()))[:MAX_PARAPHRASES]
 

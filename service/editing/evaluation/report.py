@@ -37,24 +37,24 @@ class Evaluator:
         """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
         state, draft, after = build.state, build.draft, build.models
         with timings.part("report"):
-            listed, n_left_out = _listed(state, draft)
-            edits = await _report_edits(listed, build)
+            edits_to_report, n_left_out = _edits_to_report(state, draft)
+            edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
             edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
-            replaced = [key for edit in listed for key in edit.notes.get("replaces", ())]
+            superseded_ids = [key for edit in edits_to_report for key in edit.notes.get("replaces", ())]
             effects = await self.side_effects.measure(
-                [*listed, *(state.edits[key] for key in replaced if key in state.edits)],
+                [*edits_to_report, *(state.edits[key] for key in superseded_ids if key in state.edits)],
                 state.models,
                 after,
                 (state.version, version),
-                reported=[wording.question for reports in paraphrases.values() for wording in reports],
+                known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
             )
             tests = await _evaluate_tests(build)
             capacity = self.budget.describe(build.memories.values())
         report = Report(
             edits=edits,
-            probes=effects.compared,
-            unmeasured_probes=effects.unmeasured,
+            probes=effects.n_compared,
+            unmeasured_probes=effects.n_unmeasured,
             side_effects=effects.changed,
             broken_tests=tests.broken,
             superseded_tests=tests.superseded,
@@ -91,7 +91,7 @@ def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
     failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
     if not failing:
         return
-    first, more = failing[0], f" (and {len(failing) - 1:,} more would fail)" if len(failing) > 1 else ""
+    first, suffix = failing[0], f" (and {len(failing) - 1:,} more would fail)" if len(failing) > 1 else ""
     detail = (
         f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
     )
@@ -107,7 +107,7 @@ def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
         }
         for edit in failing
     ]
-    raise EditRefused(f"{detail}{more}: {advice}", reason=DOES_NOT_HOLD, failing=questions, refused=refused)
+    raise EditRefused(f"{detail}{suffix}: {advice}", reason=DOES_NOT_HOLD, failing=questions, refused=refused)
 
 
 def check_tests(report: Mapping[str, Any]) -> None:
@@ -115,7 +115,7 @@ def check_tests(report: Mapping[str, Any]) -> None:
     broken: list[dict[str, JSON]] = report["broken_tests"]
     if not broken:
         return
-    first, more = broken[0], f" (and {len(broken) - 1:,} more would break)" if len(broken) > 1 else ""
+    first, suffix = broken[0], f" (and {len(broken) - 1:,} more would break)" if len(broken) > 1 else ""
     detail = f"version {first['version']} made {first['question']!r} be answered {first['expected']!r}"
     now = (
         f"after this it would be {first['actual']!r}"
@@ -125,33 +125,33 @@ def check_tests(report: Mapping[str, Any]) -> None:
     advice = (
         "nothing was changed; word this differently, take that one back first, or repeat it without strict"
     )
-    raise BreaksTests(f"{detail}, and {now}{more}: {advice}", tests=broken[:MAX_NAMED])
+    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=broken[:MAX_NAMED])
 
 
-def _listed(state: EditorState, draft: Draft) -> tuple[list[EditRecord], int]:
-    """The edits to report on: new ones all, of those switched the newest, in ledger order; and how many are left out."""
+def _edits_to_report(state: EditorState, draft: Draft) -> tuple[list[EditRecord], int]:
+    """All new edits, or the newest of those that are switched, in ledger order; and how many are left out."""
     if draft.records:
         return list(draft.records), 0
-    switched = {*draft.change.activates, *draft.change.deactivates}
-    edits = [edit for key, edit in state.edits.items() if key in switched]
+    switched_ids = {*draft.change.activates, *draft.change.deactivates}
+    edits = [edit for key, edit in state.edits.items() if key in switched_ids]
     return edits[-MAX_SWITCHED:], max(0, len(edits) - MAX_SWITCHED)
 
 
-async def _report_edits(listed: Sequence[EditRecord], build: Build) -> list[EditReport]:
+async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
     """In the order of the request; of a revert or rollback in ledger order."""
     state, draft = build.state, build.draft
     texts = {edit.id: edit.answer for edit in (*state.edits.values(), *draft.records)}
     wordings: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
-    for edit in listed:
+    for edit in records:
         wordings[edit.model] += [(question, edit.id, place) for place, question in enumerate(edit.wordings)]
     before, after = {}, {}
     for model, batch in wordings.items():
         before[model] = await state.models[model].ask(question for question, _, _ in batch)
         after[model] = await build.models[model].ask_wordings(batch, texts)
-    deactivated = set(draft.change.deactivates)
+    deactivated_ids = set(draft.change.deactivates)
     reports = [
-        _report_edit(e, e.id in deactivated, before[e.model], after[e.model], _taken_over(state, e))
-        for e in listed
+        _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _taken_over(state, e))
+        for e in records
     ]
     for place, report in sorted(draft.no_ops.items()):
         reports.insert(place, report)
@@ -162,21 +162,21 @@ async def _report_edits(listed: Sequence[EditRecord], build: Build) -> list[Edit
 
 def _taken_over(state: EditorState, edit: EditRecord) -> list[str]:
     """Questions of earlier edits that this one answers from now on, though it was not given their words."""
-    own = {plain(wording) for wording in edit.wordings}
+    own_wordings = {plain(wording) for wording in edit.wordings}
     superseded = (state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits)
     return [
-        earlier.question for earlier in superseded if earlier.question and plain(earlier.question) not in own
+        earlier.question for earlier in superseded if earlier.question and plain(earlier.question) not in own_wordings
     ]
 
 
 def _report_edit(
-    edit: EditRecord, deactivated: bool, before: Answers, after: Answers, taken_over: Sequence[str]
+    edit: EditRecord, is_deactivated: bool, before: Answers, after: Answers, taken_over: Sequence[str]
 ) -> EditReport:
     """An edit that is taken back holds in that it no longer answers."""
 
     def is_expected(question: str) -> bool:
         answer = after[question]
-        return edit.id not in answer.edits if deactivated else comes_out(edit, answer)
+        return edit.id not in answer.edits if is_deactivated else comes_out(edit, answer)
 
     paraphrases = [
         ParaphraseReport(
@@ -189,7 +189,7 @@ def _report_edit(
     ]
     holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
     values: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)
-    unasked_before, unasked_after = values[::-1] if deactivated else values
+    unasked_before, unasked_after = values[::-1] if is_deactivated else values
     return EditReport(
         id=edit.id,
         model=edit.model,
@@ -202,7 +202,7 @@ def _report_edit(
         holds=holds,
         paraphrases=paraphrases,
         notes={name: value for name, value in edit.notes.items() if name != "warnings"},
-        warnings=[] if deactivated else list(_warnings(holds, paraphrases, edit.notes, taken_over)),
+        warnings=[] if is_deactivated else list(_warnings(holds, paraphrases, edit.notes, taken_over)),
     )
 
 
@@ -234,11 +234,11 @@ class _TestEvaluation:
 async def _evaluate_tests(build: Build) -> _TestEvaluation:
     """All fact tests of all active edits."""
     state, draft = build.state, build.draft
-    switched = {*draft.change.activates, *draft.change.deactivates}
+    switched_ids = {*draft.change.activates, *draft.change.deactivates}
     active = [*state.active_edits(draft.change), *draft.records]
     all_edits = {**state.edits, **{record.id: record for record in draft.records}}
-    status = await status_after(active, all_edits, state.models, build.models, switched)
-    failing = {key for key in (*status.broken, *status.superseded) if key[0] not in switched}
+    status = await status_after(active, all_edits, state.models, build.models, switched_ids)
+    failing = {key for key in (*status.broken, *status.superseded) if key[0] not in switched_ids}
     if failing:
         before = await current_status(state.active_edits(), state.edits, state.models)
         failing -= {*before.broken, *before.superseded}

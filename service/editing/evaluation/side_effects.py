@@ -1,7 +1,7 @@
 """Side effects: questions that nobody edited and that are answered differently all the same.
 
-A fixed set of probes is comparable between commits. Others are chosen where side effects are likely: all that the change
-may reach, where the system can tell; else those nearest in words to what was edited.
+A fixed set of probes is comparable between commits. Others are chosen where side effects are likely: all that the
+change may reach, where the system can tell; else those nearest in words to what was edited.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class ProbeChoice:
-    """questions: to be compared. covered: plain wordings of all questions of which it is then known whether they changed.
+    """questions: to be compared. covered_wordings: plain, of all questions that are known to have changed or not then.
 
-    unmeasured: how many others may have changed for all that is known.
+    n_unmeasured: how many others may have changed for all that is known.
     """
 
     questions: list[str]
-    covered: Set[str]
-    unmeasured: int
+    covered_wordings: Set[str]
+    n_unmeasured: int
 
 
 class ProbeSelector:
@@ -47,30 +47,32 @@ class ProbeSelector:
     def __init__(self, probes: Probes) -> None:
         self.probes = probes
 
-    def choose(self, edited: Sequence[str], reached: Sequence[str] | None) -> ProbeChoice:
+    def choose(self, edit_wordings: Sequence[str], reachable: Sequence[str] | None) -> ProbeChoice:
         """The fixed probes and others, each once, without the edited questions themselves.
 
         Args:
-            reached: all taught questions that may be answered differently, the likeliest first; None where the system
+            reachable: all taught questions that may be answered differently, the likeliest first; None where the system
                 cannot tell.
         """
-        own = {plain(question) for question in edited}
-        candidates = self._near(edited) if reached is None else reached
-        others = [question for question in candidates if plain(question) not in own]
-        fixed = [question for question in self.probes.fixed if plain(question) not in own]
-        questions = list(dict.fromkeys([*fixed, *others[:MAX_CHOSEN]]))
-        covered = {plain(question) for question in questions}
-        if reached is not None:
-            covered |= self._all - own - {plain(question) for question in others[MAX_CHOSEN:]}
-        return ProbeChoice(questions, covered, len(self._all - own - covered))
+        own_wordings = {plain(question) for question in edit_wordings}
+        candidates = self._near(edit_wordings) if reachable is None else reachable
+        variable = [question for question in candidates if plain(question) not in own_wordings]
+        constant = [question for question in self.probes.fixed if plain(question) not in own_wordings]
+        questions = list(dict.fromkeys([*constant, *variable[:MAX_CHOSEN]]))
+        covered_wordings = {plain(question) for question in questions}
+        if reachable is not None:
+            covered_wordings |= (
+                self._all - own_wordings - {plain(question) for question in variable[MAX_CHOSEN:]}
+            )
+        return ProbeChoice(questions, covered_wordings, len(self._all - own_wordings - covered_wordings))
 
     @cached_property
     def _all(self) -> Set[str]:
         return {plain(question) for question in (*self.probes.fixed, *self.probes.taught)}
 
-    def _near(self, edited: Sequence[str]) -> Iterator[str]:
-        share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edited))))
-        for question in edited[:MAX_CHOSEN]:
+    def _near(self, edit_wordings: Sequence[str]) -> Iterator[str]:
+        share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edit_wordings))))
+        for question in edit_wordings[:MAX_CHOSEN]:
             yield from self._nearest(question, share)
 
     def _nearest(self, question: str, limit: int) -> Iterable[str]:
@@ -105,10 +107,10 @@ def _words(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class SideEffects:
-    """compared: how many questions. unmeasured: how many more may be answered differently, for all that is known."""
+    """n_compared: questions. n_unmeasured: how many more may be answered differently, for all that is known."""
 
-    compared: int
-    unmeasured: int
+    n_compared: int
+    n_unmeasured: int
     changed: list[SideEffect]
 
 
@@ -122,8 +124,8 @@ class SideEffectProbe:
     async def prepare(self, models: ModelsAtVersion) -> None:
         """Encode the fixed questions once, before an edit has to wait for it."""
         for model, selector in self._selectors.items():
-            reached = await models[model].reached_since(models[model])
-            choice = await asyncio.to_thread(selector.choose, selector.probes.fixed[:1], reached)
+            reachable = await models[model].reached_since(models[model])
+            choice = await asyncio.to_thread(selector.choose, selector.probes.fixed[:1], reachable)
             await models[model].prepare_comparison(choice.questions)
 
     async def measure(
@@ -132,32 +134,34 @@ class SideEffectProbe:
         before: ModelsAtVersion,
         after: ModelsAtVersion,
         versions: tuple[int, int | None],
-        unchanged: Sequence[EditRecord] = (),
-        reported: Iterable[str] = (),
+        common_edits: Sequence[EditRecord] = (),
+        known_wordings: Iterable[str] = (),
     ) -> SideEffects:
         """On questions that `edits` are not about.
 
         Args:
-            versions: of the two sides; None for one that nobody can ask. unchanged: edits that are active on both
-                sides, whose own questions are compared too. reported: wordings that the report has elsewhere.
+            versions: of the two sides; None for one that nobody can ask. common_edits: edits that are active on both
+                sides, whose own questions are compared too. known_wordings: wordings that the report has elsewhere.
         """
-        compared, unmeasured = 0, 0
+        n_compared, n_unmeasured = 0, 0
         changed: list[SideEffect] = []
-        reported_wordings = {plain(question) for question in reported}
+        reported_wordings = {plain(question) for question in known_wordings}
         texts = {edit.id: edit.answer for edit in edits}
-        for model, edited in sorted(self._edited_wordings(edits).items()):
-            reached = await after[model].reached_since(before[model])
-            choice = await asyncio.to_thread(self._selectors[model].choose, edited, reached)
-            covered = {plain(question) for question in edited} | choice.covered
-            questions = (edit.question for edit in unchanged if edit.model == model and edit.question)
-            further = {plain(question): question for question in questions if plain(question) not in covered}
+        for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
+            reachable = await after[model].reached_since(before[model])
+            choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
+            covered_wordings = {plain(question) for question in edit_wordings} | choice.covered_wordings
+            questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
+            further = {
+                plain(question): question for question in questions if plain(question) not in covered_wordings
+            }
             differing = await after[model].differing_since(
                 before[model], [*choice.questions, *further.values()]
             )
             old = await before[model].ask(differing)
             new = await after[model].ask_unless_routed(differing, texts)
-            compared += len(choice.covered - reported_wordings) + len(further)
-            unmeasured += choice.unmeasured
+            n_compared += len(choice.covered_wordings - reported_wordings) + len(further)
+            n_unmeasured += choice.n_unmeasured
             changed += [
                 SideEffect(
                     question=question,
@@ -169,7 +173,7 @@ class SideEffectProbe:
                 for question in differing
                 if old[question].text != new[question].text and plain(question) not in reported_wordings
             ]
-        return SideEffects(compared, unmeasured, changed)
+        return SideEffects(n_compared, n_unmeasured, changed)
 
     def _edited_wordings(self, edits: Sequence[EditRecord]) -> dict[str, list[str]]:
         """Model -> what the edits are about, for every model that reads what they wrote: where nobody can ask for an

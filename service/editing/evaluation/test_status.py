@@ -1,8 +1,8 @@
 """The status of the fact tests of all active edits at one version: holding, broken or superseded.
 
-Where a system routes questions to edits nobody is asked: an edit that a wording is routed to gives its own answer. Other
-wordings are asked by `run_tests`, and by a commit when it may have changed their answers; in between, a cached answer
-stands. A test that nobody asked yet is taken to hold, as it did when its edit was made.
+Where a system routes questions to edits nobody is asked: an edit that a wording is routed to gives its own answer.
+Other wordings are asked by `run_tests`, and by a commit when it may have changed their answers; in between, a cached
+answer stands. A test that nobody asked yet is taken to hold, as it did when its edit was made.
 """
 
 from __future__ import annotations
@@ -78,16 +78,16 @@ async def status_after(
     all_edits: AllEdits,
     before: ModelsAtVersion,
     after: ModelsAtVersion,
-    switched: Set[str],
+    switched_ids: Set[str],
 ) -> TestStatus:
     """The status after a change: what only asking tells is asked on both sides, as far as the change may reach it.
 
     Args:
-        active: after the change, in ledger order. switched: edits that are active on one side only.
+        active: after the change, in ledger order. switched_ids: edits that are active on one side only.
     """
     uncertain = await _uncertain_tests(active, after)
-    unswitched = (item for item in uncertain if item[0].record.id not in switched)
-    for model, questions in _unrouted_questions(unswitched).items():
+    common = (item for item in uncertain if item[0].record.id not in switched_ids)
+    for model, questions in _unrouted_questions(common).items():
         differing = await after[model].differing_since(before[model], questions)
         await before[model].ask(differing)
         await after[model].ask(differing)

@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 class PlannedEdit:
     """One edit of one memory, before its rows are built.
 
-    place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows how
-    to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that nobody gave,
-    asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit of the graph.
-    no_op_reason: why nothing has to be written for it.
+    place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows
+    how to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that
+    nobody gave, asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit
+    of the graph. no_op_reason: why nothing has to be written for it.
     """
 
     place: int

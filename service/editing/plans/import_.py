@@ -328,9 +328,7 @@ class Importer:
                 await self.abandon(session.id)
 
 
-def _entities_by_name(
-    lookup: Lookup, view: GraphView
-) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
+def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
     """The entities with these names at this version, asked from the reader's thread, for many names at once."""
     loop = asyncio.get_running_loop()
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from errata.wire import EditItem, EditRequest
 from pydantic import ValidationError
 
@@ -16,16 +19,18 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
 
     An option goes to every memory that knows it. InvalidInput when none does, or when a value is out of its range.
     """
-    values = dict(request.options)
+    values: dict[str, Any] = dict(request.options)
     if request.method is not None:
         values["method"] = request.method
     memories = _memories(request, models)
     names = {name for memory in memories for name in memory.options.names()}
     unknown = next((name for name in values if name not in names), None)
     if unknown is not None and memories:
-        which = ", ".join(memory.name for memory in memories)
+        names_of_memories = ", ".join(memory.name for memory in memories)
         detail = f"it has {', '.join(sorted(names))}" if names else "it has none"
-        raise InvalidInput(f"{which} has no option {unknown!r}: {detail}", field=f"options.{unknown}")
+        raise InvalidInput(
+            f"{names_of_memories} has no option {unknown!r}: {detail}", field=f"options.{unknown}"
+        )
     return {memory.name: _validate(memory, values) for memory in memories}
 
 
@@ -38,7 +43,7 @@ def _memories(request: EditRequest, models: Models) -> list[Memory]:
     return list(memories.values())
 
 
-def _validate(memory: Memory, values: dict[str, object]) -> Options:
+def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
     known_values = {name: value for name, value in values.items() if name in memory.options.names()}
     try:
         return memory.options.model_validate(known_values)

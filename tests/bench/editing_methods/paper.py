@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import torch
 
 from models.editors.surgery import Head, Site, operate
+from models.memory import EditRefused
 from models.nkb.fold import stored_rows
 from models.nkb.reads import BankRead
 from models.nkb.trace import trace
 from models.packs.pack import Item
-from models.memory import EditRefused
 from tests.bench.editing_methods.draw import Answers, Wish, canonical, held
 from tests.bench.editing_methods.said import Model, padded
 from tests.bench.editing_methods.score import Counts

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import torch
 
+from models.graph.memory import GraphMemory, graph_memory
 from models.kbert import (
     Characters,
     Encoder,
@@ -16,6 +17,7 @@ from models.kbert import (
     ReadingConfig,
     Triple,
 )
+from models.kbert.default import load
 from models.kbert.encoder import fresh
 from models.kbert.system import KbertSystem
 from models.kbert.tags import CLS, MASK, PAD, SEP, UNK
@@ -81,5 +83,11 @@ def build(small: Callable[..., EncoderConfig]) -> Callable[..., Encoder]:
 
 @pytest.fixture(scope="session")
 def default() -> KbertSystem:
-    """The default checkpoint on the pack's graph."""
-    return KbertSystem.load()
+    """The default checkpoint."""
+    return KbertSystem(load())
+
+
+@pytest.fixture(scope="session")
+def graph() -> GraphMemory:
+    """The pack's graph, which the default checkpoint reads."""
+    return graph_memory()

@@ -5,10 +5,11 @@ import random
 import pytest
 
 from models.graph.blocks import statements_block
+from models.graph.memory import GraphMemory
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
-from models.packs.pack import Item, Pack
 from models.memory import Material
+from models.packs.pack import Item, Pack
 from models.training.kbert.asked import Asker, Question, ask, without_fact
 from models.training.kbert.outcome import declined, put, share
 from models.training.kbert.plan import DEFAULT as PLAN
@@ -23,10 +24,10 @@ def pack() -> Pack:
 
 
 @pytest.fixture(scope="module")
-def asker(pack: Pack, default: KbertSystem) -> Asker:
+def asker(pack: Pack, graph: GraphMemory) -> Asker:
     split = relations(pack, PLAN.seed, PLAN.tuned)
     known = {id: one for id, one in {**split.train, **split.unseen}.items() if not one.practice}
-    return Asker(pack, default.view(default.base), known)
+    return Asker(pack, graph.view(graph.base), known)
 
 
 def drawn(pack: Pack, unseen: bool) -> list[Item]:
@@ -62,10 +63,10 @@ def test_facts_that_are_not_there(pack: Pack, asker: Asker, default: KbertSystem
     assert declined(put(default, bare)) >= 90
 
 
-def test_replaced_triples(pack: Pack, default: KbertSystem) -> None:
+def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) -> None:
     single = [item for item in drawn(pack, unseen=False) if item.relation.cardinality == "one"]
     chosen = list({item.subject.id: item for item in single}.values())
-    told = [
+    materials = [
         Material(
             f"e{order}",
             "graph",
@@ -77,7 +78,7 @@ def test_replaced_triples(pack: Pack, default: KbertSystem) -> None:
         )
         for order, item in enumerate(chosen, start=1)
     ]
-    view = default.view(default.fold(told))
+    view = graph.view(graph.fold(materials))
     asked = []
     for order, item in enumerate(chosen, start=1):
         entity = view.entity(item.subject.id)

@@ -10,7 +10,7 @@ from tests.models.kbert.told import KIM, linked, with_facts
 
 
 def explained(system: KbertSystem, ask: Ask) -> dict[str, Any]:
-    (reply,) = system.answer([ask], [system.view(system.base)])
+    (reply,) = system.answer([ask], [{}])
     found: dict[str, Any] = json.loads(json.dumps(reply.explanation))
     return found
 

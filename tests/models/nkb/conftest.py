@@ -11,7 +11,9 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
+from models.nkb.memory import BankMemory
 from models.nkb.reader import Reader
+from models.nkb.remembered import RecentReads
 from models.nkb.system import NkbSystem
 from tests.one_thread import one_thread as one_thread
 
@@ -41,9 +43,20 @@ def reader() -> Reader:
 
 
 @pytest.fixture(scope="module")
-def system(reader: Reader) -> NkbSystem:
+def recent_reads(reader: Reader) -> RecentReads:
+    return RecentReads(reader)
+
+
+@pytest.fixture(scope="module")
+def system(reader: Reader, recent_reads: RecentReads) -> NkbSystem:
     """The default checkpoint, and nothing read with it yet."""
-    return NkbSystem(reader)
+    return NkbSystem(reader, recent_reads)
+
+
+@pytest.fixture(scope="module")
+def memory(reader: Reader, recent_reads: RecentReads) -> BankMemory:
+    """The bank of the system beside it: as its loader has them, they share what was read."""
+    return BankMemory(reader, recent_reads)
 
 
 @pytest.fixture(

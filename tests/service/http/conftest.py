@@ -16,7 +16,7 @@ from typer.testing import CliRunner, Result
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.application import application
 from service.http.models import Models
 from service.ledger.embedded.server import EmbeddedValkey

@@ -6,7 +6,6 @@ from typing import Any
 
 import httpx
 
-from service.measuring.probes import Probes
 from tests.service.editing.requests import FRANCE, PERU, item
 
 
@@ -29,7 +28,14 @@ async def test_a_link_gives_what_the_same_question_gives_when_it_is_sent(http: h
 async def test_the_links_of_a_report_show_the_answer_before_and_after(
     http: httpx.AsyncClient, editor: Any
 ) -> None:
-    editor._bystanders.probes["toy"] = Probes(["What is (the capital) of Peru?", FRANCE])
+    editor._side_effects._selectors["toy"] = ProbeSelector(
+        Probes(
+            (
+                "What is (the capital) of Peru?",
+                FRANCE,
+            )
+        )
+    )
     edit = {"edits": [item(PERU, "Cusco")]}
     tried = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
     made = (await http.post("/admin/edits", json=edit)).json()

@@ -19,7 +19,7 @@ from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.application import application
 from service.http.models import Models
 from tests.service.editing.requests import FRANCE, PERU, item

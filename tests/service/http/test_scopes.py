@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from service.access.caller import ALL_SCOPES, Scope
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.application import application
 from service.http.models import Models
 from tests.service.http.conftest import InProcess

@@ -13,7 +13,7 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.application import application
 from service.http.models import Models
 from tests.service.http.conftest import KEY, InProcess

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import redis
 
-from service.editing.acknowledge import acknowledged
 from service.ledger import keys
 from service.ledger.store import RedisLedger
 
@@ -27,7 +26,7 @@ async def test_a_heartbeat_of_an_hour_ahead_is_nobodys(ledger: RedisLedger, raw:
     seen = {name: beat["seen_s_ago"] for name, beat in (await ledger.replicas()).items()}
     assert seen["toy-alive"] < 1
     assert seen.get("toy-dead", HOUR_S) > HOUR_S / 2
-    found, all_applied = await acknowledged(ledger, 2, {"toy": 1}, 0.1)
+    found, all_applied = await wait_for_replicas(ledger, 2, Patience(0.1, {"toy": 1}))
     assert ([one.replica for one in found], all_applied) == (["toy-alive"], True)
 
 

@@ -46,6 +46,8 @@ class RunSettings:
         self.commit["strict"], self.commit["dry_run"] = how.get("strict", False), how.get("dry_run", False)
         if "method" in how:
             self.commit["method"] = how["method"]
+        if "options" in how:
+            self.commit["options"] = how["options"]
         self.dry_run, self.expected_version = how.get("dry_run", False), how.get("expected_version")
         self._run = how.get("idempotency_key", "")
         if not 1 <= self.together <= MAX_EDITS:
@@ -54,5 +56,6 @@ class RunSettings:
     @property
     def names_the_run(self) -> tuple[object, ...]:
         """Whatever its commits would not be the same without."""
-        asked = self.commit.get("message"), self.commit.get("method")
-        return self._run, *asked, self.model, self.together, self.teach_rephrased
+        options = tuple(sorted(self.commit.get("options", {}).items()))
+        commit = self.commit.get("message"), self.commit.get("method"), *options
+        return self._run, *commit, self.model, self.together, self.teach_rephrased

@@ -33,9 +33,13 @@ class ReplicaList(Response):
 
 
 class MemoryCard(Response):
-    """One editable memory that a model reads. accepts: kinds of change. options: JSON schema of each editing option."""
+    """One editable memory that a model reads.
+
+    base: digest of what its rows lie on. accepts: kinds of change. options: the JSON schema of each editing option.
+    """
 
     name: str
+    base: str
     accepts: list[str]
     options: Details = Field(default_factory=dict)
 

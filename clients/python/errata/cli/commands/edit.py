@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,7 +20,7 @@ from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.errors import ErrataError
-from errata.wire import MAX_EDITS, Method
+from errata.wire import MAX_EDITS
 
 FILES = "Many corrections in a file"
 
@@ -33,7 +34,17 @@ def edit(
         list[str] | None, typer.Option("--also", help="The same question in other words; may be repeated.")
     ] = None,
     method: Annotated[
-        Method | None, typer.Option("--method", help="How the rows are computed.", show_default=False)
+        str | None,
+        typer.Option("--method", help="How the rows are computed: gated, surgery, ...", show_default=False),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
+            "GET /v1/models lists them.",
+        ),
     ] = None,
     model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = "nkb",
     dry_run: DryRun = False,
@@ -97,6 +108,8 @@ def edit(
     how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
     if method is not None:
         how["method"] = method
+    if option:
+        how["options"] = dict(map(_parse_option, option))
     if file is not None:
         _alone(question, also)
         cut = BatchOptions(
@@ -109,6 +122,17 @@ def edit(
         here.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
+
+
+def _parse_option(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; a value that is JSON is that value, any other a text."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(f"{text!r} is no option: write NAME=VALUE, such as lambda=0.07")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def _alone(question: str | None, also: list[str] | None) -> None:

@@ -99,7 +99,13 @@ def draw_models(listed: ModelList) -> RenderableType:
         table.add_column(title)
     for one in listed.data:
         state = Text("ready", style="green") if one.ready else Text("not ready", style="yellow")
-        table.add_row(one.id, one.memory, ", ".join(one.methods), str(one.replicas), state)
+        table.add_row(
+            one.id,
+            ", ".join(memory.name for memory in one.memories),
+            ", ".join(one.methods),
+            str(one.replicas),
+            state,
+        )
     details = [
         part for one in listed.data if one.details for part in (Text(f"\n{one.id}", "bold"), _details(one))
     ]
