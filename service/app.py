@@ -37,7 +37,7 @@ GPU_UNITS = 10_000  # of which Ray counts shares of a GPU
 SEE_ALL_GPUS = {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}}
 
 
-def build(settings: Settings, n_gpus: int, tries: int = ONE_TRY) -> Application:
+def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Application:
     """The application that Ray Serve runs.
 
     Args:

@@ -7,7 +7,7 @@
     │   ├── TooLarge                     413 too_large
     │   ├── TooSlow                      408 too_slow
     │   └── EditRefused                  422 edit_refused         extras: reason
-    ├── Denied
+    ├── AccessDenied
     │   ├── Unauthorized                 401 unauthorized
     │   └── Forbidden                    403 forbidden
     ├── Missing
@@ -94,15 +94,15 @@ class EditRefused(Malformed):
     code = "edit_refused"
 
 
-class Denied(ErrataError):
+class AccessDenied(ErrataError):
     code = "forbidden"
 
 
-class Unauthorized(Denied):
+class Unauthorized(AccessDenied):
     code = "unauthorized"
 
 
-class Forbidden(Denied):
+class Forbidden(AccessDenied):
     pass
 
 

@@ -1,7 +1,7 @@
 """Traces of OpenTelemetry from HTTP to the model and to Redis, sent over OTLP/HTTP to where one setting says.
 
-FastAPI makes a span of every request, and goes on with the trace of its sender (W3C Trace Context); Ray Serve starts
-the tracer of every process, and carries the trace over its handles. Here is where the spans of a process go, and those
+FastAPI makes a span of every request and continues its sender's trace (W3C Trace Context); Ray Serve starts the tracer
+of every process and carries the trace over its handles. This file says where the spans of a process go, and makes those
 that both know nothing of: the parts of a question and of a commit, and every call to Redis. They are made within a
 trace alone: no heartbeat begins one.
 """
@@ -27,11 +27,16 @@ _tracer = trace.get_tracer(NAME)
 _PROPAGATOR = TraceContextTextMapPropagator()
 
 
-def environment(endpoint: str, share: float) -> Mapping[str, str]:
-    """For the processes that are started. endpoint: of the collector. share: of the requests, where nobody says."""
+def environment(endpoint: str, sample_rate: float) -> Mapping[str, str]:
+    """The variables from which the processes that are started configure their tracer.
+
+    Args:
+        endpoint: of the collector.
+        sample_rate: share of the requests that are traced, of those whose sender does not say.
+    """
     return {
         "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH": f"{__name__}:{processors.__name__}",
-        "RAY_SERVE_TRACING_SAMPLING_RATIO": str(share),
+        "RAY_SERVE_TRACING_SAMPLING_RATIO": str(sample_rate),
         "OTEL_EXPORTER_OTLP_ENDPOINT": endpoint,
         "OTEL_SERVICE_NAME": NAME,
     }
@@ -44,7 +49,7 @@ def processors() -> list[SpanProcessor]:
 
 @contextmanager
 def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
-    """Around what takes its time. An exception that leaves it is told."""
+    """A span around a block, within a trace. It records an exception that leaves the block."""
     if not trace.get_current_span().get_span_context().is_valid:
         yield
         return
@@ -52,31 +57,35 @@ def span(name: str, kind: SpanKind = PART, **attributes: str) -> Iterator[None]:
         yield
 
 
-def told(parts: Mapping[str, float]) -> None:
-    """Spans of what is over. parts: seconds of each, in their order, the last of which has just ended."""
+def record_spans(parts: Mapping[str, float]) -> None:
+    """Records spans of what is over.
+
+    Args:
+        parts: seconds of each, in their order; the last has just ended.
+    """
     if not trace.get_current_span().is_recording():
         return
-    begun = time.time() - sum(parts.values())
+    start_s = time.time() - sum(parts.values())
     for name, seconds in parts.items():
-        _tracer.start_span(name, start_time=int(NS * begun)).end(int(NS * (begun + seconds)))
-        begun += seconds
+        _tracer.start_span(name, start_time=int(NS * start_s)).end(int(NS * (start_s + seconds)))
+        start_s += seconds
 
 
-def noted(**attributes: str) -> None:
-    """On the span that is open, if there is one."""
+def set_attributes(**attributes: str) -> None:
+    """Sets attributes of the current span, if there is one."""
     trace.get_current_span().set_attributes(attributes)
 
 
-def carried() -> Mapping[str, str]:
-    """What takes the trace along to where Ray does not; empty outside of one."""
+def inject() -> Mapping[str, str]:
+    """What carries the trace to where Ray does not; empty outside of one."""
     carrier: dict[str, str] = {}
     _PROPAGATOR.inject(carrier)
     return carrier
 
 
 @contextmanager
-def continued(carrier: Mapping[str, str], name: str) -> Iterator[None]:
-    """A span of the trace that `carried` took along; nothing where it took none."""
+def continue_trace(carrier: Mapping[str, str], name: str) -> Iterator[None]:
+    """A span of the trace that `inject` carried here; nothing where there was none."""
     if not carrier:
         yield
         return
@@ -85,6 +94,6 @@ def continued(carrier: Mapping[str, str], name: str) -> Iterator[None]:
 
 
 def trace_id() -> str:
-    """Hexadecimal, of the trace that this is part of; "" outside of one."""
+    """The current trace's id in hexadecimal; "" outside of one."""
     context = trace.get_current_span().get_span_context()
     return trace.format_trace_id(context.trace_id) if context.is_valid else ""

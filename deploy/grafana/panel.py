@@ -53,9 +53,9 @@ class Panel:
 
     def json(self, id: int, x: int, y: int) -> dict[str, Any]:
         """At a place of the board's grid, which is 24 wide."""
-        drawn = _number() if self.kind == "number" else _over_time()
+        style = _number() if self.kind == "number" else _over_time()
         return {
-            **drawn,
+            **style,
             "id": id,
             "title": self.title,
             "description": self.about,
@@ -80,14 +80,14 @@ class Panel:
         return defaults if self.kind == "number" else {**defaults, "custom": self._style()}
 
     def _style(self) -> dict[str, Any]:
-        piled = self.kind == "area"
+        stacks = self.kind == "area"
         return {
             "drawStyle": "line",
             "lineWidth": 1,
-            "fillOpacity": 40 if piled else 8,
+            "fillOpacity": 40 if stacks else 8,
             "showPoints": "never",
             "spanNulls": False,
-            "stacking": {"mode": "normal" if piled else "none", "group": "A"},
+            "stacking": {"mode": "normal" if stacks else "none", "group": "A"},
             "thresholdsStyle": {"mode": "dashed" if self.limits else "off"},
         }
 
@@ -110,6 +110,6 @@ def _over_time() -> dict[str, Any]:
 
 
 def _number() -> dict[str, Any]:
-    reduced = {"calcs": ["lastNotNull"], "fields": "", "values": False}
-    options = {"reduceOptions": reduced, "colorMode": "value", "graphMode": "none", "textMode": "auto"}
+    reduction = {"calcs": ["lastNotNull"], "fields": "", "values": False}
+    options = {"reduceOptions": reduction, "colorMode": "value", "graphMode": "none", "textMode": "auto"}
     return {"type": "stat", "options": {**options, "justifyMode": "auto", "orientation": "auto"}}

@@ -1,11 +1,17 @@
 """BERT's layers over a batch with the padding left out: linear layers see real tokens only.
 
 Devlin et al. (arXiv:1810.04805). A batch of mixed lengths costs what its tokens cost. Whoever reads a batch embeds
-its tokens (`models/encoder/minilm.py`; `models/kbert` with soft positions and a visible matrix) and calls `PackedBert`.
+its tokens (`models/encoder/minilm.py`; `models/kbert` with soft positions and a visible matrix) and calls `PackedBert`:
+
+    S = (Q K^T) / sqrt(d_k) + M,   h' = LN(Wo softmax(S) V + h),   h'' = LN(W2 gelu(W1 h') + h')
+
+M is 0 where a query may attend to a key, MASK_VALUE elsewhere: finite, so that a query without any key is, too. The
+exact gelu.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -17,36 +23,58 @@ from models.matrix import Matrix
 WIDTH = 384  # MiniLM's sizes
 HEADS = 12
 LAYERS = 6
-EPSILON = 1e-12
+EPSILON, UER_EPSILON = 1e-12, 1e-6
+MASK_VALUE = -10000.0
 Weights = Mapping[str, Tensor]  # under Hugging Face's names
-Norm = tuple[Tensor, Tensor]  # weight and bias, float32
+NormKind = Literal["bert", "uer"]
+
+
+@dataclass(frozen=True)
+class LayerNorm:
+    """gamma (x - mean) / deviation + beta, in float32.
+
+    kind: "bert" divides by the root of the biased variance plus epsilon; "uer", the library of K-BERT's authors, by the
+    deviation with N - 1 plus epsilon. A checkpoint fits one of them: over 12 layers the outputs differ by thousandths.
+    """
+
+    gamma: Float[Tensor, " width"]
+    beta: Float[Tensor, " width"]
+    kind: NormKind = "bert"
+
+    def __call__(self, x: Float[Tensor, "real width"]) -> Float[Tensor, "real width"]:
+        if self.kind == "bert":
+            return F.layer_norm(x, self.gamma.shape, self.gamma, self.beta, EPSILON)
+        deviation, mean = torch.std_mean(x, -1, keepdim=True)
+        return self.gamma * (x - mean) / (deviation + UER_EPSILON) + self.beta
 
 
 @dataclass(frozen=True)
 class Layer:
     """One transformer block. The residual and the norms are float32, whatever the matrices are."""
 
+    heads: int
     qkv: Matrix
     out: Matrix
-    out_norm: Norm
+    out_norm: LayerNorm
     up: Matrix
     down: Matrix
-    down_norm: Norm
+    down_norm: LayerNorm
 
     @staticmethod
-    def from_weights(weights: Weights, index: int, dtype: torch.dtype = torch.float32) -> "Layer":
+    def from_weights(weights: Weights, index: int, heads: int, norm: NormKind, dtype: torch.dtype) -> "Layer":
         def pair(name: str) -> tuple[Tensor, Tensor]:
             prefix = f"encoder.layer.{index}.{name}."
             return weights[prefix + "weight"], weights[prefix + "bias"]
 
-        heads = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
+        qkv = [pair(f"attention.self.{name}") for name in ("query", "key", "value")]
         return Layer(
-            Matrix(torch.cat([w for w, _ in heads]), torch.cat([b for _, b in heads]), dtype),
+            heads,
+            Matrix(torch.cat([w for w, _ in qkv]), torch.cat([b for _, b in qkv]), dtype),
             Matrix(*pair("attention.output.dense"), dtype),
-            pair("attention.output.LayerNorm"),
+            LayerNorm(*pair("attention.output.LayerNorm"), norm),
             Matrix(*pair("intermediate.dense"), dtype),
             Matrix(*pair("output.dense"), dtype),
-            pair("output.LayerNorm"),
+            LayerNorm(*pair("output.LayerNorm"), norm),
         )
 
     def __call__(
@@ -56,30 +84,31 @@ class Layer:
         bias: Float[Tensor, "batch 1 _ token"],
     ) -> Float[Tensor, "real width"]:
         batch, length = is_real.shape
-        qkv = unpack(self.qkv(packed), is_real).view(batch, length, 3, HEADS, WIDTH // HEADS)
+        qkv = unpack(self.qkv(packed), is_real).view(batch, length, 3, self.heads, -1)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=bias)
-        attended = context.transpose(1, 2).reshape(batch, length, WIDTH)[is_real]
-        packed = F.layer_norm(self.out.add(attended, packed), (WIDTH,), *self.out_norm, EPSILON)
-        return F.layer_norm(
-            self.down.add(F.gelu(self.up(packed)), packed), (WIDTH,), *self.down_norm, EPSILON
-        )
+        packed = self.out_norm(self.out.add(context.transpose(1, 2).flatten(2)[is_real], packed))
+        return self.down_norm(self.down.add(F.gelu(self.up(packed)), packed))
 
 
 @dataclass(frozen=True)
 class PackedBert:
     """The norm of the embeddings and all layers. Thread-safe: weights never change."""
 
-    norm: Norm
+    norm: LayerNorm
     layers: tuple[Layer, ...]
     dtype: torch.dtype
 
     @staticmethod
-    def from_weights(weights: Weights, dtype: torch.dtype = torch.float32) -> "PackedBert":
+    def from_weights(
+        weights: Weights, dtype: torch.dtype = torch.float32, heads: int = HEADS, norm: NormKind = "bert"
+    ) -> "PackedBert":
         """Args: weights: on the device to run on, in float32; matrices are converted to `dtype`."""
-        norm = weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"]
+        n_layers = len({name.split(".")[2] for name in weights if name.startswith("encoder.layer.")})
         return PackedBert(
-            norm, tuple(Layer.from_weights(weights, index, dtype) for index in range(LAYERS)), dtype
+            LayerNorm(weights["embeddings.LayerNorm.weight"], weights["embeddings.LayerNorm.bias"], norm),
+            tuple(Layer.from_weights(weights, index, heads, norm, dtype) for index in range(n_layers)),
+            dtype,
         )
 
     @torch.inference_mode()
@@ -94,14 +123,14 @@ class PackedBert:
         Args:
             embedded: sum of the embeddings of each real token, row after row.
             is_real: False at padding.
-            may_attend: [batch, query, key], or [batch, 1, key] for all queries alike. A query needs one key at least.
+            may_attend: [batch, query, key], or [batch, 1, key] for all queries alike.
 
         Returns:
             Last hidden states in float32, zero at padding.
         """
         bias = torch.zeros(may_attend.shape, dtype=self.dtype, device=embedded.device)
-        bias = bias.masked_fill_(~may_attend, float("-inf"))[:, None]
-        packed = F.layer_norm(embedded, (WIDTH,), *self.norm, EPSILON)
+        bias = bias.masked_fill_(~may_attend, MASK_VALUE)[:, None]
+        packed = self.norm(embedded)
         for layer in self.layers:
             packed = layer(packed, is_real, bias)
         return unpack(packed, is_real)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -33,12 +33,13 @@ class Manifest:
     relations: Mapping[str, str] = field(default_factory=dict)
 
 
-def statements_block(key: str, order: int, told: EntityStatements) -> Block:
-    return _block(key, order, STATEMENTS, {subject: list(map(list, said)) for subject, said in told.items()})
+def statements_block(key: str, order: int, statements: EntityStatements) -> Block:
+    content = {entity: list(map(list, row)) for entity, row in statements.items()}
+    return _block(key, order, STATEMENTS, content)
 
 
 def read_statements(block: Block) -> EntityStatements:
-    return {subject: tuple(Statement(*one) for one in said) for subject, said in _content(block).items()}
+    return {entity: tuple(Statement(*fields) for fields in row) for entity, row in _content(block).items()}
 
 
 def manifest_block(key: str, order: int, manifest: Manifest) -> Block:
@@ -46,11 +47,11 @@ def manifest_block(key: str, order: int, manifest: Manifest) -> Block:
 
 
 def read_manifest(block: Block) -> Manifest:
-    found = _content(block)
-    return Manifest(**{**found, "chunks": tuple(found["chunks"]), "names": tuple(found["names"])})
+    fields = _content(block)
+    return Manifest(**{**fields, "chunks": tuple(fields["chunks"]), "names": tuple(fields["names"])})
 
 
-def _block(key: str, order: int, kind: str, content: Mapping[str, Any] | Sequence[Any]) -> Block:
+def _block(key: str, order: int, kind: str, content: Mapping[str, Any]) -> Block:
     import torch  # here alone: who reads what others wrote needs none of its seconds
 
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()

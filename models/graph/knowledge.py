@@ -22,7 +22,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """facts: in the order in which the graph was told them."""
+    """facts: in the order in which they were said first."""
 
     id: str
     label: str

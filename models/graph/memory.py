@@ -19,7 +19,7 @@ from models.graph.blocks import (
     statements_block,
 )
 from models.graph.statement import LABEL, SourceStatements, fold
-from models.graph.view import ActiveImport, GraphView, Ordered
+from models.graph.view import ActiveImport, EditsInOrder, GraphView
 from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
 from models.packs.pack import WORLD
 
@@ -67,14 +67,16 @@ class GraphMemory:
         return Image(self.base.base, {material.block.key: material.block for material in materials})
 
     def view(self, image: Image) -> GraphView:
-        known, view = self._last
-        delta = known.delta_to(image)
-        gone = [
-            known.blocks[key] for key in (*delta.removes, *(b.key for b in delta.puts)) if key in known.blocks
-        ]
-        made = _with(_without(view, gone), delta.puts) if delta else view
-        self._last = (image, made)
-        return made
+        last_image, view = self._last
+        delta = last_image.delta_to(image)
+        if delta:
+            replaced_keys = (*delta.removes, *(block.key for block in delta.puts))
+            view = _without(
+                view, [last_image.blocks[key] for key in replaced_keys if key in last_image.blocks]
+            )
+            view = _with(view, delta.puts)
+        self._last = (image, view)
+        return view
 
     def usage(self, image: Image) -> Usage:
         """A graph has no slots: as many are used as there are edits, and none are set aside."""
@@ -91,18 +93,18 @@ def _edit(block: Block) -> str:
     return block.key.removeprefix("edit/")
 
 
-def _without(view: GraphView, blocks: Iterable[Block]) -> GraphView:
-    gone = {_edit(block): block for block in blocks}
-    if not gone:
+def _without(view: GraphView, blocks: Sequence[Block]) -> GraphView:
+    if not blocks:
         return view
-    subjects = {s for block in gone.values() if block.kind == STATEMENTS for s in read_statements(block)}
-    edited = dict(view.edits)
+    removals = {_edit(block) for block in blocks}
+    subjects = {s for block in blocks if block.kind == STATEMENTS for s in read_statements(block)}
+    edits = dict(view.edits)
     for subject in subjects:
-        edited[subject] = tuple(pair for pair in edited[subject] if pair[1].edit not in gone)
-        if not edited[subject]:
-            del edited[subject]
-    imports = tuple(one for one in view.imports if one.edit not in gone)
-    return GraphView(view.base, edited, imports, _relabelled(view, edited, subjects))
+        edits[subject] = tuple(pair for pair in edits[subject] if pair[1].edit not in removals)
+        if not edits[subject]:
+            del edits[subject]
+    imports = tuple(active for active in view.imports if active.edit not in removals)
+    return GraphView(view.base, edits, imports, _new_labels(view, edits, subjects))
 
 
 def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
@@ -113,24 +115,22 @@ def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
             continue
         for subject, statements in read_statements(block).items():
             fresh[subject].append((block.order, SourceStatements(_edit(block), statements)))
-    edited = dict(view.edits)
+    edits = dict(view.edits)
     for subject, pairs in fresh.items():
-        edited[subject] = tuple(sorted((*edited.get(subject, ()), *pairs), key=_order))
-    imports.sort(key=lambda one: one.order)
-    return GraphView(view.base, edited, tuple(imports), _relabelled(view, edited, fresh))
+        edits[subject] = tuple(sorted((*edits.get(subject, ()), *pairs), key=lambda pair: pair[0]))
+    imports.sort(key=lambda active: active.order)
+    return GraphView(view.base, edits, tuple(imports), _new_labels(view, edits, fresh))
 
 
-def _order(pair: tuple[int, SourceStatements]) -> int:
-    return pair[0]
-
-
-def _relabelled(view: GraphView, edited: Mapping[str, Ordered], changed: Iterable[str]) -> Mapping[str, str]:
-    """Labels that edits gave: objects that are entities are called by them at once."""
-    found = dict(view.new_labels)
-    for subject in changed:
-        labels = fold(said for _, said in edited.get(subject, ())).get(LABEL)
+def _new_labels(
+    view: GraphView, edits: Mapping[str, EditsInOrder], subjects: Iterable[str]
+) -> Mapping[str, str]:
+    """Labels that edits gave: objects that are entities are called by them at once. subjects: that changed."""
+    new_labels = dict(view.new_labels)
+    for subject in subjects:
+        labels = fold(source for _, source in edits.get(subject, ())).get(LABEL)
         if labels:
-            found[subject] = next(reversed(labels.values())).object
+            new_labels[subject] = next(reversed(labels.values())).object
         else:
-            found.pop(subject, None)
-    return found
+            new_labels.pop(subject, None)
+    return new_labels

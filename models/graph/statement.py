@@ -59,65 +59,67 @@ class RelationValues:
     """
 
     values: dict[str, Value] = field(default_factory=dict)
-    called: dict[str, str] = field(default_factory=dict)  # text -> key of the value that has it
+    keys: dict[str, str] = field(default_factory=dict)  # text -> key of the value that has it
 
-    def tell(self, text: str, object_id: str, edit: str) -> None:
+    def add(self, text: str, object_id: str, edit: str) -> None:
         """The last who says a value answers for it."""
-        key = object_id or self.called.get(text, text)
+        key = object_id or self.keys.get(text, text)
         if object_id and text in self.values:
-            del self.values[text]  # it is known now which entity was meant
-        known = self.values.get(key)
-        self.values[key] = Value(text, object_id or (known.object_id if known else ""), edit)
-        self.called.setdefault(text, key)
+            del self.values[text]  # it is clear now which entity the text names
+        present = self.values.get(key)
+        self.values[key] = Value(text, object_id or (present.object_id if present else ""), edit)
+        self.keys.setdefault(text, key)
 
     def remove(self, text: str, object_id: str) -> None:
         """By the entity where one is named, else whatever has the text; without either all of them."""
-        gone = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
-        for key in gone:
+        keys = [object_id] if object_id else [k for k, v in self.values.items() if text in ("", v.object)]
+        for key in keys:
             self.values.pop(key, None)
-        self.called = {text: key for text, key in self.called.items() if key in self.values}
-
-    def clear(self) -> None:
-        self.values.clear()
-        self.called.clear()
+        self.keys = {text: key for text, key in self.keys.items() if key in self.values}
 
 
-def fold(said: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
-    """Relation -> its values, in the order in which they were told first; relations without values go."""
+def fold(sources: Iterable[SourceStatements]) -> dict[str, dict[str, Value]]:
+    """Relation -> its values, in the order in which they were said first; relations without values are left out."""
     relations: dict[str, RelationValues] = {}
-    for source in said:
+    for source in sources:
         for relation, text, object_id, act in source.statements:
-            held = relations.setdefault(relation, RelationValues())
+            current = relations.setdefault(relation, RelationValues())
             if act == "remove":
-                held.remove(text, object_id)
+                current.remove(text, object_id)
                 continue
-            if act == "default" and held.values:
+            if act == "default" and current.values:
                 continue
             if act == "set":
-                held.clear()
-            held.tell(text, object_id, source.edit)
-    return {relation: held.values for relation, held in relations.items() if held.values}
+                current.values.clear()
+                current.keys.clear()
+            current.add(text, object_id, source.edit)
+    return {relation: current.values for relation, current in relations.items() if current.values}
 
 
-def entity(
-    id: str, said: Iterable[SourceStatements], label_of: Callable[[str], str], new_labels: Mapping[str, str]
+def fold_entity(
+    id: str,
+    sources: Iterable[SourceStatements],
+    label_of: Callable[[str], str],
+    new_labels: Mapping[str, str],
 ) -> Entity | None:
     """The entity that these statements give; None when nothing is left of it.
 
-    label_of: how people call a relation. new_labels: newer labels of entities that are objects here.
+    Args:
+        label_of: how people call a relation.
+        new_labels: newer labels of entities that are objects here, by their ids.
     """
-    values = fold(said)
+    values = fold(sources)
     if not values:
         return None
     label = _last(values.pop(LABEL, {})) or id
     aliases = tuple(alias.object for alias in values.pop(ALIAS, {}).values() if alias.object != label)
     description = _last(values.pop(DESCRIPTION, {}))
     facts = tuple(
-        Fact(relation, called, new_labels.get(v.object_id, v.object), v.object_id, v.edit)
-        for relation, held in values.items()
+        Fact(relation, relation_label, new_labels.get(v.object_id, v.object), v.object_id, v.edit)
+        for relation, relation_values in values.items()
         if not relation.startswith("@")
-        for called in (label_of(relation),)
-        for v in held.values()
+        for relation_label in (label_of(relation),)
+        for v in relation_values.values()
     )
     return Entity(id, label, aliases, description, facts)
 

@@ -1,154 +1,175 @@
-"""K-BERT models from files and to files, under UER's names or Hugging Face's (specs/kbert.md, section 9).
+"""The default checkpoint: what was trained beside the frozen MiniLM, from a folder and to a folder.
 
-The authors load whatever happens to match, so a file with other names loads as noise. Here a model is loaded when
-every tensor of it is in the file, in its shape, and the file holds no other encoder tensor; else CheckpointError
-says what is wrong.
+config.json            how texts are read, and the scale of the adapters
+adapters.safetensors   <module>.A and .B for matrices of the encoder, under Hugging Face's names
+heads.safetensors      pointer, ranker of pairs, weights of rank and support (heads.py), bend (query.py)
+confidence.json        scales of objects, spans and pairs (models/confidence.py); their features are in answer.py
+SHA256SUMS             what each of the others has to be
 """
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import torch
-from safetensors.torch import save_file
-from torch import Tensor, nn
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from tokenizers import Tokenizer
+from torch import Tensor
 
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
-from models.kbert.classifier import Classifier
-from models.kbert.config import EncoderConfig, Norm
-from models.kbert.encoder import Encoder, fresh
-from models.kbert.names import SEGMENTS, Naming, detect, to_hf, to_uer, unwrapped
-from models.kbert.pointer import Pointer
-from models.kbert.pool import Pooling
-from models.kbert.tagger import Tagger
+from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.confidence import Confidence
+from models.encoder.minilm import MiniLM
+from models.encoder.weights import EncoderFiles, find
+from models.kbert.encoder import Encoder
+from models.kbert.heads import NAMES, Heads
+from models.kbert.query import Relevance
+from models.kbert.text import Tokens, WordPieces
 
-M = TypeVar("M", Classifier, Tagger, Pointer)
-OF_ENCODER = ("embedding.", "embeddings.", "encoder.")
-BUFFERS = ("embeddings.position_ids", "embeddings.token_type_ids")  # in some of Hugging Face's files
-TABLES = {
-    "vocab_size": "embedding.word_embedding.weight",
-    "max_positions": "embedding.position_embedding.weight",
-    "segment_rows": SEGMENTS,
-}
+DEFAULT = Path(__file__).parent.parent / "checkpoints" / "kbert"
+CONFIG, ADAPTERS, HEADS, CONFIDENCE = (
+    "config.json",
+    "adapters.safetensors",
+    "heads.safetensors",
+    "confidence.json",
+)
+FILES = (CONFIG, ADAPTERS, HEADS, CONFIDENCE)
+KINDS = ("object", "span", "pair")
+BEND = "relevance.bend"
+MIN_LENGTH, MAX_LENGTH = 8, 512  # of a row: room for separators and a word; BERT's position table
 
 
 @dataclass(frozen=True)
-class Stored:
-    """A checkpoint that was read: its tensors under the authors' names, without prefixes."""
-
-    folder: Path
-    config: EncoderConfig
-    tensors: Mapping[str, Tensor]
-
-
-def stored(name_or_folder: str | Path, revision: str | None = None, norm: Norm | None = None) -> Stored:
-    """A folder, or a hub name at `revision`.
-
-    norm: which layer norm the weights were trained with; by default the one of whose names they bear, or what
-    config.json says.
+class Settings:
+    """max_length: tokens of a row, text and facts together. max_entities: relations hung on one mention. max_mentions:
+    mentions with facts. scale: of the adapters.
     """
-    folder = locate(name_or_folder, revision)
-    raw, found = read_config(folder), read_tensors(folder)
-    tensors = {unwrapped(name): value for name, value in found.items()}
-    naming = detect(tensors)
-    if naming is None:
-        some = ", ".join(sorted(found)[:3])
-        raise CheckpointError(
-            f"{folder} names its tensors neither as UER nor as Hugging Face's BERT: {some}, ..."
-        )
+
+    max_length: int
+    max_entities: int
+    max_mentions: int
+    scale: float
+
+    def __post_init__(self) -> None:
+        if not MIN_LENGTH <= self.max_length <= MAX_LENGTH:
+            raise ValueError(f"max_length: from {MIN_LENGTH} to {MAX_LENGTH} tokens, not {self.max_length!r}")
+        if self.max_entities < 0:
+            raise ValueError(f"max_entities: 0 or more facts a word, not {self.max_entities!r}")
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What training leaves, as it is stored."""
+
+    settings: Settings
+    adapters: Mapping[str, Tensor]
+    heads: Mapping[str, Tensor]
+    bend: Tensor
+    confidences: Mapping[str, Confidence]
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything an answer needs, loaded. Thread-safe."""
+
+    digest: str
+    settings: Settings
+    tokens: Tokens
+    relevance: Relevance
+    encoder: Encoder
+    heads: Heads
+    confidences: Mapping[str, Confidence]
+    device: torch.device
+
+
+def load(
+    folder: Path = DEFAULT, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+) -> Model:
+    """The model of a checkpoint folder.
+
+    Args:
+        dtype: of the encoder's matrices, float32 or bfloat16; norms, states and heads stay in float32.
+
+    Raises:
+        CheckpointError: names the file that is missing or does not fit.
+        EncoderNotFound: names the file of the frozen encoder.
+    """
+    files = find()
+    total = verify_sums(folder, FILES)
     try:
-        if naming == "hf":
-            return Stored(folder, EncoderConfig.from_hf(raw, norm or "bert"), to_uer(tensors))
-        sizes = {key: len(tensors[name]) for key, name in TABLES.items() if name in tensors}
-        return Stored(folder, EncoderConfig.from_uer(sizes | raw, norm or raw.get("norm", "uer")), tensors)
-    except ValueError as cause:
-        raise CheckpointError(f"{folder / CONFIG}: {cause}") from cause
-
-
-def load_encoder(checkpoint: Stored) -> Encoder:
-    """In evaluation mode, as every model below. CheckpointError unless everything matches."""
-    model = Encoder(checkpoint.config)
-    _fill(model, checkpoint)
-    return model.eval()
-
-
-def load_classifier(
-    checkpoint: Stored, pooling: Pooling, labels: int | None = None, pool_padding: bool = False
-) -> Classifier:
-    """labels: put a new head for so many classes on a checkpoint; else it holds one."""
-    count = _labels(checkpoint, "output_layer_2") if labels is None else labels
-    model = Classifier(Encoder(checkpoint.config), count, pooling, pool_padding)
-    return _load(model, checkpoint, new_head=labels is not None)
-
-
-def load_tagger(checkpoint: Stored, labels: int | None = None) -> Tagger:
-    """labels: put a new head for so many tags, [PAD] and [ENT] counted, on a checkpoint; else it holds one."""
-    count = _labels(checkpoint, "output_layer") if labels is None else labels
-    return _load(Tagger(Encoder(checkpoint.config), count), checkpoint, new_head=labels is not None)
-
-
-def load_pointer(checkpoint: Stored, new_head: bool = False) -> Pointer:
-    """new_head: put one on a checkpoint; else it holds one."""
-    return _load(Pointer(Encoder(checkpoint.config)), checkpoint, new_head)
-
-
-def write(model: Encoder | Classifier | Tagger | Pointer, folder: Path, naming: Naming = "uer") -> None:
-    """Leave the model in `folder`, in fp32; equal weights give equal bytes.
-
-    ValueError: Hugging Face's BERT knows no other norm than its own.
-    """
-    config = model.config if isinstance(model, Encoder) else model.bert.config
-    if naming == "hf" and config.norm != "bert":
-        raise ValueError(
-            f"a model with norm={config.norm!r} would compute something else as Hugging Face's BERT"
+        heads = {name: value.float() for name, value in load_file(folder / HEADS).items()}
+        raw = json.loads((folder / CONFIDENCE).read_text())
+        trained = Trained(
+            Settings(**json.loads((folder / CONFIG).read_text())),
+            load_file(folder / ADAPTERS),
+            {name: value for name, value in heads.items() if name != BEND},
+            heads[BEND],
+            {kind: Confidence.parse(raw[kind]) for kind in KINDS},
         )
-    named = {unwrapped(name): value for name, value in model.state_dict().items()}
-    tensors = to_hf(named) if naming == "hf" else named
+        return assemble(files, trained, total, device, dtype)
+    except CheckpointError:
+        raise
+    except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
+        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
+
+
+def assemble(
+    files: EncoderFiles,
+    trained: Trained,
+    total: str = "",
+    device: torch.device | str = "cpu",
+    dtype: torch.dtype = torch.float32,
+) -> Model:
+    """The model on a device. total: digest of the folder it came from."""
+    missing = sorted(set(NAMES) - set(trained.heads)) + sorted(set(KINDS) - set(trained.confidences))
+    if missing:
+        raise CheckpointError(f"the checkpoint lacks {', '.join(missing)}")
+    weights = add_adapters(load_file(files.weights), trained.adapters, trained.settings.scale)
+    return Model(
+        total,
+        trained.settings,
+        WordPieces(Tokenizer.from_file(str(files.tokenizer))),
+        Relevance(MiniLM(files, device=device, dtype=dtype), trained.bend.to(device)),
+        Encoder.from_weights({name: value.to(device) for name, value in weights.items()}, dtype),
+        Heads({name: value.to(device) for name, value in trained.heads.items()}),
+        trained.confidences,
+        torch.device(device),
+    )
+
+
+def save(trained: Trained, folder: Path) -> None:
+    """Equal weights give equal bytes."""
     folder.mkdir(parents=True, exist_ok=True)
-    about = config.hf() if naming == "hf" else config.uer()
-    (folder / CONFIG).write_text(json.dumps(about, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    kept = {name: value.float().cpu().contiguous() for name, value in sorted(tensors.items())}
-    save_file(kept, folder / WEIGHTS, metadata={"format": "pt"})
-
-
-def _load(model: M, checkpoint: Stored, new_head: bool) -> M:
-    if new_head:
-        fresh(model)
-        _fill(model.bert, checkpoint)
-    else:
-        _fill(model, checkpoint)
-    return model.eval()
-
-
-def _labels(checkpoint: Stored, head: str) -> int:
-    bias = checkpoint.tensors.get(f"{head}.bias")
-    if bias is None:
-        raise CheckpointError(f"{checkpoint.folder} has no {head}: give `labels` to put a new head on it")
-    return len(bias)
+    heads = {name: value.contiguous() for name, value in sorted(trained.heads.items())}
+    adapters = {name: value.contiguous() for name, value in sorted(trained.adapters.items())}
+    save_file(adapters, folder / ADAPTERS)
+    save_file(heads | {BEND: trained.bend.contiguous()}, folder / HEADS)
+    (folder / CONFIG).write_text(json.dumps(asdict(trained.settings), indent=1, sort_keys=True) + "\n")
+    scales = {kind: confidence.to_json() for kind, confidence in trained.confidences.items()}
+    (folder / CONFIDENCE).write_text(json.dumps(scales, indent=1, sort_keys=True) + "\n")
+    write_sums(folder, FILES)
 
 
 @torch.no_grad()
-def _fill(model: nn.Module, checkpoint: Stored) -> None:
-    expected = {unwrapped(name): value for name, value in model.state_dict().items()}
-    found = checkpoint.tensors
-    missing = sorted(set(expected) - set(found))
-    extra = sorted(
-        name for name in set(found) - set(expected) if name.startswith(OF_ENCODER) and name not in BUFFERS
-    )
-    odd = sorted(name for name in set(expected) & set(found) if expected[name].shape != found[name].shape)
-    if missing or extra or odd:
-        raise CheckpointError(f"{checkpoint.folder}: " + "; ".join(_complaints(missing, extra, odd)))
-    for name, value in expected.items():
-        value.copy_(found[name])
+def add_adapters(
+    weights: Mapping[str, Tensor], adapters: Mapping[str, Tensor], scale: float
+) -> dict[str, Tensor]:
+    """The weights with every low-rank adapter added: W + scale B A (Hu et al., LoRA, arXiv:2106.09685).
 
+    They were trained with `peft`; serving needs two matrices a layer and no library.
 
-def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
-    """Names are the authors': Hugging Face's were translated before."""
-    if missing:
-        yield f"missing {shorten(missing)}"
-    if extra:
-        yield f"the model has no {shorten(extra)}"
-    if odd:
-        yield f"of another shape than {CONFIG} says: {shorten(odd)}"
+    Args:
+        adapters: `<module>.A` [rank in] and `<module>.B` [out rank].
+
+    Raises: CheckpointError when an adapter fits no weight.
+    """
+    total = dict(weights)
+    for module in sorted({name.removesuffix(".A").removesuffix(".B") for name in adapters}):
+        name, down, up = f"{module}.weight", adapters.get(f"{module}.A"), adapters.get(f"{module}.B")
+        if down is None or up is None or name not in total:
+            raise CheckpointError(f"the adapter of {module} is not whole, or the encoder has no such matrix")
+        if total[name].shape != (up.shape[0], down.shape[1]) or up.shape[1] != down.shape[0]:
+            raise CheckpointError(f"the adapter of {module} has another shape than its matrix")
+        total[name] = total[name] + scale * (up.float() @ down.float())
+    return total

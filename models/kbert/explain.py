@@ -1,147 +1,137 @@
 """Why an answer came out: the sentence tree that was read, what was left out of it, and what each fact changes.
 
-Everything is JSON and bounded: at most max_entities facts on each of max_mentions words, and MOST entries of what was
-left out.
+Everything is JSON and bounded: at most max_entities facts on each of max_mentions words, and MAX_ENTRIES entries of
+what was left out.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from models.graph.knowledge import Fact, Mention
-from models.kbert.answering import Read
-from models.kbert.choice import Chosen, Hung
-from models.kbert.planted import Planted
-from models.kbert.replies import shares
+from models.graph.knowledge import Fact
+from models.kbert.answer import Answerer, Reading
+from models.kbert.query import HungRelation, LeftOut, Link
+from models.kbert.row import QuestionRow
 from models.system import Ask, Reply
 
-MOST = 64  # facts that were left out, and entities that a name could mean, too
+MAX_ENTRIES = 64  # facts that were left out, and entities that a name could mean, too
 
 
-def explain(ask: Ask, read: Read, reply: Reply, without: Sequence[Reply]) -> dict[str, Any]:
-    """without[i]: the reply when the i-th fact of the tree is not in the graph."""
-    planted = read.planted
-    found = () if planted is None else planted.hung
+def explain_replies(
+    answerer: Answerer, asks: Sequence[Ask], readings: Sequence[Reading], replies: Sequence[Reply]
+) -> list[Reply]:
+    """The replies, those with an explanation whose asks want one.
+
+    All questions with a fact left out, of all that are explained, are one batch.
+    """
+    places = [place for place, ask in enumerate(asks) if ask.explain]
+    variants = {place: list(_without_each_fact(asks[place], readings[place])) for place in places}
+    batch = [variant for place in places for variant in variants[place]]
+    variant_replies = iter(answerer.reply(batch, answerer.read(batch)))
+    explained_replies = list(replies)
+    for place in places:
+        without = [next(variant_replies) for _ in variants[place]]
+        explanation = explain(asks[place], readings[place], replies[place], without)
+        explained_replies[place] = replace(replies[place], explanation=explanation)
+    return explained_replies
+
+
+def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) -> dict[str, Any]:
+    """One explanation. without[i]: the reply when the i-th fact of the tree is not in the graph."""
+    tokens = () if reading.row is None else reading.row.row.tokens
+    relations = () if reading.row is None else reading.row.relations
+    left_out = [fact for link in reading.links for fact in link.left_out]
+    if reading.row is not None:
+        hung = [relation for link in reading.links for relation in link.relations]
+        no_room = [relation for relation in hung if relation not in relations]
+        left_out += [LeftOut(relation.entity, relation.values[0], "room") for relation in no_room]
     return {
-        "tokens": [] if planted is None else _tokens(planted),
-        "tree": [] if planted is None else _tree(ask, read, planted),
-        "ambiguous": [_ambiguous(ask, one) for one in read.chosen if one.others],
-        "left_out": _left_out(read)[:MOST],
-        "no_answer": round(shares(read.options)[1], 4) if read.options and read.options.found else 1.0,
+        "tokens": [
+            {"text": token.text, "position": token.position, "word": token.anchor, "branch": token.branch}
+            for token in tokens
+        ],
+        "tree": [] if reading.row is None else list(_describe_tree(ask, reading, reading.row)),
+        "ambiguous": [_describe_ambiguity(ask, link) for link in reading.links if link.other_entities],
+        "left_out": [
+            {"entity": fact.entity.id, **_name_fact(fact.fact), "reason": fact.reason}
+            for fact in left_out[:MAX_ENTRIES]
+        ],
+        "no_answer": round(reading.options.shares()[1], 4) if reading.options else 1.0,
         "rests_on": [dict(fact) for fact in reply.facts],
-        "without": [_without(hung, other) for hung, other in zip(found, without, strict=True)],
+        "without": [
+            {**_name_fact(relation.values[0]), "answer": other.answer, "score": round(other.score, 4)}
+            for relation, other in zip(relations, without, strict=True)
+        ],
     }
 
 
-def left_out_in_turn(ask: Ask, read: Read) -> list[Ask]:
-    """The question once for each fact of its tree, asked of a graph without that fact."""
-    hung = () if read.planted is None else read.planted.hung
-    bare = replace(ask, explain=False, top_k=1)
-    return [replace(bare, mentions=tuple(_less(m, one) for m in ask.mentions)) for one in hung]
+def _name_fact(fact: Fact) -> dict[str, str]:
+    return {"relation": fact.relation, "object": fact.object}
 
 
-def _less(mention: Mention, hung: Hung) -> Mention:
-    """An entity that is mentioned twice loses the fact in both places."""
-    fact = hung.values[0]
-    entities = tuple(
-        replace(entity, facts=tuple(one for one in entity.facts if one != fact))
-        if entity.id == hung.entity.id
-        else entity
-        for entity in mention.entities
-    )
-    return replace(mention, entities=entities)
-
-
-def _tokens(planted: Planted) -> list[dict[str, Any]]:
-    return [
-        {"text": token.text, "position": token.position, "word": token.anchor, "branch": token.branch}
-        for token in planted.row.tokens
-    ]
-
-
-def _tree(ask: Ask, read: Read, planted: Planted) -> list[dict[str, Any]]:
-    scores = _scores(read)
-    positions = _positions(planted)
-    branches = {id(hung): positions.get(number) for number, hung in enumerate(planted.hung, start=1)}
-    return [
+def _describe_ambiguity(ask: Ask, link: Link) -> dict[str, Any]:
+    """What else the name could mean."""
+    other_entities = [
         {
-            "text": ask.question[one.start : one.end],
-            "start": one.start,
-            "end": one.end,
-            "entity": one.entity.id,
-            "label": one.entity.label,
+            "id": other.entity.id,
+            "label": other.entity.label,
+            "fit": round(other.fit, 4),
+            "degree": other.entity.degree,
+        }
+        for other in link.other_entities[:MAX_ENTRIES]
+    ]
+    return {"text": ask.question[link.start : link.end], "chosen": link.entity.id, "others": other_entities}
+
+
+def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:
+    """The question once for each fact of its tree, asked of a graph without that fact.
+
+    An entity that is mentioned twice loses the fact in both places.
+    """
+    for relation in () if reading.row is None else reading.row.relations:
+        mentions = tuple(
+            replace(
+                mention,
+                entities=tuple(
+                    replace(entity, facts=tuple(fact for fact in entity.facts if fact != relation.values[0]))
+                    if entity.id == relation.entity.id
+                    else entity
+                    for entity in mention.entities
+                ),
+            )
+            for mention in ask.mentions
+        )
+        yield replace(ask, explain=False, top_k=1, mentions=mentions)
+
+
+def _describe_tree(ask: Ask, reading: Reading, row: QuestionRow) -> Iterator[dict[str, Any]]:
+    """Each mention with its facts: their share of the softmax, and first and last soft position."""
+    scores: dict[HungRelation | None, float] = {}
+    if reading.options is not None:
+        pairs = zip(reading.options.by_logit, reading.options.shares()[0], strict=True)
+        scores = {option.relation: share for option, share in pairs}
+    positions: dict[int, list[int]] = {}
+    for token in row.row.tokens:
+        if token.is_injected:
+            positions.setdefault(token.branch, [token.position, token.position])[1] = token.position
+    branches = {relation: branch for branch, relation in enumerate(row.relations, start=1)}
+    for link in reading.links:
+        yield {
+            "text": ask.question[link.start : link.end],
+            "start": link.start,
+            "end": link.end,
+            "entity": link.entity.id,
+            "label": link.entity.label,
             "facts": [
-                _fact(hung, scores.get(id(hung), 0.0), branches[id(hung)])
-                for hung in one.hung
-                if id(hung) in branches
+                {
+                    "text": relation.text,
+                    **_name_fact(relation.values[0]),
+                    "rank": round(relation.rank, 4),
+                    "score": round(scores.get(relation, 0.0), 4),
+                    "positions": positions.get(branches[relation]),
+                    "edit": relation.values[0].edit,
+                }
+                for relation in link.relations
+                if relation in branches
             ],
         }
-        for one in read.chosen
-    ]
-
-
-def _fact(hung: Hung, score: float, positions: list[int] | None) -> dict[str, Any]:
-    fact = hung.values[0]
-    return {
-        "text": hung.branch.text,
-        "relation": fact.relation,
-        "object": fact.object,
-        "rank": round(hung.rank, 4),
-        "score": round(score, 4),
-        "positions": positions,
-        "edit": fact.edit,
-    }
-
-
-def _scores(read: Read) -> dict[int, float]:
-    """Of each relation that is hung, its share of the softmax."""
-    if read.options is None:
-        return {}
-    each, _ = shares(read.options)
-    pairs = zip(read.options.found, each, strict=True)
-    return {id(option.hung): share for option, share in pairs if option.hung is not None}
-
-
-def _positions(planted: Planted) -> dict[int, list[int]]:
-    """Branch -> first and last soft position."""
-    found: dict[int, list[int]] = {}
-    for token in planted.row.tokens:
-        if token.injected:
-            found.setdefault(token.branch, [token.position, token.position])[1] = token.position
-    return found
-
-
-def _ambiguous(ask: Ask, one: Chosen) -> dict[str, Any]:
-    others = [
-        {"id": o.entity.id, "label": o.entity.label, "fit": round(o.fit, 4), "degree": o.entity.degree}
-        for o in one.others[:MOST]
-    ]
-    return {"text": ask.question[one.start : one.end], "chosen": one.entity.id, "others": others}
-
-
-def _left_out(read: Read) -> list[dict[str, Any]]:
-    """What K-Query left out, then what had no room in the row."""
-    found = [_lost(lost.entity.id, lost.fact, lost.reason) for one in read.chosen for lost in one.left_out]
-    if read.planted is not None:
-        there = {id(hung) for hung in read.planted.hung}
-        found += [
-            _lost(hung.entity.id, hung.values[0], "room")
-            for one in read.chosen
-            for hung in one.hung
-            if id(hung) not in there
-        ]
-    return found
-
-
-def _lost(entity: str, fact: Fact, reason: str) -> dict[str, Any]:
-    return {"entity": entity, "relation": fact.relation, "object": fact.object, "reason": reason}
-
-
-def _without(hung: Hung, reply: Reply) -> Mapping[str, Any]:
-    fact = hung.values[0]
-    return {
-        "relation": fact.relation,
-        "object": fact.object,
-        "answer": reply.answer,
-        "score": round(reply.score, 4),
-    }

@@ -1,34 +1,46 @@
-"""The heads of the default checkpoint as they are served: the pointer, and the ranker of pairs.
+"""The trained heads, and the options of a row: whole objects of its facts, spans of its second text, no answer.
 
-pointer: start and end logit of a token; to those of an object comes a learned weight times the rank of its fact, so
-that a relation that no training saw is found by what its label says. pair: first state -> tanh -> two classes, and to
-their difference comes a learned weight times what the pointer says for the objects that the candidate names.
+The pointer's start and end logits make one softmax over all options, with "no answer" as the span of [CLS] (Rajpurkar
+et al., Know What You Don't Know, arXiv:1806.03822). An object's logit is that of its tokens plus a learned weight
+times the rank of its relation. Half an object is never an answer.
 """
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-NAMES = ("pointer.weight", "pointer.bias", "rank.weight", "support.weight")
+from models.attention.visible import TRUNK
+from models.kbert.query import HungRelation
+from models.kbert.row import Batch, QuestionRow
+from models.kbert.text import contains_name, is_inside_word
+
+POINTER, WEIGHTS = ("pointer.weight", "pointer.bias"), ("rank.weight", "support.weight")
 PAIR = ("pair.1.weight", "pair.1.bias", "pair.2.weight", "pair.2.bias")
+NAMES = POINTER + WEIGHTS + PAIR
+MAX_SPAN_TOKENS = 16
+MAX_SPANS = 10  # of a context; the others are not looked at
 
 
 @dataclass(frozen=True)
 class Heads:
+    """tensors: in float32, under NAMES."""
+
     tensors: Mapping[str, Tensor]
 
     def point(self, states: Float[Tensor, "*token width"]) -> Float[Tensor, "*token 2"]:
         """Start and end logits."""
-        return F.linear(states, self.tensors["pointer.weight"], self.tensors["pointer.bias"])
+        weight, bias = (self.tensors[name] for name in POINTER)
+        return F.linear(states, weight, bias)
 
-    def fits(self, first: Float[Tensor, "pair width"]) -> Float[Tensor, " pair"]:
+    def match(self, first: Float[Tensor, "pair width"]) -> Float[Tensor, " pair"]:
         """Log-odds that the two texts of a pair belong together, by their first states."""
-        hidden = torch.tanh(F.linear(first, self.tensors[PAIR[0]], self.tensors[PAIR[1]]))
-        classes = F.linear(hidden, self.tensors[PAIR[2]], self.tensors[PAIR[3]])
+        weight_1, bias_1, weight_2, bias_2 = (self.tensors[name] for name in PAIR)
+        classes = F.linear(torch.tanh(F.linear(first, weight_1, bias_1)), weight_2, bias_2)
         return classes[:, 1] - classes[:, 0]
 
     @property
@@ -38,3 +50,105 @@ class Heads:
     @property
     def support_weight(self) -> float:
         return float(self.tensors["support.weight"])
+
+
+@dataclass(frozen=True)
+class Option:
+    """One answer.
+
+    logit: before the softmax. relation: whose objects are the answer; None for characters [start, end) of the context.
+    """
+
+    answer: str
+    logit: float
+    relation: HungRelation | None = None
+    start: int = -1
+    end: int = -1
+
+    def is_named_in(self, text: str) -> bool:
+        """Whether the text holds the answer, or one of the objects that make it up, as whole words."""
+        values = () if self.relation is None else self.relation.values
+        names = (self.answer, *(fact.object for fact in values))
+        return any(contains_name(text.casefold(), name.casefold()) for name in names)
+
+
+@dataclass(frozen=True)
+class Options:
+    """by_logit: the best first. no_answer: the logit of no answer."""
+
+    by_logit: tuple[Option, ...]
+    no_answer: float
+
+    def shares(self) -> tuple[list[float], float]:
+        """The softmax over all options, and of no answer."""
+        top = max([self.no_answer, *(option.logit for option in self.by_logit)])
+        weights = [math.exp(option.logit - top) for option in self.by_logit]
+        no_answer = math.exp(self.no_answer - top)
+        total = sum(weights) + no_answer
+        return [weight / total for weight in weights], no_answer / total
+
+
+def list_options(
+    rows: Sequence[QuestionRow], batch: Batch, logits: Float[Tensor, "batch token 2"], rank_weight: float
+) -> list[Options]:
+    """What each row of the batch can be answered with, by the pointer's logits."""
+    no_answer = logits[:, 0].sum(-1).tolist()
+    options: list[list[Option]] = [[] for _ in rows]
+    objects = [  # an object without a token (signs that the tokenizer drops) cannot be pointed at
+        (number, first, last, relation)
+        for number, row in enumerate(rows)
+        for relation, (first, last) in zip(row.relations, row.objects, strict=True)
+        if last
+    ]
+    if objects:
+        numbers, firsts, lasts = torch.tensor([place[:3] for place in objects], device=logits.device).unbind(
+            1
+        )
+        scores = (logits[numbers, firsts, 0] + logits[numbers, lasts, 1]).tolist()
+        for (number, _, _, relation), score in zip(objects, scores, strict=True):
+            logit = score + rank_weight * relation.rank
+            options[number].append(Option(relation.answer, logit, relation))
+    pairs = [number for number, row in enumerate(rows) if row.second is not None]
+    if pairs:
+        index = torch.tensor(pairs, device=logits.device)
+        spans = _list_spans([rows[number] for number in pairs], span_mask(batch)[index], logits[index])
+        for number, row_spans in zip(pairs, spans, strict=True):
+            options[number] += row_spans
+    return [
+        Options(tuple(sorted(row_options, key=lambda option: -option.logit)), logit)
+        for row_options, logit in zip(options, no_answer, strict=True)
+    ]
+
+
+def span_mask(batch: Batch) -> Bool[Tensor, "batch start end"]:
+    """True where a span may begin and end: both in the second text, outside of its facts.
+
+    Soft positions count on by one inside the text, facts in between or not.
+    """
+    before_real = F.pad(batch.is_real[:, 1:], (0, 1))  # the last token of a pair is its [SEP]
+    is_text = (batch.segments == 2) & (batch.branch == TRUNK) & before_real
+    step = batch.positions[:, None, :] - batch.positions[:, :, None]
+    return is_text[:, :, None] & is_text[:, None, :] & (step >= 0) & (step < MAX_SPAN_TOKENS)
+
+
+def _list_spans(
+    rows: Sequence[QuestionRow],
+    mask: Bool[Tensor, "batch start end"],
+    logits: Float[Tensor, "batch token 2"],
+) -> Iterator[list[Option]]:
+    """For each row the best spans of its second text: whole words that overlap no better span."""
+    start_logits, end_logits = logits.unbind(-1)
+    scores = (start_logits[:, :, None] + end_logits[:, None, :]).masked_fill(~mask, -math.inf).flatten(1)
+    best, places = scores.topk(min(MAX_SPANS * MAX_SPANS, scores.shape[1]), -1)
+    for row, row_scores, row_places in zip(rows, best.tolist(), places.tolist(), strict=True):
+        tokens, text = row.row.tokens, row.second or ""
+        options: list[Option] = []
+        for score, place in zip(row_scores, row_places, strict=True):
+            if score == -math.inf or len(options) == MAX_SPANS:
+                break
+            first, last = divmod(place, logits.shape[1])
+            start, end = tokens[first].start, tokens[last].end
+            is_whole = not is_inside_word(text, start) and not is_inside_word(text, end)
+            if is_whole and all(end <= option.start or option.end <= start for option in options):
+                options.append(Option(text[start:end], score, None, start, end))
+        yield options

@@ -1,32 +1,31 @@
-"""A sentence tree as one row of tokens: soft positions, branches, anchors and segments.
+"""A sentence tree as one row of tokens, and rows as one block of tensors.
 
-Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Embedding layer". A fact counts on from its word, and
-each fact of a word begins at the same position; the sentence counts on as if there were no facts.
+Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), sections "Embedding layer" (soft positions) and "Seeing layer" (the
+visible matrix). A fact counts on from its word, and each fact of a word begins at the same position; the sentence
+counts on as if there were no facts. The hard-position index of the paper is the place of a token in its row.
+
+Padding is [PAD] at the last position of the block. It sees nothing and nobody sees it, so it changes no other token.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Bool, Int
 from torch import Tensor
 
-from models.attention.visible import TRUNK
-from models.kbert.errors import InputRefused
-from models.kbert.tags import SEP
-from models.kbert.tree import Tree
-
-Kind = Literal["single", "pair", "tagging"]
+from models.attention.visible import TRUNK, visible
+from models.kbert.query import HungRelation, Link
+from models.kbert.text import CLS, SEP, Tokens, Word
+from models.kbert.tree import InputRefused, Tree, grow, shorten
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
     """position: the soft one. branch, anchor: see models/attention/visible.py.
 
-    start, end: characters of the text (of part `part`), or of the fact's text, that it stands for; both -1 for a
-    tag that no text contains.
+    start, end: the characters that it stands for, of the text (of part `part`) or of its fact; -1 for a tag.
     """
 
     text: str
@@ -37,22 +36,20 @@ class Token:
     start: int
     end: int
     part: int
-    tag: bool
+    is_tag: bool
 
     @property
-    def injected(self) -> bool:
+    def is_injected(self) -> bool:
         return self.branch != TRUNK
 
 
 @dataclass(frozen=True)
 class Row:
-    """One input of the model; its order is the hard index. tree: what it was made of, and what was left out."""
+    """One input of the encoder. segments: BERT's, from 1; in a pair 2 follows the first [SEP], through all facts."""
 
     tokens: tuple[Token, ...]
     segments: tuple[int, ...]
     tree: Tree
-    kind: Kind
-    texts: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.tokens)
@@ -60,45 +57,133 @@ class Row:
     @cached_property
     def table(self) -> Int[Tensor, "token 5"]:
         """Id, position, segment, branch and anchor of each token: what a batch is made of."""
-        tokens = zip(self.tokens, self.segments, strict=True)
-        return torch.tensor([(t.id, t.position, s, t.branch, t.anchor) for t, s in tokens])
+        pairs = zip(self.tokens, self.segments, strict=True)
+        return torch.tensor([(token.id, token.position, s, token.branch, token.anchor) for token, s in pairs])
 
 
-def row(tree: Tree, kind: Kind, texts: tuple[str, ...] = ()) -> Row:
-    """InputRefused when a pair has more separators than two."""
-    tokens = tuple(flatten(tree))
-    return Row(tokens, tuple(segments(tokens, kind)), tree, kind, texts)
-
-
-def flatten(tree: Tree) -> Iterator[Token]:
-    """Word, its facts one after the other, next word."""
-    last, branch = -1, TRUNK
+def lay_out(tree: Tree, is_pair: bool) -> Row:
+    """The tree as a row: word, its facts one after the other, next word."""
+    tokens: list[Token] = []
+    last_position, branch = -1, TRUNK
     for anchor, node in enumerate(tree.nodes):
-        word = node.word
+        word, start = node.word, node.word.start
         for piece in node.pieces:
-            last += 1
-            start, end = _place(word.places, piece.start, piece.end)
-            yield Token(piece.text, piece.id, last, TRUNK, anchor, start, end, word.part, word.tag)
-        for hung in node.branches:
+            last_position += 1
+            span = (-1, -1) if word.is_tag else (start + piece.start, start + piece.end)
+            tokens.append(
+                Token(piece.text, piece.id, last_position, TRUNK, anchor, *span, word.part, word.is_tag)
+            )
+        for fact in node.branches:
             branch += 1
-            for position, piece in enumerate(hung.pieces, start=last + 1):
-                span = piece.start, piece.end
-                yield Token(piece.text, piece.id, position, branch, anchor, *span, word.part, False)
+            tokens += [
+                Token(
+                    piece.text, piece.id, position, branch, anchor, piece.start, piece.end, word.part, False
+                )
+                for position, piece in enumerate(fact.pieces, start=last_position + 1)
+            ]
+    ends = [place for place, token in enumerate(tokens) if token.is_tag and token.text == SEP]
+    first_end = ends[0] if is_pair and ends else len(tokens)
+    return Row(tuple(tokens), tuple(1 if place <= first_end else 2 for place in range(len(tokens))), tree)
 
 
-def segments(tokens: Sequence[Token], kind: Kind) -> Iterator[int]:
-    """BERT's segments, from 1: in a pair 2 follows the first [SEP]. An injected token takes the running one."""
-    running = 1
-    for token in tokens:
-        if running > 2:
-            raise InputRefused(f"a pair has two {SEP}, and {token.text!r} follows the second")
-        yield running
-        if kind == "pair" and token.tag and token.text == SEP:
-            running += 1
+@dataclass(frozen=True)
+class QuestionRow:
+    """A question with its facts as a row, alone or beside a second text.
+
+    relations: those that are read, in the order of branches 1, 2, ... objects[i]: first and last place in the row of
+    the object of relations[i]; (0, 0) where no token of it is left.
+    """
+
+    row: Row
+    second: str | None
+    relations: tuple[HungRelation, ...]
+    objects: tuple[tuple[int, int], ...]
 
 
-def _place(places: Sequence[int], start: int, end: int) -> tuple[int, int]:
-    """From characters of the word to characters of its text."""
-    if not places or end <= start:
-        return -1, -1
-    return places[start], places[end - 1] + 1
+def build_row(
+    question: str, second: str | None, links: Sequence[Link], tokens: Tokens, max_length: int
+) -> QuestionRow:
+    """The sentence tree of a question: [CLS] question, or [CLS] question [SEP] second [SEP].
+
+    What stands between two mentions is one word: trunk tokens all see each other, so longer words change nothing.
+
+    Args:
+        second: a context or a candidate. max_length: tokens of text and facts together.
+
+    Raises: InputRefused when a text holds no token.
+    """
+    words, position = [Word(CLS, is_tag=True)], 0
+    facts: list[list[str]] = [[]]  # of each word
+    for link in links:
+        words.append(Word(question[position : link.start], position))
+        words.append(Word(question[link.start : link.end], link.start))
+        facts += [[], [relation.text for relation in link.relations]]
+        position = link.end
+    words.append(Word(question[position:], position))
+    if second is not None:
+        words += [Word(SEP, is_tag=True), Word(second, 0, part=1), Word(SEP, part=1, is_tag=True)]
+    tree = shorten(grow(words, facts + [[]] * (len(words) - len(facts)), tokens), max_length)
+    if len({node.word.part for node in tree.nodes if not node.word.is_tag}) < (1 if second is None else 2):
+        raise InputRefused("the question, a candidate or the context holds no token")
+    row = lay_out(tree, second is not None)
+    all_relations = [relation for link in links for relation in link.relations]
+    relations = tuple(all_relations[branch.number] for branch in tree.branches)
+    return QuestionRow(row, second, relations, _find_objects(row, relations))
+
+
+def _find_objects(row: Row, relations: Sequence[HungRelation]) -> tuple[tuple[int, int], ...]:
+    """For each branch the places of the tokens behind its label."""
+    begins = [len(relation.text) - len(relation.values[0].object) for relation in relations]
+    first, last = [0] * len(relations), [0] * len(relations)
+    for place, token in enumerate(row.tokens):
+        index = token.branch - 1
+        if token.is_injected and token.start >= begins[index]:
+            first[index], last[index] = first[index] or place, place
+    return tuple(zip(first, last, strict=True))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of different lengths.
+
+    branch, anchor: see models/attention/visible.py; TRUNK and 0 at padding. segments: 0 at padding. is_real: False at
+    padding. visible: True where a query may attend to a key.
+    """
+
+    ids: Int[Tensor, "batch token"]
+    positions: Int[Tensor, "batch token"]
+    segments: Int[Tensor, "batch token"]
+    branch: Int[Tensor, "batch token"]
+    anchor: Int[Tensor, "batch token"]
+    is_real: Bool[Tensor, "batch token"]
+    visible: Bool[Tensor, "batch query key"]
+
+    def without_visible_matrix(self) -> "Batch":
+        """Every token sees all real ones; facts and soft positions stay. The paper's ablation."""
+        return replace(self, visible=self.is_real[:, None, :].expand_as(self.visible))
+
+    def with_hard_positions(self) -> "Batch":
+        """Positions by place in the row instead of soft ones. The paper's ablation."""
+        places = torch.arange(self.ids.shape[1], device=self.ids.device).expand_as(self.ids)
+        return replace(self, positions=torch.where(self.is_real, places, self.positions))
+
+
+def collate(
+    rows: Sequence[Row], padding: int, length: int | None = None, device: torch.device | str = "cpu"
+) -> Batch:
+    """The rows padded to `length`, or to the longest of them. padding: the id of [PAD]."""
+    length = max(map(len, rows)) if length is None else length
+    lengths = torch.tensor([len(row) for row in rows], device=device)
+    is_real = torch.arange(length, device=device) < lengths[:, None]
+    block = torch.tensor([padding, length - 1, 0, TRUNK, 0], device=device).repeat(len(rows), length, 1)
+    block[is_real] = torch.cat([row.table for row in rows]).to(device)
+    ids, positions, segments, branch, anchor = block.unbind(-1)
+    return Batch(
+        ids=ids,
+        positions=positions,
+        segments=segments,
+        branch=branch,
+        anchor=anchor,
+        is_real=is_real,
+        visible=visible(branch, anchor) & is_real[:, :, None] & is_real[:, None, :],
+    )

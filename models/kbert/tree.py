@@ -1,26 +1,28 @@
-"""The sentence tree: the words of a text with facts hung on them.
+"""The sentence tree: the words of a text with facts hung on them, and what it gives up when it is too long.
 
-Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Knowledge layer": K-Query asks the graph for the facts
-of each word, K-Inject hangs them there. One hop: nothing is looked up inside a fact.
+Liu et al., K-BERT, AAAI 2020 (arXiv:1909.07606), section "Knowledge layer", K-Inject. One hop: nothing is looked up
+inside a fact. A tree that is too long gives up facts before text: whole facts, from the end of the text backwards.
+Only a text that is too long without any fact is cut, of a pair the longer one, and [CLS] and [SEP] stay.
 """
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from models.kbert.graph import Fact, Knowledge
-from models.kbert.tokens import Piece, Tokens
-from models.kbert.words import Word
+from models.kbert.text import CLS, SEP, Piece, Tokens, Word
 
-Why = Literal["limit", "room", "empty"]
-Rank = Callable[[Sequence[str], Sequence[Fact]], Sequence[float]]
-"""Scores all facts of one input at once; its texts are given beside them. Higher is taken first."""
+SEPARATORS = (CLS, SEP)  # what no cut may lose
+
+
+class InputRefused(ValueError):
+    """A text that no sentence tree can be made of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    fact: Fact
+    """A fact that hangs from a word. number: its place among all facts that the tree was grown with."""
+
+    number: int
+    text: str
     pieces: tuple[Piece, ...]
 
 
@@ -28,92 +30,90 @@ class Branch:
 class Node:
     word: Word
     pieces: tuple[Piece, ...]
-    branches: tuple[Branch, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """A fact that was found and is not (wholly) read.
-
-    why: "limit", more than max_entities on this word; "room", max_length; "empty", no token is left of it.
-    """
-
-    word: Word
-    fact: Fact
-    why: Why
+    branches: tuple[Branch, ...] = ()
 
 
 @dataclass(frozen=True)
 class Tree:
-    """left_out: facts that are not read. shortened: words of the text that are cut, or cut off."""
+    """is_shortened: part of the text itself was cut off."""
 
     nodes: tuple[Node, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    shortened: tuple[Word, ...] = ()
-    trunk_length: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "trunk_length", sum(len(node.pieces) for node in self.nodes))
-
-    def __len__(self) -> int:
-        """Tokens of the trunk and of all branches."""
-        injected = sum(len(branch.pieces) for node in self.nodes for branch in node.branches)
-        return self.trunk_length + injected
+    is_shortened: bool = False
 
     @property
-    def facts(self) -> tuple[Fact, ...]:
-        """What is injected, in the order of branches 1, 2, ..."""
-        return tuple(branch.fact for node in self.nodes for branch in node.branches)
+    def trunk_length(self) -> int:
+        """Tokens of the text, without its facts."""
+        return sum(len(node.pieces) for node in self.nodes)
+
+    @property
+    def branches(self) -> list[Branch]:
+        """The facts that are read, in the order of branches 1, 2, ... of a row."""
+        return [branch for node in self.nodes for branch in node.branches]
+
+    def __len__(self) -> int:
+        """Tokens of the text and of all facts."""
+        return self.trunk_length + sum(len(branch.pieces) for branch in self.branches)
 
 
-def grow(
-    words: Sequence[Word],
-    graph: Knowledge,
-    tokens: Tokens,
-    max_entities: int,
-    rank: Callable[[Sequence[Fact]], Sequence[float]] | None = None,
-) -> Tree:
-    """K-Query and K-Inject. At most `max_entities` facts a word: the first, or with `rank` the best.
+def grow(words: Sequence[Word], facts: Sequence[Sequence[str]], tokens: Tokens) -> Tree:
+    """K-Inject. A word or a fact of which no token is left is dropped.
 
-    Facts of equal score stay in the order of the graph. A word of which no token is left is dropped.
+    Args:
+        facts: for each word, the texts of the facts to hang on it.
     """
-    found = query(words, graph)
-    if rank is not None:
-        found = _ranked(found, rank)
-    left_out: list[LeftOut] = []
-    nodes = [
-        _node(word, facts, tokens, max_entities, left_out) for word, facts in zip(words, found, strict=True)
-    ]
-    return Tree(tuple(node for node in nodes if node.pieces), tuple(left_out))
+    nodes: list[Node] = []
+    number = 0
+    for word, texts in zip(words, facts, strict=True):
+        pieces = (tokens.tag(word.text),) if word.is_tag else tuple(tokens.split(word.text))
+        branches = [
+            Branch(index, text, tuple(tokens.split(text))) for index, text in enumerate(texts, start=number)
+        ]
+        number += len(texts)
+        if pieces:
+            nodes.append(Node(word, pieces, tuple(branch for branch in branches if branch.pieces)))
+    return Tree(tuple(nodes))
 
 
-def query(words: Sequence[Word], graph: Knowledge) -> list[Sequence[Fact]]:
-    """K-Query: the facts of each word; a tag has none."""
-    return [() if word.tag else graph.facts(word.key) for word in words]
+def shorten(tree: Tree, max_length: int) -> Tree:
+    """The tree with at most `max_length` tokens.
+
+    A fact that alone has no room beside the text is skipped first, so that it does not push out shorter ones.
+
+    Raises: InputRefused when not even [CLS] and [SEP] have room.
+    """
+    if len(tree) <= max_length:
+        return tree
+    room = max_length - tree.trunk_length
+    fitting = [branch for branch in tree.branches if len(branch.pieces) <= room]
+    excess = sum(len(branch.pieces) for branch in fitting) - room
+    while excess > 0 and fitting:
+        excess -= len(fitting.pop().pieces)
+    numbers = {branch.number for branch in fitting}
+    nodes = tuple(
+        replace(node, branches=tuple(branch for branch in node.branches if branch.number in numbers))
+        for node in tree.nodes
+    )
+    return Tree(nodes, tree.is_shortened) if room >= 0 else _cut_trunk(nodes, max_length)
 
 
-def _ranked(
-    found: list[Sequence[Fact]], rank: Callable[[Sequence[Fact]], Sequence[float]]
-) -> list[Sequence[Fact]]:
-    everything = [fact for facts in found for fact in facts]
-    scores = list(rank(everything)) if everything else []
-    if len(scores) != len(everything) or any(math.isnan(score) for score in scores):
-        raise ValueError(f"rank must give {len(everything)} numbers, one for each fact; it gave {scores!r}")
-    scored = iter(scores)
-    ordered: list[Sequence[Fact]] = []
-    for facts in found:
-        pairs = sorted(((next(scored), fact) for fact in facts), key=lambda pair: -pair[0])
-        ordered.append([fact for _, fact in pairs])
-    return ordered
-
-
-def _node(
-    word: Word, facts: Sequence[Fact], tokens: Tokens, max_entities: int, left_out: list[LeftOut]
-) -> Node:
-    """K-Inject for one word."""
-    pieces = (tokens.tag(word.text),) if word.tag else tuple(tokens.split(word.text))
-    branches = [Branch(fact, tuple(tokens.split(fact.text))) for fact in facts[:max_entities]]
-    kept = [branch for branch in branches if pieces and branch.pieces]
-    left_out += [LeftOut(word, branch.fact, "empty") for branch in branches if branch not in kept]
-    left_out += [LeftOut(word, fact, "limit") for fact in facts[max_entities:]]
-    return Node(word, pieces, tuple(kept))
+def _cut_trunk(nodes: Sequence[Node], max_length: int) -> Tree:
+    """The longest text between separators loses its last token until all fit; a tie falls on the later text."""
+    texts: list[list[int]] = [[]]
+    for index, node in enumerate(nodes):
+        if node.word.is_tag and node.word.text in SEPARATORS:
+            texts.append([])
+        else:
+            texts[-1].append(index)
+    lengths = [sum(len(nodes[index].pieces) for index in text) for text in texts]
+    for _ in range(sum(len(node.pieces) for node in nodes) - max_length):
+        longest = max(range(len(lengths)), key=lambda text: (lengths[text], text))
+        if not lengths[longest]:
+            raise InputRefused(f"{' and '.join(SEPARATORS)} alone are more than {max_length} tokens")
+        lengths[longest] -= 1
+    sizes = [len(node.pieces) for node in nodes]
+    for text, length in zip(texts, lengths, strict=True):
+        for index in text:
+            sizes[index] = min(sizes[index], length)
+            length -= sizes[index]
+    cut = (replace(node, pieces=node.pieces[:size]) for node, size in zip(nodes, sizes, strict=True) if size)
+    return Tree(tuple(cut), is_shortened=True)

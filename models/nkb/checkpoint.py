@@ -65,7 +65,7 @@ def load_nkb(
     _untie_if_different(t5, tensors)
     if stored.layers:
         mount(t5, stored, "authors")
-    _fill(t5, tensors, folder)
+    fill(t5, tensors, folder)
     return (t5 if bank is None else mount(t5, bank, init)).eval()
 
 
@@ -76,7 +76,12 @@ def _untie_if_different(t5: T5ForConditionalGeneration, tensors: dict[str, Tenso
         t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
 
 
-def _fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Path) -> None:
+def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Path) -> None:
+    """Load weights into a mounted model.
+
+    Raises:
+        CheckpointError: names the tensors that are missing, not part of the model, or of another shape.
+    """
     expected = t5.state_dict(keep_vars=True)
     shared = t5.shared.weight
     implied = {name for name in TIED if name in expected and expected[name] is shared}

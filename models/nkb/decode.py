@@ -42,7 +42,7 @@ class Position:
 class Decoder:
     """Built once from a model, plain or mounted; later changes of the model do not reach it."""
 
-    def __init__(self, t5: T5ForConditionalGeneration) -> None:
+    def __init__(self, t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> None:
         config = t5.config
         self.d_model, self.heads, self.d_kv = config.d_model, config.num_heads, config.d_kv
         self.epsilon = config.layer_norm_epsilon

@@ -10,12 +10,12 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
 from models.memory import AnswerChange, Block, EditRefused, Material
-from models.nkb.alike import Keyed
-from models.nkb.doubts import doubts
 from models.nkb.operate import operate_on
 from models.nkb.position import LONGEST
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import trace
+from models.scope.keys import QuestionKeys
+from models.scope.warnings import wording_warnings
 
 Tokens = list[int]
 Reads = Callable[[Sequence[str]], Read]  # as `Reader.read`; what was read lately need not be read again
@@ -83,7 +83,7 @@ def _gated(
         corrections,
         torch.split(values, lengths),
         torch.split(leads, lengths),
-        read.keyed.split(counts),
+        read.question_keys.split(counts),
         strict=True,
     )
     return [_slots(reader, *part) for part in parts]
@@ -111,7 +111,9 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
     return Places(states, targets[real], torch.cat([rows for _, rows in told]))
 
 
-def _slots(reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: Keyed) -> Material:
+def _slots(
+    reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: QuestionKeys
+) -> Material:
     keys = gates.keys
     read = {"keys": keys.clone(), "numbers": gates.numbers.clone(), "words": gates.words.clone()}
     tensors = {**read, "steps": steps.clone()}
@@ -122,7 +124,7 @@ def _slots(reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tenso
         "margin": round(float(leads.min()), 3),
     }
     wordings = (correction.question, *correction.paraphrases)
-    warnings = list(doubts(reader.scope, reader.kinds, wordings, keys))
+    warnings = list(wording_warnings(reader.scope, reader.kinds, wordings, keys))
     return Material(correction.id, "gated", block, {**notes, "warnings": warnings} if warnings else notes)
 
 

@@ -4,22 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from models.nkb.interpret import Contribution, contributions
-from models.nkb.opened import Opened
 from models.nkb.reader import END, Read, Reader
 from models.nkb.reads import BankRead
+from models.scope.gates import GateMatch
 
 TOP, WORDS = 5, 3  # slots shown, and words shown for each
 
 
 def explain(
-    reader: Reader, read: Read, row: int, bank: BankRead, gate: Opened | None, said: Sequence[int]
+    reader: Reader, read: Read, row: int, bank: BankRead, gate: GateMatch | None, said: Sequence[int]
 ) -> dict[str, Any]:
     """said: the tokens of the answer, which may be spelt in other ways than its text would be."""
     slots = [] if gate else _slots(reader, read, row, bank, said[0] if said else END)
     return {"gate": _gate(gate), "slots": slots}
 
 
-def _gate(gate: Opened | None) -> dict[str, Any]:
+def _gate(gate: GateMatch | None) -> dict[str, Any]:
     if gate is None:
         return {"open": False}
     return {"open": True, "edit": gate.block.key.removeprefix("edit/"), "log_odds": round(gate.logit, 3)}

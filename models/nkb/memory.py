@@ -13,12 +13,13 @@ from pydantic import Field
 from torch import Tensor
 
 from models.memory import AnswerChange, ChangeKind, EditRefused, Image, Material, Options, Usage
+from models.nkb.cache import ReadCache
 from models.nkb.edit import materials
 from models.nkb.fold import fold, value_rows
-from models.nkb.margin import ACCEPTABLE, Measured
 from models.nkb.reader import Reader
-from models.nkb.remembered import RecentReads
-from models.nkb.slots import Gates, SlotTable
+from models.scope.gates import Gates
+from models.scope.locality import ACCEPTABLE, Locality
+from models.scope.slot_table import SlotTable
 
 BANK = "nkb/bank"
 SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
@@ -48,9 +49,9 @@ class BankMemory:
     accepts: frozenset[ChangeKind] = frozenset({"answer"})
     options = BankOptions
 
-    def __init__(self, reader: Reader, reads: RecentReads) -> None:
+    def __init__(self, reader: Reader, reads: ReadCache) -> None:
         self._reader, self._reads = reader, reads
-        self._slots = SlotTable(reader.scope, reader.taught)
+        self._slots = SlotTable(reader.scope, reader.subjects)
 
     @cached_property
     def base(self) -> Image:
@@ -59,7 +60,7 @@ class BankMemory:
     def build(self, changes: Sequence[AnswerChange], options: BankOptions) -> list[Material | EditRefused]:
         """As many together as can be; a batch with a change that is refused is halved until that is alone."""
         try:
-            return list(materials(self._reader, self._reads.of, changes, options.method, options.scale))
+            return list(materials(self._reader, self._reads.read, changes, options.method, options.scale))
         except EditRefused as refusal:
             if len(changes) == 1:
                 return [refusal]
@@ -76,26 +77,26 @@ class BankMemory:
 
     def usage(self, image: Image) -> Usage:
         gated = [block for block in image.blocks.values() if block.kind == "gated"]
-        owned = sum(block.rows["steps"] for block in gated)
-        moved = len(image.blocks) - len(gated)
-        margin = None if self._measured is None else round(self._measured.margin(len(gated)), 2)
-        return Usage(owned + moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin)))
+        n_owned = sum(block.rows["steps"] for block in gated)
+        n_moved = len(image.blocks) - len(gated)
+        margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
+        return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin)))
 
     def _warnings(self, edits: int, margin: float | None) -> Iterator[str]:
-        if self._measured is None or margin is None:
+        if self._locality is None or margin is None:
             return
         if margin < SMALL_MARGIN:
-            lost = 100 - ACCEPTABLE - margin
+            error_rate = 100 - ACCEPTABLE - margin
             yield (
-                f"with {edits:,} edits about {lost:.1f} in 100 near questions were answered by an edit that is not "
+                f"with {edits:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit that is not "
                 "about them: take back what is not needed, or train the facts in"
             )
-        if edits > self._measured.most:
+        if edits > self._locality.max_edits:
             yield (
-                f"{edits:,} edits are active: how well they keep apart was measured up to {self._measured.most:,}; "
-                "watch how many hold (errata check)"
+                f"{edits:,} edits are active: how well they keep apart was measured up to "
+                f"{self._locality.max_edits:,}; watch how many hold (errata check)"
             )
 
     @cached_property
-    def _measured(self) -> Measured | None:
-        return Measured.load(self._reader.folder, self._reader.digest)
+    def _locality(self) -> Locality | None:
+        return Locality.load(self._reader.folder, self._reader.digest)

@@ -2,12 +2,12 @@
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
 authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (what gated values are
-made of, the subjects that were taught, and what gates learned to ask for), confidence.json, and SHA256SUMS, which
-says what each of the others has to be.
+made of, the subjects of training, and what gates learned to ask for), confidence.json, and SHA256SUMS, which says
+what each of the others has to be.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,44 +20,52 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
-from models.checkpoint import ADVICE, CheckpointError, verify_sums, write_sums
+from models.checkpoint import (
+    ADVICE,
+    CONFIG,
+    WEIGHTS,
+    CheckpointError,
+    verify_sums,
+    write_sums,
+)
 from models.confidence import Confidence
 from models.editors.gated import Pushes
 from models.encoder.minilm import MiniLM
-from models.nkb.alike import Keyed
 from models.nkb.backbone import build
+from models.nkb.checkpoint import fill
 from models.nkb.config import BankConfig
 from models.nkb.decode import Decoder
-from models.nkb.familiar import familiarity, unpack
 from models.nkb.mount import mount
-from models.nkb.names import words
-from models.nkb.numbers import numbers
-from models.nkb.scope import Scope
+from models.scope.keys import QuestionKeys, dequantize, read_keys
+from models.scope.network import Scope
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
-SCOPE, REFERENCE, CONFIDENCE = "scope.safetensors", "reference.safetensors", "confidence.json"
-DIGESTED = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
+TOKENIZER, SCOPE, REFERENCE = "tokenizer.json", "scope.safetensors", "reference.safetensors"
+CONFIDENCE = "confidence.json"
+FILES = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
 END = 1  # the answer tokenizer's end token
 
 
 @dataclass(frozen=True)
 class Read:
-    """Questions as the decoder sees them, and as gates do."""
+    """Questions as the decoder sees them, and as gates do.
+
+    familiarity: cosine of each question's subject and the nearest one of training. truncated: which were cut.
+    """
 
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
-    keyed: Keyed
+    question_keys: QuestionKeys
     familiarity: Float[Tensor, " batch"]
     truncated: tuple[bool, ...]
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A loaded checkpoint.
+    """A loaded checkpoint; all tensors are on one device.
 
-    folder: where it lies. pushes: what gated values are made of. taught: subjects as gates read them. kinds:
-    what the questions that gates learned from ask for.
+    folder: where it lies. pushes: what gated values are made of. subjects: those of training, as gates read them.
+    kinds: relation readings of the phrasings that gates learned from.
     """
 
     folder: Path
@@ -70,36 +78,39 @@ class Reader:
     confidence: Confidence
     bank: BankConfig
     pushes: Pushes
-    taught: Float[Tensor, "subject aspect"]
+    subjects: Float[Tensor, "subject aspect"]
     kinds: Float[Tensor, "kind aspect"]
 
     @staticmethod
-    def load(folder: Path = DEFAULT) -> "Reader":
-        """CheckpointError names the file that is missing or does not fit, EncoderNotFound one of the encoder's."""
-        encoder = MiniLM()
+    def load(
+        folder: Path = DEFAULT, *, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32
+    ) -> "Reader":
+        """Load a checkpoint folder.
+
+        Args:
+            dtype: of the encoder's and the decoder's matrices, float32 or bfloat16. The bank's values, the norms, the
+                scope and the output matrix are float32 all the same.
+
+        Raises:
+            CheckpointError: names the file that is missing or does not fit.
+            EncoderNotFound: the encoder's files are missing.
+        """
+        encoder = MiniLM(device=device, dtype=dtype)
         try:
-            return _load(folder, encoder)
+            return _load(folder, encoder, torch.device(device), dtype)
         except CheckpointError:
             raise
         except FileNotFoundError as cause:
             raise CheckpointError(f"{cause.filename} is missing: {ADVICE}") from cause
-        except (
-            SafetensorError,
-            json.JSONDecodeError,
-            RuntimeError,
-            KeyError,
-            TypeError,
-            ValueError,
-        ) as cause:
+        except (SafetensorError, RuntimeError, KeyError, TypeError, ValueError) as cause:
             raise CheckpointError(f"{folder} is not a whole checkpoint: {cause}") from cause
 
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
-        keys = self.scope.key(encoded.states, encoded.ids, encoded.mask)
-        near, subjects = familiarity(keys, self.taught)
-        keyed = Keyed(keys, numbers(questions), subjects, words(questions))
-        return Read(self.t5.encoder(encoded.states), encoded.mask, keyed, near, encoded.truncated)
+        keys, familiarity = read_keys(self.scope, self.subjects, questions, encoded)
+        states = self.t5.encoder(encoded.states)
+        return Read(states, encoded.mask, keys, familiarity, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:
         """Token ids of an answer, the end token included."""
@@ -109,59 +120,49 @@ class Reader:
         return self.tokenizer.decode(list(tokens)).strip()
 
 
-def _load(folder: Path, encoder: MiniLM) -> Reader:
-    found = digest(folder)
-    raw = json.loads((folder / CONFIG).read_text())
-    t5 = build(T5Config.from_dict(raw))
-    bank = BankConfig.parse(raw)
-    mount(t5, bank)
-    missing, extra = t5.load_state_dict(load_file(folder / WEIGHTS), strict=False)
-    wrong = [*(set(missing) - {"decoder.embed_tokens.weight", "lm_head.weight"}), *extra]
-    if wrong:
-        raise CheckpointError(f"{folder / WEIGHTS} does not fit {CONFIG}: {', '.join(sorted(wrong)[:5])}")
-    t5.eval().requires_grad_(False)
-    reference = load_file(folder / REFERENCE)
+def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtype) -> Reader:
+    checksum = digest(folder)
+    config = json.loads((folder / CONFIG).read_text())
+    t5, bank = build(T5Config.from_dict(config)), BankConfig.parse(config)
+    fill(mount(t5, bank), load_file(folder / WEIGHTS), folder)
+    t5.to(device).eval().requires_grad_(False)
+    reference = {name: value.to(device) for name, value in load_file(folder / REFERENCE).items()}
+    units = F.normalize(reference["units"].float(), dim=-1)
     return Reader(
-        folder,
-        found,
-        encoder,
-        t5,
-        Decoder(t5),
-        Tokenizer.from_file(str(folder / TOKENIZER)),
-        Scope.from_weights(load_file(folder / SCOPE)),
-        Confidence.parse(json.loads((folder / CONFIDENCE).read_text())),
-        bank,
-        _pushes(reference),
-        unpack(reference["taught"]),
-        unpack(reference["kinds"]),
+        folder=folder,
+        digest=checksum,
+        encoder=encoder,
+        t5=t5,
+        decoder=Decoder(t5, dtype),
+        tokenizer=Tokenizer.from_file(str(folder / TOKENIZER)),
+        scope=Scope.from_weights(load_file(folder / SCOPE), device),
+        confidence=Confidence.parse(json.loads((folder / CONFIDENCE).read_text())),
+        bank=bank,
+        pushes=Pushes(units, reference["gaps"], reference["enough"], float(reference["largest"])),
+        subjects=dequantize(reference["taught"]),
+        kinds=dequantize(reference["kinds"]),
     )
 
 
-def _pushes(stored: Mapping[str, Tensor]) -> Pushes:
-    units = F.normalize(stored["units"].float(), dim=-1)
-    return Pushes(units, stored["gaps"], stored["enough"], float(stored["largest"]))
-
-
-def reference(
-    pushes: Pushes, taught: Int[Tensor, "subject aspect"], kinds: Int[Tensor, "kind aspect"]
+def pack_reference(
+    pushes: Pushes, subjects: Int[Tensor, "subject aspect"], kinds: Int[Tensor, "kind aspect"]
 ) -> dict[str, Tensor]:
-    """What reference.safetensors holds. Directions are kept in half precision and used as they are read again."""
-    largest = torch.tensor(pushes.largest)
+    """What reference.safetensors holds. Directions are stored in half precision and used as they are read again."""
     return {
         "units": pushes.units.half(),
         "gaps": pushes.gaps,
         "enough": pushes.enough,
-        "largest": largest,
-        "taught": taught,
+        "largest": torch.tensor(pushes.largest),
+        "taught": subjects,
         "kinds": kinds,
     }
 
 
 def digest(folder: Path) -> str:
     """Names the checkpoint by all that answers and edits follow from."""
-    return verify_sums(folder, DIGESTED)
+    return verify_sums(folder, FILES)
 
 
 def record(folder: Path) -> None:
     """Write down what the files of a finished checkpoint are."""
-    write_sums(folder, DIGESTED)
+    write_sums(folder, FILES)

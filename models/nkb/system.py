@@ -15,17 +15,16 @@ from models.confidence import UNSURE, sigmoid
 from models.memory import Views
 from models.nkb.answers import Decoded, features, share_remainder
 from models.nkb.attribution import rests_on
+from models.nkb.cache import ReadCache
 from models.nkb.explain import explain
 from models.nkb.fold import same_rows
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
-from models.nkb.opened import Opened, opened
 from models.nkb.reader import DEFAULT, Reader
 from models.nkb.reads import BankRead
-from models.nkb.recent import RecentQuestions
-from models.nkb.remembered import RecentReads
-from models.nkb.watched import Watched
-from models.nkb.wordings import NOBODY
 from models.packs.probes import pack_probes
+from models.scope.gates import NO_EDIT, GateMatch, match_gates
+from models.scope.probe_index import ProbeIndex
+from models.scope.question_cache import QuestionCache
 from models.system import Alternative, Ask, Input, Loaded, Probes, Reply, Side
 
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
@@ -38,10 +37,12 @@ class NkbSystem:
     memories = (BANK,)
     inputs: frozenset[Input] = frozenset()
 
-    def __init__(self, reader: Reader, reads: RecentReads | None = None) -> None:
+    def __init__(self, reader: Reader, reads: ReadCache | None = None) -> None:
         self.reader = reader
-        self._reads = reads or RecentReads(reader)
-        self._recent = RecentQuestions(self._reads)
+        self._reads = reads or ReadCache(reader)
+        self._questions = QuestionCache(
+            reader.scope, lambda questions: self._reads.read(questions).question_keys
+        )
 
     @property
     def probes(self) -> Probes:
@@ -55,7 +56,7 @@ class NkbSystem:
         banks: list[BankView] = [view[BANK] for view in views]
         read = self.reader.read(questions)
         self._reads.keep(questions, read)
-        gates = opened(self.reader.scope, read.keyed, [bank.gates for bank in banks])
+        gates = match_gates(self.reader.scope, read.question_keys, [bank.gates for bank in banks])
         reads = [
             BankRead(bank.values, None if gate is None else gate.block.tensors["steps"])
             for bank, gate in zip(banks, gates, strict=True)
@@ -86,7 +87,12 @@ class NkbSystem:
         ]
 
     def _reply(
-        self, decoded: Decoded, gate: Opened | None, operated: tuple[str, ...], familiarity: float, cut: bool
+        self,
+        decoded: Decoded,
+        gate: GateMatch | None,
+        operated: tuple[str, ...],
+        familiarity: float,
+        cut: bool,
     ) -> Reply:
         """An answer that surgery changed counts as familiar, though never trained.
 
@@ -128,7 +134,7 @@ class NkbSystem:
             return []
         if not same_rows(old_bank.values, new_bank.values):
             return [True] * len(questions)
-        old_gates, new_gates = self._recent.chosen(questions, old_bank.gates, new_bank.gates)
+        old_gates, new_gates = self._questions.match(questions, old_bank.gates, new_bank.gates)
         return [_block(old) != _block(new) for old, new in zip(old_gates, new_gates, strict=True)]
 
     @torch.inference_mode()
@@ -141,8 +147,8 @@ class NkbSystem:
         return self._watched.near(self.reader.scope, new_bank.gates.changed_since(old_bank.gates))
 
     @cached_property
-    def _watched(self) -> Watched:
-        return Watched.load(self.reader.folder, self.reader.digest)
+    def _watched(self) -> ProbeIndex:
+        return ProbeIndex.load(self.reader.folder, self.reader.digest)
 
     @torch.inference_mode()
     def misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
@@ -156,14 +162,14 @@ class NkbSystem:
             edit: () for edits in bank.operated.values() for edit in edits
         }
         odd = {
-            name(edit): tuple(None if owner == NOBODY else name(owner) for owner in owners)
-            for edit, owners in bank.gates.odd().items()
+            name(edit): tuple(None if owner == NO_EDIT else name(owner) for owner in owners)
+            for edit, owners in bank.gates.misrouted().items()
         }
         return moved | odd
 
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
-        (gates,) = self._recent.chosen([ask.question for ask in asks], views[BANK].gates)
+        (gates,) = self._questions.match([ask.question for ask in asks], views[BANK].gates)
         return [None if gate is None else gate.edit for gate in gates]
 
     def describe(self) -> Mapping[str, Any]:
@@ -185,10 +191,10 @@ class NkbSystem:
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Loaded:
     """The checkpoint in `folder`. CheckpointError, too, when what an editor needs beside it is not its own."""
     reader = Reader.load(folder)
-    Watched.load(folder, reader.digest)
-    reads = RecentReads(reader)
+    ProbeIndex.load(folder, reader.digest)
+    reads = ReadCache(reader)
     return Loaded(NkbSystem(reader, reads), (BankMemory(reader, reads),))
 
 
-def _block(gate: Opened | None) -> tuple[str, str] | None:
+def _block(gate: GateMatch | None) -> tuple[str, str] | None:
     return None if gate is None else (gate.block.key, gate.block.digest)

@@ -6,7 +6,7 @@ from pathlib import Path
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
-from models.nkb.scope import Scope
+from models.scope.network import Scope
 from models.training.progress import FINGERPRINT
 
 

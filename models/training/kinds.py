@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.encoder.minilm import MiniLM
-from models.nkb.scope import ASPECT, Scope
 from models.packs.names import Name
 from models.packs.pack import Relation
+from models.scope.network import ASPECT, Scope
 
 NAMES = 6  # over which a phrasing's reading is averaged
 

@@ -14,9 +14,9 @@ from transformers import T5ForConditionalGeneration
 
 from models.nkb.answers import Decoded
 from models.nkb.decode import Decoder
-from models.nkb.familiar import familiarity, pack, unpack
-from models.nkb.scope import ASPECT, Scope
 from models.nkb.system import MAX_TOKENS
+from models.scope.keys import dequantize, nearest_subject, quantize
+from models.scope.network import ASPECT, Scope
 from models.training.base import Corpus
 from models.training.calibrate import Graded
 from models.training.states import BATCH
@@ -36,7 +36,7 @@ class Names:
     """How subjects are read, and those that were taught."""
 
     scope: Scope
-    taught: Float[Tensor, "subject aspect"]
+    subjects: Float[Tensor, "subject aspect"]
 
 
 class Examiner:
@@ -60,7 +60,7 @@ class Examiner:
         states, mask = self._corpus.states.batch(rows)
         decoded = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
         keys = self._corpus.states.key(self._names.scope, rows)
-        near = familiarity(keys, self._names.taught)[0].tolist()
+        near = nearest_subject(keys, self._names.subjects)[0].tolist()
         return [self._outcome(*parts) for parts in zip(rows, decoded, near, strict=True)]
 
     def _outcome(self, row: int, decoded: Decoded, near: float) -> Outcome:
@@ -87,8 +87,8 @@ def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> 
 def taught_subjects(scope: Scope, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
     """The mean reading of each subject over its training texts, packed as the checkpoint keeps it."""
     readings = [corpus.states.key(scope, rows)[:, :ASPECT].mean(0) for rows in rows_by_subject]
-    return pack(F.normalize(torch.stack(readings), dim=-1))
+    return quantize(F.normalize(torch.stack(readings), dim=-1))
 
 
 def names(scope: Scope, taught: Tensor) -> Names:
-    return Names(scope, unpack(taught))
+    return Names(scope, dequantize(taught))

@@ -16,13 +16,13 @@ from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
 from models.nkb.decode import Decoder
-from models.nkb.familiar import pack as pack_readings
 from models.nkb.mount import bank_of, mount
-from models.nkb.scope import Scope
 from models.nkb.system import load
-from models.nkb.watched import Watched
 from models.packs.names import read_names
 from models.packs.pack import Pack
+from models.scope.keys import quantize as pack_readings
+from models.scope.network import Scope
+from models.scope.probe_index import ProbeIndex
 from models.training import base, edits, inject, named, scope, spent
 from models.training.calibrate import fit
 from models.training.card import write_card
@@ -65,7 +65,9 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     confidence = _confidence(plan, material, after, say)
     asked_for = kinds(gate, MiniLM(), material.relations, read_names("train"), plan.seed)
     pushes = find_pushes(Decoder(t5).head_weight, reference)
-    _write(out, t5, material, gate, confidence, reader.reference(pushes, taught, pack_readings(asked_for)))
+    _write(
+        out, t5, material, gate, confidence, reader.pack_reference(pushes, taught, pack_readings(asked_for))
+    )
     figures = _edits(plan, material, out, say)
     seconds = sum(earlier.values()) + time.monotonic() - started
     report = Report(plan, pack, material, before, empty, after, confidence, figures, seconds)
@@ -177,4 +179,4 @@ def _write(
     (out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
     reader.record(out)
     asked = [item.relation.question(item.subject.label) for item in material.items]
-    Watched.of(reader.digest(out), gate, MiniLM(), asked).save(out)
+    ProbeIndex.build(reader.digest(out), gate, MiniLM(), asked).save(out)

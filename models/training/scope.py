@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from models.nkb.scope import Scope
+from models.scope.network import Scope
 from models.training.named import Asked
 from models.training.states import States
 

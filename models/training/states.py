@@ -14,7 +14,7 @@ from torch import Tensor
 
 from models.encoder.bert import unpack
 from models.encoder.minilm import WIDTH, MiniLM
-from models.nkb.scope import Scope
+from models.scope.network import Scope
 from models.training import spent
 
 BATCH = 64  # texts read at once, wherever in training

@@ -15,14 +15,13 @@ from service.errors import InvalidInput
 
 SEAL = "sha256"
 MIME = "application/x-tar"
-BLOCK = tarfile.BLOCKSIZE
-END = bytes(2 * BLOCK)
-READ = 1_000_000
-MOST = 512_000_000  # bytes of one member: Redis holds no longer a value
+END = bytes(2 * tarfile.BLOCKSIZE)
+READ_BYTES = 1_000_000
+MAX_MEMBER_BYTES = 512_000_000  # Redis holds no longer a value
 
 
-async def sealed(members: AsyncIterator[tuple[str, bytes]]) -> AsyncIterator[bytes]:
-    """The file, piece by piece."""
+async def seal(members: AsyncIterator[tuple[str, bytes]]) -> AsyncIterator[bytes]:
+    """The file in pieces, of members as name and content."""
     total = sha256()
     async for name, data in members:
         piece = _member(name, data)
@@ -31,46 +30,46 @@ async def sealed(members: AsyncIterator[tuple[str, bytes]]) -> AsyncIterator[byt
     yield _member(SEAL, total.hexdigest().encode()) + END
 
 
+def _member(name: str, data: bytes) -> bytes:
+    info = tarfile.TarInfo(name)
+    info.size, info.mode = len(data), 0o600
+    return info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % tarfile.BLOCKSIZE)
+
+
 @dataclass(frozen=True)
 class Archive:
-    """A file that was found whole. places: name, offset and bytes of each member, in the order of writing."""
+    """A file whose seal is right. places: name, offset and bytes of each member, in the order of writing."""
 
     file: BinaryIO
     places: tuple[tuple[str, int, int], ...]
 
+    @staticmethod
+    def open(file: BinaryIO) -> Archive:
+        """InvalidInput when it is no backup, was cut, or is not what was written."""
+        infos: list[tarfile.TarInfo] = []
+        try:
+            file.seek(0)
+            with tarfile.open(fileobj=file, mode="r:") as tar:
+                for info in tar:
+                    if not info.isreg() or info.size > MAX_MEMBER_BYTES:
+                        raise InvalidInput(f"this is no backup of Errata: it holds {info.name!r}")
+                    infos.append(info)
+        except tarfile.TarError as error:
+            raise InvalidInput(f"this is no whole backup: {error}; `errata backup` makes one") from error
+        if not infos or infos[-1].name != SEAL:
+            raise InvalidInput(
+                "this is no whole backup: its end, which names its digest, is missing; make it again"
+            )
+        *members, last = infos
+        if _read(file, last.offset_data, last.size).decode(errors="replace") != _digest(file, last.offset):
+            raise InvalidInput("this backup is damaged: its bytes are not the ones that were written")
+        return Archive(file, tuple((info.name, info.offset_data, info.size) for info in members))
+
     def members(self, prefix: str = "") -> Iterator[tuple[str, bytes]]:
-        """Name and content of those whose names begin so."""
+        """Name and content of those whose names begin with `prefix`."""
         for name, offset, size in self.places:
             if name.startswith(prefix):
                 yield name, _read(self.file, offset, size)
-
-
-def opened(file: BinaryIO) -> Archive:
-    """InvalidInput when it is no backup, was cut, or is not what was written."""
-    found: list[tarfile.TarInfo] = []
-    try:
-        file.seek(0)
-        with tarfile.open(fileobj=file, mode="r:") as tar:
-            for info in tar:
-                if not info.isreg() or info.size > MOST:
-                    raise InvalidInput(f"this is no backup of Errata: it holds {info.name!r}")
-                found.append(info)
-    except tarfile.TarError as error:
-        raise InvalidInput(f"this is no whole backup: {error}; `errata backup` makes one") from error
-    if not found or found[-1].name != SEAL:
-        raise InvalidInput(
-            "this is no whole backup: its end, which names its digest, is missing; make it again"
-        )
-    *members, seal = found
-    if _read(file, seal.offset_data, seal.size).decode(errors="replace") != _digest(file, seal.offset):
-        raise InvalidInput("this backup is damaged: its bytes are not the ones that were written")
-    return Archive(file, tuple((info.name, info.offset_data, info.size) for info in members))
-
-
-def _member(name: str, data: bytes) -> bytes:
-    info = tarfile.TarInfo(name)
-    info.size, info.mode = len(data), 0o600
-    return info.tobuf(tarfile.PAX_FORMAT) + data + bytes(-len(data) % BLOCK)
 
 
 def _read(file: BinaryIO, offset: int, size: int) -> bytes:
@@ -79,9 +78,10 @@ def _read(file: BinaryIO, offset: int, size: int) -> bytes:
 
 
 def _digest(file: BinaryIO, end: int) -> str:
-    total, left = sha256(), end
+    """Of the first `end` bytes."""
+    total, remaining = sha256(), end
     file.seek(0)
-    while left and (piece := file.read(min(READ, left))):
+    while remaining and (piece := file.read(min(READ_BYTES, remaining))):
         total.update(piece)
-        left -= len(piece)
+        remaining -= len(piece)
     return total.hexdigest()

@@ -1,20 +1,35 @@
-"""Making a backup and putting it back."""
+"""Makes a backup, read out of Redis page by page while the service goes on, and puts one back.
+
+A backup ends at the version that was the newest when it began. Rows never change once a commit names them, so what is
+written meanwhile disturbs nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import json
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from errata.wire import RestoreReceipt
 
+from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
 from service.access.api_keys import KeyStore
 from service.access.audit import Audit
-from service.backup.archive import sealed
-from service.backup.contents import Contents
-from service.backup.restoring import Restoring
+from service.backup import layout
+from service.backup.archive import seal
+from service.backup.layout import About
+from service.backup.restore import Restore
+from service.graph.imports.store import ImportStore
+from service.ledger.commit import Entry
+from service.ledger.rows import chunks
+from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
+from service.ledger.tags import Tags
+
+CALLS_PER_MEMBER = 1_000
 
 
 @dataclass(frozen=True)
@@ -28,9 +43,63 @@ class Backup:
         return Backup(RedisLedger(access.connection), access.keys, access.audit)
 
     async def contents(self, checkpoints: Mapping[str, str]) -> AsyncIterator[bytes]:
-        """The file, piece by piece. NotReady while a restore is not at its end."""
+        """The file in pieces. Reading it raises LedgerCorrupt when rows that a commit names are missing.
+
+        Args:
+            checkpoints: memory -> the checkpoint that its rows lie on.
+
+        Raises:
+            NotReady: a restore is under way.
+        """
         await self.ledger.check_restored(await self.ledger.head())
-        return sealed(Contents(self.ledger, self.keys, self.audit, checkpoints).members())
+        return seal(self._members(checkpoints))
 
     async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:
-        return await Restoring(self.ledger, self.keys, self.audit, checkpoints).run(file)
+        return await Restore(self.ledger, self.keys, self.audit, checkpoints).run(file)
+
+    async def _members(self, checkpoints: Mapping[str, str]) -> AsyncIterator[tuple[str, bytes]]:
+        """Name and content, in the order in which a restore reads them."""
+        version, digest = await self.ledger.end()
+        about = About(version=version, digest=digest, created=time.time(), checkpoints=checkpoints)
+        yield layout.ABOUT, about.model_dump_json().encode()
+        async for member in self._history(version):
+            yield member
+        tags = await Tags(self.ledger.connection).all()  # those of later versions came meanwhile
+        lines = [tag.model_dump_json() for tag in tags if tag.version <= version]
+        yield layout.TAGS, _lines(lines)
+        yield layout.KEYS, _lines([key.without_secrets().model_dump_json() for key in await self.keys.all()])
+        number, after = 0, None
+        while calls := await self.audit.oldest(CALLS_PER_MEMBER, after):
+            lines = [json.dumps([entry.id, entry.call.model_dump(exclude_none=True)]) for entry in calls]
+            yield f"{layout.AUDIT}{number:06}", _lines(lines)
+            number, after = number + 1, calls[-1].id
+
+    async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
+        """Commits by the page, each page after the rows that it names and no earlier one did."""
+        digests: set[str] = set()
+        last = 0
+        while last < version:
+            page = await read_page(self.ledger, last)
+            commits = [commit for commit in page if commit.version <= version]
+            entries = (entry for commit in commits for entry in commit.entries())
+            fresh = {entry[2]: entry for entry in entries if entry[2] not in digests}
+            digests |= fresh.keys()
+            async for member in self._rows(list(fresh.values())):
+                yield member
+            lines = b"".join(commit.encoded + b"\n" for commit in commits)
+            yield f"{layout.LOG}{commits[0].version:010}", lines
+            last = commits[-1].version
+
+    async def _rows(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[str, bytes]]:
+        """Blocks, and after the manifest of an import its rows."""
+        imports = ImportStore(self.ledger.connection)
+        for batch in chunks(entries):
+            for block in await self.ledger.blocks(batch):
+                yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
+                if block.kind == IMPORT:
+                    async for key, data in imports.rows(read_manifest(block)):
+                        yield layout.member_of(key), data
+
+
+def _lines(texts: Sequence[str]) -> bytes:
+    return "".join(text + "\n" for text in texts).encode()

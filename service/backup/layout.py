@@ -20,11 +20,14 @@ from service.ledger.keys import PREFIX
 
 FORMAT = 2
 ABOUT, LOG, BLOCKS, TAGS, KEYS, AUDIT = "errata.json", "log/", "blocks/", "tags", "keys", "audit/"
-PIECE = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
+IMPORT_ROW = re.compile(r"(graph|names)/[\w-]+(/\d+){1,2}")
 
 
 class About(BaseModel):
-    """digest: of the last commit. checkpoints: memory -> what its rows lie on, where that is known."""
+    """digest: of the last commit. created: unix time in seconds.
+
+    checkpoints: memory -> what its rows lie on, where that is known.
+    """
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,10 +38,10 @@ class About(BaseModel):
     checkpoints: Mapping[str, str]
 
 
-def piece(key: str) -> str:
-    """The member for a key of the graph."""
+def member_of(key: str) -> str:
+    """The member that holds the rows under this key of the graph."""
     return key.removeprefix(PREFIX).replace(":", "/")
 
 
-def key_of(piece: str) -> str:
-    return PREFIX + piece.replace("/", ":")
+def key_of(member: str) -> str:
+    return PREFIX + member.replace("/", ":")

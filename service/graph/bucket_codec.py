@@ -1,7 +1,7 @@
-"""What an import says of the entities of one bucket, as bytes: small, quick to read, and checked before it is believed.
+"""What an import says of the entities of one bucket, as bytes: small, quick to read, and checked when it is read.
 
-A piece is a BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id,
-act], ...]. Many entities share a key, since a key of Redis costs about a hundred bytes.
+A BLAKE2b digest of its place and content, then deflated JSON: entity id -> [[relation, object, object id, act], ...].
+Many entities share a key, since a key of Redis costs about a hundred bytes.
 """
 
 from __future__ import annotations
@@ -10,16 +10,23 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from typing import Any, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from models.graph.statement import Statement
 from service.errors import LedgerCorrupt
 
-DIGEST = 16  # bytes: damage is found, and who can write to Redis can do worse than forge one
-LEVEL = 1
-MAX_STATEMENTS = 512  # of one entity in its bucket; the rest lies in further pieces
+DIGEST_BYTES = 16  # damage is found, and who can write to Redis can do worse than forge a digest
+ZLIB_LEVEL = 1
+MAX_STATEMENTS = 512  # of one entity in its bucket; the rest lies in further parts
 
-Raw: TypeAlias = Sequence[Sequence[str]]
+RawStatements: TypeAlias = Sequence[Sequence[str]]
+
+
+class Bucket(NamedTuple):
+    """statements: entity id -> what is said of it. parts: entity id -> its first further part, and how many it has."""
+
+    statements: Mapping[str, RawStatements]
+    parts: Mapping[str, tuple[int, int]]
 
 
 def bucket_of(entity: str, buckets: int) -> int:
@@ -27,24 +34,32 @@ def bucket_of(entity: str, buckets: int) -> int:
     return zlib.crc32(entity.encode()) * buckets >> 32
 
 
-def encode(key: str, content: Mapping[str, Any]) -> bytes:
-    data = zlib.compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode(), LEVEL)
+def encode(
+    key: str,
+    statements: Mapping[str, RawStatements],
+    parts: Mapping[str, tuple[int, int]] | None = None,
+) -> bytes:
+    """parts: None in a further part, which has none of its own."""
+    content = {"told": statements} if parts is None else {"told": statements, "more": parts}
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    data = zlib.compress(text.encode(), ZLIB_LEVEL)
     return _digest(key, data) + data
 
 
-def decode(key: str, data: bytes | None) -> dict[str, Any]:
+def decode(key: str, data: bytes | None) -> Bucket:
     """LedgerCorrupt when it is missing or not what was written."""
-    if data is None or _digest(key, data[DIGEST:]) != data[:DIGEST]:
+    if data is None or _digest(key, data[DIGEST_BYTES:]) != data[:DIGEST_BYTES]:
         reason = "is missing" if data is None else "is not what was written"
         advice = "restore the data of Redis from a backup, or revert the import"
         raise LedgerCorrupt(f"the graph's row {key} {reason}; {advice}", row=key)
-    content: dict[str, Any] = json.loads(zlib.decompress(data[DIGEST:]))
-    return content
+    content = json.loads(zlib.decompress(data[DIGEST_BYTES:]))
+    return Bucket(content["told"], content.get("more", {}))
 
 
-def statements(raw: Raw) -> tuple[Statement, ...]:
-    return tuple(Statement(*one) for one in raw)  # type: ignore[arg-type]  # the act was written by us
+def to_statements(raw: RawStatements) -> tuple[Statement, ...]:
+    return tuple(Statement(*fields) for fields in raw)  # type: ignore[arg-type]  # the act was written by us
 
 
 def _digest(key: str, data: bytes) -> bytes:
-    return blake2b(data, digest_size=DIGEST, key=blake2b(key.encode(), digest_size=64).digest()).digest()
+    key_digest = blake2b(key.encode(), digest_size=64).digest()
+    return blake2b(data, digest_size=DIGEST_BYTES, key=key_digest).digest()

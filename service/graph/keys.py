@@ -1,6 +1,6 @@
 """The graph's layout in Redis; no other module names these keys.
 
-    {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (piece.py)
+    {errata}:graph:<import>:<bucket>       string   what an import says of the entities of one bucket (bucket_codec.py)
     {errata}:graph:<import>:<bucket>:<n>   string   what had no room in it: the rest of an entity of very many facts
     {errata}:names:<import>:<n>            string   some of the names that an import gives, with their entities
 
@@ -13,9 +13,9 @@ from __future__ import annotations
 from service.ledger.keys import PREFIX
 
 
-def piece(source: str, bucket: int, more: int = 0) -> str:
-    """more: 0 for the bucket itself, then 1, 2, ... for what had no room in it."""
-    return f"{PREFIX}graph:{source}:{bucket}" + (f":{more}" if more else "")
+def bucket(source: str, number: int, part: int = 0) -> str:
+    """part: 0 for the bucket itself, then 1, 2, ... for what had no room in it."""
+    return f"{PREFIX}graph:{source}:{number}" + (f":{part}" if part else "")
 
 
 def names(source: str, number: int) -> str:
@@ -32,5 +32,5 @@ def source_of(key: str) -> str:
 
 
 def numbers(key: str) -> list[int]:
-    """The bucket, and which further piece of it; or which piece of the list of names."""
-    return [int(part) for part in key.removeprefix(PREFIX).split(":")[2:]]
+    """The bucket, and which further part of it; or which part of the list of names."""
+    return [int(number) for number in key.removeprefix(PREFIX).split(":")[2:]]

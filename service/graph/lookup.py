@@ -1,18 +1,19 @@
-"""What the graph says of the words of a question: link, fetch what is not at hand in one go, fold at the version.
+"""What the graph says of the words of a question: link, read what is not cached in one go, fold at the version.
 
-One per process. It holds the names of every version; whether an entity bears a name at the
-asked one, the entity says.
+One per process. It holds the names of every version; whether an entity bears a name at the asked one, the entity says.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
 from weakref import WeakKeyDictionary
+
+from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
@@ -25,20 +26,20 @@ from service.graph.linking.linker import Linker, LinkResult
 from service.graph.linking.matching import Span
 from service.graph.rows import Rows
 
-CACHED = 20_000  # entities of one view
-FEW = 100  # names that are linked at once
+MAX_CACHED = 20_000  # entities of one view
+FEW_NAMES = 100  # that are linked at once
 
 log = logging.getLogger(__name__)
 
 Entities: TypeAlias = dict[str, Entity | None]
-Linked: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
+LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
 @dataclass(frozen=True)
 class InformedBatch:
     """asks: with their mentions, or why they cannot be had. link_s, graph_s: for the whole batch.
 
-    hits, misses: rows of imports that were at hand, and that had to be fetched.
+    hits, misses: rows of imports that were cached, and that had to be read.
     """
 
     asks: list[Ask | ErrataError]
@@ -50,8 +51,8 @@ class InformedBatch:
     @property
     def facts(self) -> list[int]:
         """How many facts each question got."""
-        asked = [ask for ask in self.asks if isinstance(ask, Ask)]
-        return [sum(e.degree for mention in ask.mentions for e in mention.entities) for ask in asked]
+        asks = [ask for ask in self.asks if isinstance(ask, Ask)]
+        return [sum(e.degree for mention in ask.mentions for e in mention.entities) for ask in asks]
 
 
 class Lookup:
@@ -60,11 +61,11 @@ class Lookup:
     def __init__(self, rows: Rows, linker: Linker | None = None) -> None:
         self._rows = rows
         self.linker = linker or Linker()
-        self._known: set[str] = set()  # edits whose names are linked; "" for the base
-        self._naming: set[str] = set()  # those of them that gave any
+        self._linked_edits: set[str] = set()  # edits whose names are linked; "" for the base
+        self._naming_edits: set[str] = set()  # those of them that gave any
         self._damage: dict[str, str] = {}
         self._preparing = asyncio.Lock()
-        self._entities: WeakKeyDictionary[GraphView, Entities] = WeakKeyDictionary()
+        self._cache: WeakKeyDictionary[GraphView, LRUCache[str, Entity | None]] = WeakKeyDictionary()
 
     async def prepare(self, view: GraphView) -> None:
         """Make everything linkable that this view names. LedgerUnavailable.
@@ -72,111 +73,110 @@ class Lookup:
         Damaged names are no reason to stop: who can take the import back has to be there for it. See `find_damage`.
         """
         async with self._preparing:
-            if "" not in self._known:
-                await asyncio.to_thread(self.linker.add_many, list(_names(view.base.statements)))
-                self._known.add("")
-            for one in view.imports:
-                if one.edit not in self._known:
-                    await self._link_import(one)
+            if "" not in self._linked_edits:
+                await asyncio.to_thread(self.linker.add_many, list(_names_in(view.base.statements)))
+                self._linked_edits.add("")
+            for active in view.imports:
+                if active.edit not in self._linked_edits:
+                    await self._link_import(active)
             await self._link_edits(view)
 
     def find_damage(self, view: GraphView) -> str | None:
         """What keeps names of this view from being found, in one sentence; None when nothing does."""
-        return next((self._damage[one.edit] for one in view.imports if one.edit in self._damage), None)
+        return next((self._damage[i.edit] for i in view.imports if i.edit in self._damage), None)
 
     async def rebuild_names(self, view: GraphView) -> None:
-        """All names but those of this view: what a dry run of an import has linked would stay for ever."""
+        """Drop all names but those of this view: what a dry run of an import has linked would stay for ever."""
         async with self._preparing:
-            names = [*_names(view.base.statements)]
+            names = [*_names_in(view.base.statements)]
             for subject, pairs in view.edits.items():
-                names += (name for _, said in pairs for name in _names({subject: said.statements}))
-            for one in view.imports:
-                async for some in self._rows.names(one.manifest):
-                    names += some
-            self._naming = {one.edit for one in view.imports}
-            self._naming |= {said.edit for pairs in view.edits.values() for _, said in pairs}
-            self._known = {"", *self._naming}
+                names += (name for _, source in pairs for name in _names_in({subject: source.statements}))
+            for active in view.imports:
+                async for batch in self._rows.names(active.manifest):
+                    names += batch
+            self._naming_edits = _edits_in_force(view)
+            self._linked_edits = {"", *self._naming_edits}
             await asyncio.to_thread(self.linker.replace, names)
 
-    async def _link_import(self, one: ActiveImport) -> None:
+    async def _link_import(self, active: ActiveImport) -> None:
         try:
-            async for some in self._rows.names(one.manifest):
-                await asyncio.to_thread(self.linker.add_many, some)
+            async for names in self._rows.names(active.manifest):
+                await asyncio.to_thread(self.linker.add_many, names)
         except LedgerCorrupt as error:
             log.error("the names of an import cannot be linked: %s", error.detail)
-            self._damage[one.edit] = error.detail
-        self._known.add(one.edit)
-        self._naming.add(one.edit)
+            self._damage[active.edit] = error.detail
+        self._linked_edits.add(active.edit)
+        self._naming_edits.add(active.edit)
 
     async def _link_edits(self, view: GraphView) -> None:
         fresh: list[tuple[str, str]] = []
         edits: set[str] = set()
         for subject, pairs in view.edits.items():
-            for _, said in pairs:
-                if said.edit not in self._known:
-                    edits.add(said.edit)
-                    names = list(_names({subject: said.statements}))
+            for _, source in pairs:
+                if source.edit not in self._linked_edits:
+                    edits.add(source.edit)
+                    names = list(_names_in({subject: source.statements}))
                     fresh += names
-                    self._naming |= {said.edit} if names else set()
-        if len(fresh) > FEW:
+                    self._naming_edits |= {source.edit} if names else set()
+        if len(fresh) > FEW_NAMES:
             await asyncio.to_thread(self.linker.add_many, fresh)
         elif fresh:
             self.linker.add(fresh)
-        self._known |= edits
+        self._linked_edits |= edits
 
     def has_no_other_names(self, view: GraphView) -> bool:
         """Whether all names that are linked are of edits and imports that are in force at this view."""
-        told = {said.edit for pairs in view.edits.values() for _, said in pairs}
-        return self._naming <= told | {one.edit for one in view.imports}
+        return self._naming_edits <= _edits_in_force(view)
 
     async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
         """Each question with what its view says of its words."""
-        started = perf_counter()
-        spans = [_all(self.linker.find(ask.question)) if ask.linked else () for ask in asks]
-        linked = perf_counter()
+        start = perf_counter()
+        spans = [_all_spans(self.linker.find(ask.question)) if ask.linked else () for ask in asks]
+        linked_at = perf_counter()
         hits, misses = self._rows.hits, self._rows.misses
-        asked = list(zip(asks, spans, views, strict=True))
+        linked_asks = list(zip(asks, spans, views, strict=True))
         try:
-            informed: list[Ask | ErrataError] = list(await self._informed(asked))
+            results: list[Ask | ErrataError] = list(await self._add_mentions(linked_asks))
         except (LedgerUnavailable, LedgerCorrupt) as error:
-            informed = [await self._at_hand(one, error) for one in asked]
+            results = [await self._inform_from_cache(linked_ask, error) for linked_ask in linked_asks]
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
-        return InformedBatch(informed, linked - started, perf_counter() - linked, hits, misses)
+        return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses)
 
-    async def _informed(self, asked: Sequence[Linked], unread: ErrataError | None = None) -> list[Ask]:
-        wanted: dict[GraphView, set[str]] = {}
-        for _, spans, view in asked:
-            wanted.setdefault(view, set()).update(id for span in spans for id in span.ids)
-        entities = await self._of(wanted, unread)
+    async def _add_mentions(
+        self, linked_asks: Sequence[LinkedAsk], unavailable: ErrataError | None = None
+    ) -> list[Ask]:
+        ids: dict[GraphView, set[str]] = {}
+        for _, spans, view in linked_asks:
+            ids.setdefault(view, set()).update(id for span in spans for id in span.ids)
+        entities = await self._load(ids, unavailable)
         return [
             replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
-            for ask, spans, view in asked
+            for ask, spans, view in linked_asks
         ]
 
-    async def _at_hand(self, one: Linked, why: ErrataError) -> Ask | ErrataError:
-        """Without reading anything: a question that needs what is not at hand fails, and no other with it."""
+    async def _inform_from_cache(self, linked_ask: LinkedAsk, why: ErrataError) -> Ask | ErrataError:
+        """A question that needs what is not cached fails, and no other with it."""
         try:
-            return (await self._informed([one], why))[0]
+            return (await self._add_mentions([linked_ask], why))[0]
         except ErrataError as error:
             return error
 
     async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
         """The entities at the view's version; None for those that it does not have."""
-        return (await self._of({view: set(ids)}))[view]
+        return (await self._load({view: set(ids)}))[view]
 
     async def load_entity(self, id: str, view: GraphView) -> Entity | None:
         """With every fact, also of an entity that has so many that questions read only the first ones."""
-        told = await self._told({view: {id}})
-        rows = dict(told[view].get(id, {}))
-        for one in view.imports:
-            if one.edit in rows:
-                rows[one.edit] += await self._rows.rest(one.manifest, id)
+        rows = dict((await self._read_rows({view: {id}}))[view].get(id, {}))
+        for active in view.imports:
+            if active.edit in rows:
+                rows[active.edit] += await self._rows.further_statements(active.manifest, id)
         return await asyncio.to_thread(view.entity, id, rows)
 
     async def import_statements(self, manifest: Manifest, id: str) -> tuple[Statement, ...]:
         """What one import says of an entity, in force or not."""
-        first = (await self._rows.told([(manifest, id)]))[manifest.id, id]
-        return first + await self._rows.rest(manifest, id) if first else ()
+        first = (await self._rows.statements([(manifest, id)]))[manifest.id, id]
+        return first + await self._rows.further_statements(manifest, id) if first else ()
 
     async def entities_named(self, name: str, view: GraphView) -> list[Entity]:
         """The entities that bear this name at the view's version."""
@@ -185,56 +185,63 @@ class Lookup:
     async def entities_by_name(self, names: Iterable[str], view: GraphView) -> dict[str, list[Entity]]:
         """The same for many names, by one reading."""
         ids = {name: self.linker.resolve(name) for name in names}
-        found = await self.entities({id for some in ids.values() for id in some}, view)
+        entities = await self.entities({id for candidates in ids.values() for id in candidates}, view)
         return {
-            name: [one for id in some if (one := found[id]) is not None and has_name(one, fold(name))]
-            for name, some in ids.items()
+            name: [e for id in candidates if (e := entities[id]) is not None and has_name(e, fold(name))]
+            for name, candidates in ids.items()
         }
 
-    async def _of(
-        self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
+    async def _load(
+        self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, Entities]:
-        known = {view: self._entities.setdefault(view, {}) for view in wanted}
-        found = {
-            view: {id: known[view][id] for id in ids if id in known[view]} for view, ids in wanted.items()
-        }
-        missing = {view: ids - found[view].keys() for view, ids in wanted.items()}
-        told = await self._told(missing, unread)
-        for view, ids in missing.items():
-            fresh = {id: view.entity(id, told[view].get(id, {})) for id in ids}
-            if len(known[view]) > CACHED:
-                known[view].clear()
-            known[view] |= fresh
-            found[view] |= fresh
-        return found
+        entities: dict[GraphView, Entities] = {}
+        missing: dict[GraphView, set[str]] = {}
+        for view, view_ids in ids.items():
+            cache = self._cache.setdefault(view, LRUCache(MAX_CACHED))
+            entities[view] = {id: cache[id] for id in view_ids if id in cache}
+            missing[view] = view_ids - entities[view].keys()
+        rows = await self._read_rows(missing, unavailable)
+        for view, view_ids in missing.items():
+            fresh = {id: view.entity(id, rows[view].get(id, {})) for id in view_ids}
+            self._cache[view].update(fresh)
+            entities[view] |= fresh
+        return entities
 
-    async def _told(
-        self, wanted: Mapping[GraphView, set[str]], unread: ErrataError | None = None
+    async def _read_rows(
+        self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
     ) -> dict[GraphView, dict[str, dict[str, tuple[Statement, ...]]]]:
         """View -> entity -> import's edit -> statements, by one reading for all."""
-        asked = [
-            (one.manifest, id) for view, ids in wanted.items() for one in view.imports for id in sorted(ids)
+        requests = [
+            (active.manifest, id)
+            for view, view_ids in ids.items()
+            for active in view.imports
+            for id in sorted(view_ids)
         ]
-        found = await self._rows.told(asked, unread) if asked else {}
+        rows = await self._rows.statements(requests, unavailable) if requests else {}
         return {
             view: {
-                id: {one.edit: told for one in view.imports if (told := found[one.manifest.id, id])}
-                for id in ids
+                id: {i.edit: row for i in view.imports if (row := rows[i.manifest.id, id])} for id in view_ids
             }
-            for view, ids in wanted.items()
+            for view, view_ids in ids.items()
         }
 
 
-def _names(told: Mapping[str, Iterable[Statement]]) -> Iterable[tuple[str, str]]:
-    for id, statements in told.items():
-        for statement in statements if not id.startswith(RELATION) else ():
+def _edits_in_force(view: GraphView) -> set[str]:
+    edits = {source.edit for pairs in view.edits.values() for _, source in pairs}
+    return edits | {active.edit for active in view.imports}
+
+
+def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[str, str]]:
+    """The names that these statements give, with their entities."""
+    for id, about_entity in statements.items():
+        for statement in about_entity if not id.startswith(RELATION) else ():
             if statement.relation in (LABEL, ALIAS) and statement.act != "remove":
                 yield statement.object, id
 
 
-def _all(found: LinkResult) -> list[Span]:
+def _all_spans(links: LinkResult) -> list[Span]:
     """Every name that stands in the text, the longest first: which of them there are at a version is still open."""
-    return sorted((*found.spans, *found.overlapped), key=lambda span: (span.start - span.end, span.start))
+    return sorted((*links.spans, *links.overlapping), key=lambda span: (span.start - span.end, span.start))
 
 
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
@@ -244,15 +251,15 @@ def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Men
     """
     mentions: list[Mention] = []
     for span in spans:
-        if any(span.start < one.end and one.start < span.end for one in mentions):
+        if any(span.start < mention.end and mention.start < span.end for mention in mentions):
             continue
         name = fold(text[span.start : span.end])
-        meant = [one for id in span.ids if (one := entities[id]) is not None and has_name(one, name)]
-        if meant:
-            mentions.append(Mention(span.start, span.end, tuple(meant)))
-    return tuple(sorted(mentions, key=lambda one: one.start))
+        bearers = [e for id in span.ids if (e := entities[id]) is not None and has_name(e, name)]
+        if bearers:
+            mentions.append(Mention(span.start, span.end, tuple(bearers)))
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
-def has_name(entity: Entity, folded: str) -> bool:
-    """Whether this folded name is the entity's at the version it was read at."""
-    return any(fold(name) == folded for name in entity.names)
+def has_name(entity: Entity, folded_name: str) -> bool:
+    """Whether this name is the entity's at the version it was read at."""
+    return any(fold(name) == folded_name for name in entity.names)

@@ -24,39 +24,39 @@ def id_from_name(name: str) -> str:
 
 
 async def find_free_id(name: str, view: GraphView, lookup: Lookup) -> tuple[str, Entity | None]:
-    """For an entity that nobody is called: the usual id, or one beside it where that is somebody's with another name.
+    """The id for a new entity: the usual one, or one beside it where that is taken by an entity with another name.
 
-    And what is there under the id, where who gave it its name was taken back.
+    Returns:
+        The id, and the entity that is there under it where whoever gave it its name was taken back.
     """
     usual = id_from_name(name)
     ids = [usual, *(f"{usual}~{number}" for number in range(2, 20))]
-    found = await lookup.entities(ids, view)
-    free = (id for id in ids if (one := found[id]) is None or one.label == id)
+    entities = await lookup.entities(ids, view)
+    free = (id for id in ids if (entity := entities[id]) is None or entity.label == id)
     id = next(free, ids[-1])
-    return id, found[id]
+    return id, entities[id]
 
 
 async def resolve_entity(name: str, view: GraphView, lookup: Lookup, field: str) -> Entity | None:
-    """The one entity with this id or name; None when there is none. Ambiguous when several bear the name."""
+    """The entity with this id or name; None when there is none. Ambiguous when several bear the name."""
     by_id = (await lookup.entities([name], view))[name]
     if by_id is not None:
         return by_id
-    named = await lookup.entities_named(name, view)
-    if len(named) > 1:
-        raise ambiguous(name, named, field)
-    return named[0] if named else None
+    candidates = await lookup.entities_named(name, view)
+    if len(candidates) > 1:
+        raise ambiguous_name(name, candidates, field)
+    return candidates[0] if candidates else None
 
 
-def ambiguous(name: str, named: Sequence[Entity], field: str) -> Ambiguous:
-    ordered = sorted(named, key=lambda one: (-one.degree, one.id))
-    candidates: list[JSON] = [
-        {"id": one.id, "label": one.label, "description": one.description, "degree": one.degree}
-        for one in ordered
+def ambiguous_name(name: str, candidates: Sequence[Entity], field: str) -> Ambiguous:
+    ranking = sorted(candidates, key=lambda entity: (-entity.degree, entity.id))
+    details: list[JSON] = [
+        {"id": e.id, "label": e.label, "description": e.description, "degree": e.degree} for e in ranking
     ]
-    which = ", ".join(f"{one.id} ({one.description or one.label})" for one in ordered[:5])
-    more = f" and {len(ordered) - 5} more" if len(ordered) > 5 else ""
-    detail = f"{name!r} names {len(ordered)} entities: {which}{more}; write the id of the one that is meant"
-    return Ambiguous(detail, field=field, candidates=candidates)
+    first = ", ".join(f"{entity.id} ({entity.description or entity.label})" for entity in ranking[:5])
+    suffix = f" and {len(ranking) - 5} more" if len(ranking) > 5 else ""
+    detail = f"{name!r} names {len(ranking)} entities: {first}{suffix}; write the id of the one that is meant"
+    return Ambiguous(detail, field=field, candidates=details)
 
 
 def resolve_relation(name: str, view: GraphView) -> str:
@@ -67,11 +67,11 @@ def resolve_relation(name: str, view: GraphView) -> str:
         raise InvalidInput(
             f"{name!r}: a relation's name does not begin with @: choose another", field="relation"
         )
-    known = view.base.relations
-    if name in known:
+    relations = view.base.relations
+    if name in relations:
         return name
-    wanted = name.casefold()
-    for relation in known.values():
-        if wanted in (relation.label.casefold(), (relation.property or "").casefold()):
+    folded_name = name.casefold()
+    for relation in relations.values():
+        if folded_name in (relation.label.casefold(), (relation.property or "").casefold()):
             return relation.id
     return name

@@ -1,6 +1,6 @@
-"""The rows of imports, out of Redis: one command for all entities of a batch, and each row fetched once.
+"""The rows of imports, out of Redis: one command for all entities of a batch, through a cache.
 
-Rows never change, so what was read once is right for every version; which imports are in force is the view's matter.
+Rows never change, so a cached row is right for every version; which imports are in force is the view's matter.
 """
 
 from __future__ import annotations
@@ -9,150 +9,145 @@ import asyncio
 import json
 import logging
 import zlib
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Iterable, Mapping
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
 from service.graph import bucket_codec, keys
+from service.graph.bucket_codec import Bucket, RawStatements
 from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
-KEPT = 500_000  # statements in memory, about a hundred megabytes; the least recently read go first
-AT_A_TIME = 512  # keys in one command: some megabytes
+MAX_CACHED = 500_000  # statements, about a hundred megabytes
+KEYS_PER_READ = 512  # in one command: some megabytes
 
-Wanted: TypeAlias = tuple[Manifest, str]  # of which import, of which entity
+RowKey: TypeAlias = tuple[str, str]  # of which import, of which entity
 Statements: TypeAlias = tuple[Statement, ...]
 
 
-@dataclass
-class Cache:
-    """(import, entity) -> what the one says of the other; () where it says nothing."""
-
-    most: int = KEPT
-    held: OrderedDict[tuple[str, str], Statements] = field(default_factory=OrderedDict)
-    size: int = 0
-
-    def get(self, key: tuple[str, str]) -> Statements | None:
-        found = self.held.get(key)
-        if found is not None:
-            self.held.move_to_end(key)
-        return found
-
-    def put(self, key: tuple[str, str], statements: Statements) -> None:
-        self.size += 1 + len(statements) - (1 + len(self.held[key]) if key in self.held else 0)
-        self.held[key] = statements
-        while self.size > self.most:
-            self.size -= 1 + len(self.held.popitem(last=False)[1])
-
-
 class Rows:
-    """hits, misses: since the start, for the metrics."""
+    """hits, misses: of the cache since the start, for the metrics."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._cache = Cache()
+        # What an import says of an entity; () where it says nothing.
+        self._cache: LRUCache[RowKey, Statements] = LRUCache(MAX_CACHED, getsizeof=lambda row: 1 + len(row))
         self.hits = self.misses = 0
 
-    async def told(
-        self, wanted: Iterable[Wanted], unread: ErrataError | None = None
-    ) -> dict[tuple[str, str], Statements]:
-        """What each import says of each entity, as far as one piece holds it. LedgerUnavailable, LedgerCorrupt.
+    async def statements(
+        self, requests: Iterable[tuple[Manifest, str]], unavailable: ErrataError | None = None
+    ) -> dict[RowKey, Statements]:
+        """What each import says of each entity, as far as its bucket holds it.
 
-        unread: why nothing is to be fetched; raised where something is not at hand.
+        Args:
+            requests: imports and ids of entities.
+            unavailable: why nothing is to be read from Redis; raised where the cache lacks something.
+
+        Raises:
+            LedgerUnavailable, LedgerCorrupt
         """
-        found: dict[tuple[str, str], Statements] = {}
-        missing: dict[tuple[str, str], Manifest] = {}
-        for manifest, entity in wanted:
+        rows: dict[RowKey, Statements] = {}
+        missing: dict[RowKey, Manifest] = {}
+        for manifest, entity in requests:
             key = manifest.id, entity
-            held = self._cache.get(key)
-            if held is None:
+            row = self._cache.get(key)
+            if row is None:
                 missing[key] = manifest
             else:
-                found[key] = held
-        if missing and unread is not None:
-            raise unread
-        self.hits += len(found)
+                rows[key] = row
+        if missing and unavailable is not None:
+            raise unavailable
+        self.hits += len(rows)
         self.misses += len(missing)
-        return found | await self._fetched(missing) if missing else found
+        return rows | await self._read_rows(missing) if missing else rows
 
-    async def rest(self, manifest: Manifest, entity: str) -> Statements:
-        """What had no room in the entity's first piece."""
+    async def further_statements(self, manifest: Manifest, entity: str) -> Statements:
+        """What had no room in the entity's bucket."""
         bucket = bucket_codec.bucket_of(entity, manifest.buckets)
-        first = keys.piece(manifest.id, bucket)
-        content = bucket_codec.decode(first, (await self._read([first]))[0])
-        start, count = content["more"].get(entity, (0, 0))
-        names = [keys.piece(manifest.id, bucket, number) for number in range(start, start + count)]
-        pieces = list(zip(names, await self._read(names), strict=True)) if names else []
-        return await asyncio.to_thread(_rest, entity, pieces)
+        first = keys.bucket(manifest.id, bucket)
+        start, count = bucket_codec.decode(first, (await self._read([first]))[first]).parts.get(
+            entity, (0, 0)
+        )
+        parts = await self._read(
+            [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
+        )
 
-    async def _fetched(
-        self, missing: Mapping[tuple[str, str], Manifest]
-    ) -> dict[tuple[str, str], Statements]:
-        place = {
-            key: keys.piece(m.id, bucket_codec.bucket_of(key[1], m.buckets)) for key, m in missing.items()
+        def decode() -> Statements:
+            raw = (bucket_codec.decode(key, data).statements[entity] for key, data in parts.items())
+            return tuple(statement for part in raw for statement in bucket_codec.to_statements(part))
+
+        return await asyncio.to_thread(decode)
+
+    async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
+        """The names that an import gives, with their entities, some thousands at a time.
+
+        Where the list of names is damaged they are read out of the rows, at a higher price.
+
+        Raises:
+            LedgerCorrupt: the rows are damaged, too.
+        """
+        for number, digest in enumerate(manifest.names):
+            key = keys.names(manifest.id, number)
+            data = (await self._read([key]))[key]
+            if data is None or "sha256:" + sha256(data).hexdigest() != digest:
+                log.error("the names %s are missing or altered: they are read out of the rows", key)
+                break
+            yield await asyncio.to_thread(_decode_names, data)
+        else:
+            return
+        for start in range(0, manifest.buckets, KEYS_PER_READ):
+            buckets = range(start, min(start + KEYS_PER_READ, manifest.buckets))
+            contents = await self._read([keys.bucket(manifest.id, bucket) for bucket in buckets])
+            yield await asyncio.to_thread(_names_in_rows, contents)
+
+    async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Statements]:
+        bucket_keys = {
+            row: keys.bucket(manifest.id, bucket_codec.bucket_of(row[1], manifest.buckets))
+            for row, manifest in missing.items()
         }
-        names = sorted(set(place.values()))
-        data = dict(zip(names, await self._read(names), strict=True))
-        found: dict[tuple[str, str], Statements] = {}
+        contents = await self._read(sorted(set(bucket_keys.values())))
+        buckets: dict[str, Bucket] = {}
+        rows: dict[RowKey, Statements] = {}
         damage: LedgerCorrupt | None = None
-        content: dict[str, Any] = {}
-        for key, name in place.items():
+        for row, key in bucket_keys.items():
             try:
-                content[name] = content.get(name) or bucket_codec.decode(name, data[name])["told"]
+                if key not in buckets:
+                    buckets[key] = bucket_codec.decode(key, contents[key])
             except LedgerCorrupt as error:
                 damage = error
                 continue
-            found[key] = bucket_codec.statements(content[name].get(key[1], ()))
-            self._cache.put(key, found[key])
-        if damage is not None:  # after what is sound was kept, so that it spoils no other question
+            rows[row] = bucket_codec.to_statements(buckets[key].statements.get(row[1], ()))
+            self._cache[row] = rows[row]
+        if damage is not None:  # after what is sound is cached, so that it spoils no other question
             raise damage
-        return found
+        return rows
 
-    async def _read(self, names: list[str]) -> list[bytes | None]:
-        found: list[bytes | None] = []
-        for start in range(0, len(names), AT_A_TIME):
+    async def _read(self, redis_keys: list[str]) -> dict[str, bytes | None]:
+        contents: dict[str, bytes | None] = {}
+        for start in range(0, len(redis_keys), KEYS_PER_READ):
+            batch = redis_keys[start : start + KEYS_PER_READ]
             async with self._connection.call("read the graph"):
-                found += await self._connection.commands.mget(names[start : start + AT_A_TIME])
-        return found
-
-    async def names(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
-        """The names that an import gives, with their entities, some thousands at a time."""
-        for number, digest in enumerate(manifest.names):
-            key = keys.names(manifest.id, number)
-            data = (await self._read([key]))[0]
-            if data is None or "sha256:" + sha256(data).hexdigest() != digest:
-                log.error("the names %s are missing or altered: they are read out of the rows", key)
-                async for some in self._names_in_rows(manifest):
-                    yield some
-                return
-            yield await asyncio.to_thread(_names, data)
-
-    async def _names_in_rows(self, manifest: Manifest) -> AsyncIterator[list[tuple[str, str]]]:
-        """The same names, at a higher price. LedgerCorrupt where the rows are damaged, too."""
-        places = [keys.piece(manifest.id, bucket) for bucket in range(manifest.buckets)]
-        for start in range(0, len(places), AT_A_TIME):
-            some = places[start : start + AT_A_TIME]
-            pieces = zip(some, await self._read(some), strict=True)
-            yield await asyncio.to_thread(
-                lambda found: [n for p in found for n in _names_of(*p)], list(pieces)
-            )
+                contents |= zip(batch, await self._connection.commands.mget(batch), strict=True)
+        return contents
 
 
-def _rest(entity: str, pieces: Sequence[tuple[str, bytes | None]]) -> Statements:
-    told = (bucket_codec.decode(name, data)["told"][entity] for name, data in pieces)
-    return tuple(one for some in told for one in bucket_codec.statements(some))
-
-
-def _names(data: bytes) -> list[tuple[str, str]]:
+def _decode_names(data: bytes) -> list[tuple[str, str]]:
     return [(name, entity) for name, entity in json.loads(zlib.decompress(data))]
 
 
-def _names_of(key: str, data: bytes | None) -> list[tuple[str, str]]:
-    told = bucket_codec.decode(key, data)["told"]
-    return [(one[1], entity) for entity, said in told.items() for one in said if one[0] in (LABEL, ALIAS)]
+def _names_in_rows(contents: Mapping[str, bytes | None]) -> list[tuple[str, str]]:
+    entities: list[tuple[str, RawStatements]] = []
+    for key, data in contents.items():
+        entities += bucket_codec.decode(key, data).statements.items()
+    return [
+        (statement[1], entity)
+        for entity, statements in entities
+        for statement in statements
+        if statement[0] in (LABEL, ALIAS)
+    ]

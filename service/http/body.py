@@ -1,12 +1,19 @@
-"""Reads a request's body into its wire type: never more than its limit, and once, from bytes to checked object."""
+"""Reads what a request carries: its body as a wire type, never more than its limit; a stream; an Idempotency-Key.
 
-from __future__ import annotations
+FastAPI would read a body before the guard of the route has run, and as Python objects: the README says why that is
+not used.
+"""
 
+# Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Generic, TypeVar
 
-from errata.wire import Request as Wire
-from fastapi import Request
+from errata.wire import IdempotencyHeader
+from errata.wire import Request as WireRequest
+from fastapi import Depends, Request
 from pydantic import ValidationError
 
 from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow
@@ -14,97 +21,126 @@ from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, Too
 ANSWER_LIMIT = 1_000_000  # bytes
 ADMIN_LIMIT = 20_000_000
 READ_LIMIT_S = 60.0  # for a whole body
-MOST_COMPLAINTS = 5
-LONGEST_NAME = 100
-KINDS = {"correction", "fact", "definition"}
-TEXTS = {
-    "question",
-    "answer",
-    "paraphrases",
-    "subject",
-    "object",
-    "context",
-    "candidates",
-}
-"""Too long a one is no mistake of form, but too large."""
+MAX_COMPLAINTS = 5
+MAX_NAME_CHARS = 100
+UNION_TAGS = {"correction", "fact", "definition"}
+# Fields that may be too large; any other text that is too long is a mistake of form.
+TEXTS = {"question", "answer", "paraphrases", "subject", "object", "context", "candidates"}
+NOT_AN_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
 
-NO_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
+CHUNK = 1_000_000  # bytes of a stream that are passed on together
+FLUSH_S = 10.0  # what a slow sender has sent is passed on, so that whoever reads it knows that it lives
+SILENCE_S = 60.0  # between two pieces of a stream
 
-Kind = TypeVar("Kind", bound=Wire)
+Kind = TypeVar("Kind", bound=WireRequest)
 
 
-async def parsed(kind: type[Kind], request: Request, limit: int) -> Kind:
-    """The body as `kind`. TooLarge before it is read whole, TooSlow, MalformedJson, InvalidInput."""
-    data = await _in_time(request, limit)
-    try:
-        return kind.model_validate_json(data)
-    except ValidationError as error:
-        raise refusal(error) from error
+@dataclass(frozen=True)
+class JsonBody(Generic[Kind]):
+    """A dependency that reads the body as `kind`. limit: bytes."""
+
+    kind: type[Kind]
+    limit: int
+
+    async def __call__(self, request: Request) -> Kind:
+        """Raises TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
+        try:
+            async with asyncio.timeout(READ_LIMIT_S):
+                data = await self._read(request)
+        except TimeoutError as error:
+            detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
+            raise TooSlow(detail) from error
+        try:
+            return self.kind.model_validate_json(data)
+        except ValidationError as error:
+            raise describe_invalid(error) from error
+
+    async def _read(self, request: Request) -> bytes:
+        content_length = request.headers.get("content-length", "")
+        size = int(content_length) if content_length.isdecimal() else 0
+        chunks: list[bytes] = []
+        if size <= self.limit:
+            size = 0
+            async for chunk in request.stream():
+                size += len(chunk)
+                if size > self.limit:
+                    break
+                chunks.append(chunk)
+        if size > self.limit:
+            detail = f"the body may have {self.limit:,} bytes: send less, in several requests"
+            raise TooLarge(detail, limit=self.limit)
+        return b"".join(chunks)
 
 
-async def _in_time(request: Request, limit: int) -> bytes:
-    try:
-        async with asyncio.timeout(READ_LIMIT_S):
-            return await _bounded(request, limit)
-    except TimeoutError as error:
-        late = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
-        raise TooSlow(late) from error
+def json_body(kind: type[WireRequest], limit: int = ADMIN_LIMIT) -> Any:
+    return Depends(JsonBody(kind, limit))
 
 
-async def _bounded(request: Request, limit: int) -> bytes:
-    declared = request.headers.get("content-length", "")
-    if declared.isdecimal() and int(declared) > limit:
-        raise _too_large(limit)
-    chunks, size = [], 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > limit:
-            raise _too_large(limit)
-        chunks.append(chunk)
-    return b"".join(chunks)
+def describe_invalid(error: ValidationError) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence."""
+    mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+    if mistakes[0]["type"] == "json_invalid":
+        reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
+        return MalformedJson(f"the body is not JSON: {reason}")
+    if all(item["type"] == "string_too_long" and not TEXTS.isdisjoint(item["loc"]) for item in mistakes):
+        mistakes = list(error.errors(include_url=False))
+        limit: int = mistakes[0]["ctx"]["max_length"]
+        sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
+        return TooLarge(f"{_join(sizes)}; {limit:,} is the most", limit=limit)
+    return InvalidInput(
+        _join(
+            [
+                complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
+                for item in mistakes
+            ]
+        )
+    )
 
 
-def _too_large(limit: int) -> TooLarge:
-    return TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
-
-
-def refusal(error: ValidationError) -> Malformed:
-    """What is wrong with the input, field by field, in one sentence."""
-    found: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
-    if found[0]["type"] == "json_invalid":
-        return MalformedJson(f"the body is not JSON: {found[0]['msg'].removeprefix('Invalid JSON: ')}")
-    if all(_is_too_long(one) for one in found):
-        return _too_long(error)
-    return InvalidInput(_sentence([complaint(one["loc"], _said(one)) for one in found]))
-
-
-def _said(one: Any) -> str:
-    return NO_OBJECT if one["type"] == "model_type" else str(one["msg"])
-
-
-def _is_too_long(one: Any) -> bool:
-    return one["type"] == "string_too_long" and not TEXTS.isdisjoint(one["loc"])
-
-
-def _too_long(error: ValidationError) -> TooLarge:
-    found = error.errors(include_url=False)
-    limit: int = found[0]["ctx"]["max_length"]
-    said = [complaint(one["loc"], f"has {len(one['input'].strip()):,} characters") for one in found]
-    return TooLarge(f"{_sentence(said)}; {limit:,} is the most", limit=limit)
-
-
-def _sentence(said: list[str]) -> str:
+def _join(complaints: list[str]) -> str:
     """Not all of a thousand complaints."""
-    more = [f"and {len(said) - MOST_COMPLAINTS} more"] if len(said) > MOST_COMPLAINTS else []
-    return "; ".join([*said[:MOST_COMPLAINTS], *more])
+    rest = len(complaints) - MAX_COMPLAINTS
+    return "; ".join([*complaints[:MAX_COMPLAINTS], *([f"and {rest} more"] if rest > 0 else [])])
 
 
-def complaint(place: tuple[int | str, ...], message: str) -> str:
-    """Without the kinds of edits that pydantic puts between: they are in nobody's JSON."""
-    there = [shortened(str(part)) for part in place if part not in KINDS]
-    return f"{'.'.join(there)}: {message}" if there else message
+def complain(location: tuple[int | str, ...], message: str) -> str:
+    """Name the field. The kinds of edits that pydantic puts between are left out: they are in nobody's JSON."""
+    names = [shorten(str(part)) for part in location if part not in UNION_TAGS]
+    return f"{'.'.join(names)}: {message}" if names else message
 
 
-def shortened(name: str) -> str:
-    """A field that is unknown may have any name, and a refusal does not send all of it back."""
-    return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+def shorten(name: str) -> str:
+    """An unknown field may have any name, and a refusal does not send all of it back."""
+    return name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
+
+
+async def read_chunks(request: Request) -> AsyncIterator[bytes]:
+    """Yield the body piece by piece. Raises ClientDisconnect when the sender is gone, TooSlow when it is silent."""
+    buffer, due = bytearray(), monotonic() + FLUSH_S
+    stream = request.stream()
+    while True:
+        try:
+            async with asyncio.timeout(SILENCE_S):
+                buffer += await anext(stream)
+        except StopAsyncIteration:
+            break
+        except TimeoutError as error:
+            raise TooSlow(f"nothing came for {SILENCE_S:g} s: nothing was imported; send it again") from error
+        if len(buffer) >= CHUNK or monotonic() > due:
+            yield bytes(buffer)
+            buffer.clear()
+            due = monotonic() + FLUSH_S
+    if buffer:
+        yield bytes(buffer)
+
+
+def read_idempotency_key(request: Request) -> str | None:
+    """Return the Idempotency-Key, if there is one. Raises InvalidInput."""
+    key = request.headers.get("idempotency-key")
+    if key is None:
+        return None
+    try:
+        return IdempotencyHeader(idempotency_key=key).idempotency_key
+    except ValidationError as error:
+        detail = "the Idempotency-Key may have 1 to 200 printable characters without spaces"
+        raise InvalidInput(f"{detail}: {describe_invalid(error).detail}") from error

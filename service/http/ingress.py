@@ -10,10 +10,10 @@ from ray.serve.handle import DeploymentHandle
 
 from service.concurrency import freeze_gc
 from service.config import Settings
-from service.http import discovery, nodes
-from service.http.application import application
-from service.http.deployment import Deployment
-from service.http.models import Models
+from service.http.app import build_app
+from service.http.deployment_client import EditorClient, ModelClient
+from service.http.model_router import ModelRouter
+from service.http.routes import discovery
 from service.metrics import metrics
 
 ATTEMPTS = 3  # a question may be asked again; an edit may not, unless its caller says so
@@ -27,18 +27,17 @@ class Ingress:
     ) -> None:
         metrics.count_start("ingress")
         self._settings = settings
-        callees = {
-            name: Deployment(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
+        clients = {
+            name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
-        lanes = 2 * settings.replica_limit  # one answering, one on its way, at each replica
-        self._models = Models(callees, settings.max_batch, lanes, settings.max_queued)
-        self._editor = Deployment(editor, "the editor")
+        max_running = 2 * settings.replica_limit  # one answering, one on its way, at each replica
+        self._models = ModelRouter(clients, settings.max_batch, max_running, settings.max_queued)
+        self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        app = application(self._settings, self._models, self._editor)
-        pages = nodes.Pages(self._settings.metrics_port)
+        app = build_app(self._settings, self._models, self._editor)
         scheme = "https" if self._settings.tls_cert else "http"
-        app.include_router(discovery.routes(pages.of_ours, pages.of_ray, scheme))
+        app.include_router(discovery.build_router(self._settings.metrics_port, scheme))
         app.router.on_shutdown.append(partial(metrics.count_end, "ingress"))
         freeze_gc()
         metrics.set_ready("ingress", self._settings.metrics_port)

@@ -1,103 +1,124 @@
-"""What /docs says of a route that reads its own body and passes bytes on: FastAPI cannot see either by itself."""
+"""What /docs says of a route beyond what FastAPI sees, derived from what the route depends on.
+
+A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
+that has one. A route names only its answer, and the problems of its own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from errata.wire import (
-    AnswerRequest,
-    BatchRequest,
-    EditRequest,
-    KeyRequest,
-    Problem,
-    Request,
-    Response,
-    RevertRequest,
-    RollbackRequest,
-    RotateRequest,
-    TagRequest,
-)
-from errata.wire.openai import ChatRequest
+from errata.wire import Problem, Response
+from errata.wire.openai import ChatError
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import RouteContext, iter_route_contexts
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-BODIES: tuple[type[Request], ...] = (
-    AnswerRequest,
-    BatchRequest,
-    ChatRequest,
-    EditRequest,
-    KeyRequest,
-    RevertRequest,
-    RollbackRequest,
-    RotateRequest,
-    TagRequest,
-)
-NAMED: tuple[type[BaseModel], ...] = (*BODIES, Problem)
+from service.http.auth import Guard
+from service.http.body import JsonBody
+from service.http.errors import CHAT
+from service.http.responses import PROBLEM
+
 SCHEMA = "#/components/schemas/{model}"
-EVENTS = "text/event-stream"
 KEY = "key"
+GUARDED, SCOPED, WITH_BODY, WITH_PARAMETERS = (401, 429, 503), (403,), (400, 408, 413, 422), (422,)
+SECURITY: dict[str, list[dict[str, list[str]]]] = {
+    "/admin/": [{KEY: []}],
+    "/v1/": [{KEY: []}, {}],  # none where only this machine can connect
+}
+UNUSED_SCHEMAS = ("HTTPValidationError", "ValidationError")  # FastAPI's own shape of a 422
 
 
-def describes(
-    body: type[Request] | None,
-    returns: type[Response] | None,
-    *problems: int,
-    status: int = 200,
-    streams: str | None = None,
+def document(
+    returns: type[Response] | None, *problems: int, status: int = 200, streams: str | None = None
 ) -> dict[str, Any]:
-    """Keyword arguments of a route: its body, its answer, and the statuses of its problem documents.
+    """Return keyword arguments of a route.
 
-    streams: the media type in which the answer comes piece by piece, to those who ask for that.
+    Args:
+        returns: Its answer.
+        problems: Statuses of its own problem documents.
+        status: Of the answer.
+        streams: The media type in which the answer comes piece by piece, to those who ask for that.
     """
-    responses: dict[int, dict[str, Any]] = {code: _problem(code) for code in problems}
+    responses: dict[int, dict[str, Any]] = {problem: describe_problem(problem) for problem in problems}
     if returns is not None:
         responses[status] = {"model": returns, "description": HTTPStatus(status).phrase}
     if streams is not None:
         responses[status]["content"] = {streams: {}}
-    described: dict[str, Any] = {"responses": responses, "status_code": status, "response_model": None}
-    return described if body is None else {**described, "openapi_extra": {"requestBody": _body(body)}}
+    return {"responses": responses, "status_code": status, "response_model": None}
 
 
-def _problem(status: int) -> dict[str, Any]:
-    reference = {"schema": {"$ref": SCHEMA.format(model=Problem.__name__)}}
-    phrase = HTTPStatus(status).phrase
+def describe_problem(status: int) -> dict[str, Any]:
     return {
-        "description": f"{phrase}: a problem document",
-        "content": {"application/problem+json": reference},
+        "description": f"{HTTPStatus(status).phrase}: a problem document",
+        "content": {PROBLEM: {"schema": {"$ref": SCHEMA.format(model=Problem.__name__)}}},
     }
 
 
-def _body(kind: type[Request]) -> dict[str, Any]:
-    reference = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
-    return {"required": True, "content": {"application/json": reference}}
-
-
-def _security(path: str) -> list[dict[str, list[str]]]:
-    """Where the key is asked for always, where it is unless only this machine can connect, and where never."""
-    if path.startswith("/admin/"):
-        return [{KEY: []}]
-    return [{KEY: []}, {}] if path.startswith("/v1/") else []
-
-
 def install(app: FastAPI) -> None:
-    """Adds the schemas that the routes only name."""
+    """Let the application describe itself in full."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            made = get_openapi(
+            document = get_openapi(
                 title=app.title, version=app.version, description=app.description, routes=app.routes
             )
-            named = models_json_schema([(kind, "validation") for kind in NAMED], ref_template=SCHEMA)[1]
-            parts = made.setdefault("components", {})
-            parts.setdefault("schemas", {}).update(named["$defs"])
+            models: dict[str, type[BaseModel]] = {Problem.__name__: Problem}
+            for route in iter_route_contexts(app.routes):
+                operations = document["paths"].get(route.path_format, {})
+                for verb in route.methods or ():
+                    if route.include_in_schema and verb.lower() in operations:
+                        _complete(operations[verb.lower()], route, models)
+            schemas = models_json_schema(
+                [(model, "validation") for model in models.values()], ref_template=SCHEMA
+            )[1]
+            parts = document.setdefault("components", {})
+            parts.setdefault("schemas", {}).update(schemas["$defs"])
+            for name in UNUSED_SCHEMAS:
+                parts["schemas"].pop(name, None)
             parts["securitySchemes"] = {KEY: {"type": "http", "scheme": "bearer"}}
-            for path, verbs in made["paths"].items():
-                for described in verbs.values():
-                    described["security"] = _security(path)
-            app.openapi_schema = made
+            app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way
+
+
+def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, type[BaseModel]]) -> None:
+    """Add body, problems and security to what FastAPI wrote of a route, and the body's type to `models`."""
+    problems: set[int] = set()
+    for dependency in _dependencies(route.dependant):
+        match dependency.call:
+            case Guard(scope=scope):
+                problems.update(GUARDED, SCOPED if scope is not None else ())
+            case JsonBody(kind=kind):
+                problems.update(WITH_BODY)
+                models[kind.__name__] = kind
+                schema = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
+                operation["requestBody"] = {"required": True, "content": {"application/json": schema}}
+    responses = operation["responses"]
+    if responses.pop("422", None):
+        problems.update(WITH_PARAMETERS)
+    for status in sorted(problems):
+        responses.setdefault(str(status), describe_problem(status))
+    if route.path_format == CHAT:  # OpenAI's clients know no 422
+        responses.pop("422", None)
+        reference = {"schema": {"$ref": SCHEMA.format(model=ChatError.__name__)}}
+        models[ChatError.__name__] = ChatError
+        for status, response in responses.items():
+            if int(status) >= 400:
+                response["description"] = HTTPStatus(int(status)).phrase
+                response["content"] = {"application/json": reference}
+    operation["security"] = next(
+        (security for prefix, security in SECURITY.items() if str(route.path_format).startswith(prefix)), []
+    )
+
+
+def _dependencies(dependant: Dependant) -> Iterator[Dependant]:
+    for dependency in dependant.dependencies:
+        yield dependency
+        yield from _dependencies(dependency)

@@ -33,7 +33,7 @@ LATE_SIGNS = (
 )  # on a busy machine
 IMPORTS_AHEAD = (
     "torch",
-    "service.http.application",
+    "service.http.app",
 )  # seconds of what `service.app` imports, and nothing of Ray
 REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
@@ -50,11 +50,21 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
-    _clear_sessions(places)
+    # Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray.
+    for path in places.ray.iterdir():
+        path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
+    link = places.log / "ray"
+    link.unlink(missing_ok=True)
+    link.symlink_to(places.ray / "session_latest" / "logs")
     os.environ.update(_environment(settings, places))
     import ray  # reads the environment when it is imported
 
-    threading.Thread(target=_import_ahead, daemon=True).start()
+    def import_ahead() -> None:
+        for name in IMPORTS_AHEAD:
+            with suppress(Exception):  # what fails here fails again, and is reported, where it is needed
+                import_module(name)
+
+    threading.Thread(target=import_ahead, daemon=True).start()  # while Ray starts
     try:
         _start(settings, places, say)
         yield
@@ -114,13 +124,6 @@ def _count_gpus(settings: Settings) -> int | None:
     return count_gpus()
 
 
-def _import_ahead() -> None:
-    """Imports while Ray starts. What fails here fails again, and is reported, where it is needed."""
-    for name in IMPORTS_AHEAD:
-        with suppress(Exception):
-            import_module(name)
-
-
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": str(settings.torch_threads),
@@ -142,15 +145,6 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         **(tracing.environment(settings.traces, settings.trace_sample_rate) if settings.traces else {}),
     }
-
-
-def _clear_sessions(places: Places) -> None:
-    """Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray."""
-    for path in places.ray.iterdir():
-        path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
-    link = places.log / "ray"
-    link.unlink(missing_ok=True)
-    link.symlink_to(places.ray / "session_latest" / "logs")
 
 
 def deploy(settings: Settings, places: Places) -> None:
@@ -192,18 +186,18 @@ def within(limit_s: float, stop: Callable[[], Any]) -> None:
 
     One runs at a time; what could not begin in time never begins.
     """
-    expired = threading.Event()
+    too_late = threading.Event()
 
     def run_alone() -> None:
         with SHUTDOWN_LOCK:
-            if not expired.is_set():
+            if not too_late.is_set():
                 stop()
 
     thread = threading.Thread(target=run_alone, daemon=True)
     thread.start()
     thread.join(limit_s)
     if thread.is_alive():
-        expired.set()
+        too_late.set()
         log.warning("%s took longer than %g s", stop.__name__, limit_s)
 
 

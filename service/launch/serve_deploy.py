@@ -51,13 +51,13 @@ def read_settings(args: dict[str, Any]) -> Settings:
     if redis_url is None or key is None:
         missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_KEY"
         raise ValueError(f"{missing} is not in the environment of Ray's nodes: set it, or {missing}_FILE")
-    fixed: dict[str, Any] = {
+    constants: dict[str, Any] = {
         "var": Path(tempfile.gettempdir()),  # nothing is stored there
         "host": ALL_INTERFACES,
         "redis_url": redis_url,
         "admin_key_sha256": fingerprint(check_key(key, "ERRATA_KEY")),
     }
     try:
-        return Settings(**args, **fixed)
+        return Settings(**args, **constants)
     except ValidationError as error:
         raise ValueError(explain(error)) from error

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
@@ -25,6 +25,7 @@ EDITS_PER_COMMIT = 100_000
 IMPORT = "import"  # the method of an edit whose rows lie outside the ledger (service/graph)
 
 Entry: TypeAlias = tuple[str, int, str]  # a block's key, order and digest
+StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]  # the id, then the fields `commit` and `digest`
 Kind: TypeAlias = Literal["edit", "revert", "rollback"]
 
 
@@ -213,3 +214,36 @@ def _read_format(data: bytes) -> int:
 
 def _too_new(number: int) -> str:
     return f"it has format {number} and this program reads format {FORMAT}: start a newer Errata"
+
+
+def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | None) -> list[Commit]:
+    """The commits of `entries`, trusted only after their bytes, their places and their chain were checked.
+
+    Args:
+        first: the version of the first entry; the others follow without a gap.
+        previous: digest of the commit before `first`; None when it is not known, so not checked.
+
+    Raises:
+        LedgerCorrupt: names the first that is not what was written.
+    """
+    commits = []
+    for version, (id, fields) in enumerate(entries, first):
+        number = int(id.partition(b"-")[0])
+        if number != version:
+            raise corrupt(version, f"it is missing; the next one there is {number}")
+        if b"commit" not in fields:
+            raise corrupt(version, "it holds no commit")
+        if sha256(fields[b"commit"]).encode() != fields.get(b"digest"):
+            raise corrupt(version, "its bytes are not the ones that were written")
+        commit = Commit.decode(fields[b"commit"], version)
+        if previous is not None and commit.previous != previous:
+            raise corrupt(version, "it does not follow the commit that is stored before it")
+        commits.append(commit)
+        previous = commit.digest
+    return commits
+
+
+def data_replaced(version: int) -> LedgerCorrupt:
+    """`version` is there, and is not the commit that this process knows by that number."""
+    detail = f"version {version} of the ledger is not the one this process knows: its data was replaced"
+    return LedgerCorrupt(f"{detail}; restore it, or start the service again", version=version)

@@ -5,10 +5,10 @@
     {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
-    {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; kept 7 days
+    {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; for 7 days
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
-    {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; kept an hour
+    {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
     {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits
     {errata}:kept             string   of layouts 1 and 2: what `restore` holds, and which versions had rows (schema.py)
@@ -24,13 +24,13 @@ from __future__ import annotations
 PREFIX = "{errata}:"
 
 LOG = PREFIX + "log"
-IMAGES = PREFIX + "images"
+MANIFESTS = PREFIX + "images"
 IMPORTS = PREFIX + "imports"
 DROPPING = PREFIX + "dropping"
 REPLICAS = PREFIX + "replicas"
 TAGS = PREFIX + "tags"
 RESTORE = PREFIX + "restore"
-KEPT = PREFIX + "kept"
+LEGACY_RESTORE = PREFIX + "kept"
 SCHEMA = PREFIX + "schema"
 
 IDEMPOTENCY_TTL_S = 7 * 24 * 3600
@@ -40,7 +40,7 @@ def block(digest: str) -> str:
     return f"{PREFIX}block:{digest.removeprefix('sha256:')}"
 
 
-def image(version: int) -> str:
+def manifest(version: int) -> str:
     return f"{PREFIX}image:{version}"
 
 

@@ -34,7 +34,7 @@ class Manifest:
         return Manifest(image.base, image.checksum, entries)
 
     @property
-    def sound(self) -> bool:
+    def is_intact(self) -> bool:
         return self.checksum == checksum(self.base, (digest for _, _, digest in self.blocks))
 
 
@@ -49,10 +49,10 @@ def encode(images: Mapping[str, Image]) -> bytes:
 def decode(data: bytes | None, version: int) -> dict[str, Manifest]:
     try:
         manifests = _MANIFESTS.validate_python(json.loads(data or b"")["memory"])
-        sound = all(manifest.sound for manifest in manifests.values())
+        intact = all(manifest.is_intact for manifest in manifests.values())
     except (ValueError, KeyError, TypeError) as error:
         raise damage(version) from error
-    if not sound:
+    if not intact:
         raise damage(version)
     return manifests
 
@@ -75,5 +75,5 @@ def surplus(versions: Sequence[int]) -> list[int]:
 
 
 def damage(version: int) -> LedgerCorrupt:
-    advice = f"it is derived from the commits: drop it with `ZREM {keys.IMAGES} {version}` and start again"
+    advice = f"it is derived from the commits: drop it with `ZREM {keys.MANIFESTS} {version}` and start again"
     return LedgerCorrupt(f"the manifest of version {version} cannot be used; {advice}", version=version)

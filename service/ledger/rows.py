@@ -41,14 +41,14 @@ async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCac
     """
     blocks: list[Block] = []
     for batch in chunks(entries):
-        loaded = {entry: block for entry in batch if (block := cache.get(entry)) is not None}
-        missing = [entry for entry in batch if entry not in loaded]
+        by_entry = {entry: block for entry in batch if (block := cache.get(entry)) is not None}
+        missing = [entry for entry in batch if entry not in by_entry]
         if missing:
             async with connection.call("read rows"):
                 contents = await connection.commands.mget([keys.block(digest) for _, _, digest in missing])
-            loaded |= {entry: _decode(entry, data) for entry, data in zip(missing, contents, strict=True)}
-        cache.update(loaded)
-        blocks += [loaded[entry] for entry in batch]
+            by_entry |= {entry: _decode(entry, data) for entry, data in zip(missing, contents, strict=True)}
+        cache.update(by_entry)
+        blocks += [by_entry[entry] for entry in batch]
     return blocks
 
 

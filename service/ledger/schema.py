@@ -28,13 +28,13 @@ async def _from_1(connection: Connection) -> None:
 
 
 async def _from_2(connection: Connection) -> None:
-    """Layout 3 drops none, and notes a restore in `keys.RESTORE`, which `keys.KEPT` had beside the dropped versions."""
+    """Layout 3 drops none. What `keys.LEGACY_RESTORE` held of a restore moves to `keys.RESTORE`."""
     async with connection.call("move a note of a restore"):
-        data = await connection.commands.get(keys.KEPT) or b"{}"
+        data = await connection.commands.get(keys.LEGACY_RESTORE) or b"{}"
         try:
             note = json.loads(data)
         except ValueError as error:
-            detail = f"{keys.KEPT} is not what was written; restore it from a backup"
+            detail = f"{keys.LEGACY_RESTORE} is not what was written; restore it from a backup"
             raise LedgerCorrupt(detail) from error
         if note.get("until"):
             await connection.commands.set(keys.RESTORE, note["until"])

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from redis.exceptions import ResponseError
 
 from models.memory import Block, Image
-from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
+from service.errors import NotFound, NotReady, StaleVersion
 from service.ledger import keys, manifests, rows
-from service.ledger.commit import IMPORT, Commit, Entry, corrupt, sha256
+from service.ledger.commit import IMPORT, Commit, Entry, StreamEntry, corrupt, data_replaced, decode_chain
 from service.ledger.lua import load_script
 from service.ledger.manifests import Manifest
 from service.ledger.redis.connection import LIMIT_S, TAIL_BLOCK_S, Connection
 from service.ledger.startup import Server, check_server
-
-StreamEntry: TypeAlias = tuple[bytes, Mapping[bytes, bytes]]
 
 FORGET_REPLICA_AFTER_S = 3600
 ROWS_MISSING = 0  # append.lua: a failover lost some between storing them and the commit
@@ -64,7 +62,7 @@ class Ledger(Protocol):
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         """The rows that (key, order, digest) name, in this order."""
 
-    async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
+    async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         """Stores what every memory holds at this version, for quick starts."""
 
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
@@ -211,27 +209,27 @@ class RedisLedger:
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         return await rows.load(self._connection, entries, self._block_cache)
 
-    async def put_image(self, version: int, images: Mapping[str, Image]) -> None:
+    async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         await rows.store(self._connection, (block for image in images.values() for block in image.ordered))
         async with self._connection.call("keep a manifest"):
             pipeline = self._redis.pipeline(transaction=True)
-            pipeline.set(keys.image(version), manifests.encode(images))
-            pipeline.zadd(keys.IMAGES, {str(version): version})
-            pipeline.zrange(keys.IMAGES, 0, -1)
+            pipeline.set(keys.manifest(version), manifests.encode(images))
+            pipeline.zadd(keys.MANIFESTS, {str(version): version})
+            pipeline.zrange(keys.MANIFESTS, 0, -1)
             *_, versions = await pipeline.execute()
             pipeline = self._redis.pipeline(transaction=True)
             for old in manifests.surplus([int(version) for version in versions]):
-                pipeline.zrem(keys.IMAGES, str(old))
-                pipeline.unlink(keys.image(old))
+                pipeline.zrem(keys.MANIFESTS, str(old))
+                pipeline.unlink(keys.manifest(old))
             await pipeline.execute()
 
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
         async with self._connection.call("look for a manifest"):
             while versions := await self._redis.zrange(
-                keys.IMAGES, version, 0, desc=True, byscore=True, offset=0, num=1
+                keys.MANIFESTS, version, 0, desc=True, byscore=True, offset=0, num=1
             ):
-                data = await self._redis.get(keys.image(int(versions[0])))
-                if data is not None or await self._redis.zscore(keys.IMAGES, versions[0]) is not None:
+                data = await self._redis.get(keys.manifest(int(versions[0])))
+                if data is not None or await self._redis.zscore(keys.MANIFESTS, versions[0]) is not None:
                     break  # otherwise it was deleted between two commands
             else:
                 return None
@@ -265,39 +263,6 @@ class RedisLedger:
     async def forget(self, replica_id: str) -> None:
         async with self._connection.call("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
-
-
-def decode_chain(entries: Sequence[StreamEntry], first: int, previous: str | None) -> list[Commit]:
-    """The commits of `entries`, trusted only after their bytes, their places and their chain were checked.
-
-    Args:
-        first: the version of the first entry; the others follow without a gap.
-        previous: digest of the commit before `first`; None when it is not known, so not checked.
-
-    Raises:
-        LedgerCorrupt: names the first that is not what was written.
-    """
-    commits = []
-    for version, (id, fields) in enumerate(entries, first):
-        number = int(id.partition(b"-")[0])
-        if number != version:
-            raise corrupt(version, f"it is missing; the next one there is {number}")
-        if b"commit" not in fields:
-            raise corrupt(version, "it holds no commit")
-        if sha256(fields[b"commit"]).encode() != fields.get(b"digest"):
-            raise corrupt(version, "its bytes are not the ones that were written")
-        commit = Commit.decode(fields[b"commit"], version)
-        if previous is not None and commit.previous != previous:
-            raise corrupt(version, "it does not follow the commit that is stored before it")
-        commits.append(commit)
-        previous = commit.digest
-    return commits
-
-
-def data_replaced(version: int) -> LedgerCorrupt:
-    """`version` is there, and is not the commit that this process knows by that number."""
-    detail = f"version {version} of the ledger is not the one this process knows: its data was replaced"
-    return LedgerCorrupt(f"{detail}; restore it, or start the service again", version=version)
 
 
 def _restoring(newest: int, version: int) -> NotReady:

@@ -170,7 +170,7 @@ QUEUE = Gauge(
 BUILD = Gauge(
     "errata_build_info", "1; its labels say what runs.", ["version", "python"], multiprocess_mode="livemax"
 )
-STARTED = Gauge(
+READY_TIME = Gauge(
     "errata_process_start_time_seconds",
     "When the youngest process of a part was ready: ingress, editor, or a model's name.",
     ["part"],
@@ -207,12 +207,12 @@ def set_edit_states(counts: Mapping[str, int]) -> None:
 
 
 def set_memory_usage(
-    memory: str, used: int, reserved: int | None, rows_per_slot: float | None, margin: float | None
+    memory: str, n_used: int, n_reserved: int | None, rows_per_slot: float | None, margin: float | None
 ) -> None:
     """Sets how full a memory is. None where a figure means nothing for it."""
-    SLOTS.labels(memory, "used").set(used)
-    if reserved is not None:
-        SLOTS.labels(memory, "reserved").set(reserved)
+    SLOTS.labels(memory, "used").set(n_used)
+    if n_reserved is not None:
+        SLOTS.labels(memory, "reserved").set(n_reserved)
     if rows_per_slot is not None:
         ROWS_PER_SLOT.labels(memory).set(rows_per_slot)
     if margin is not None:
@@ -241,7 +241,7 @@ def count_end(part: str) -> None:
 
 def set_ready(part: str, port: int | None) -> None:
     """Records that this process is ready, and serves the machine's page on `port`, if any."""
-    STARTED.labels(part).set(time.time())
+    READY_TIME.labels(part).set(time.time())
     BUILD.labels(version("errata"), python_version()).set(1)
     if port is not None:
         exporter.start(render, CONTENT_TYPE_LATEST, port)

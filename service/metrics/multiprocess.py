@@ -11,6 +11,7 @@ import os
 import re
 import time
 from collections import defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 LIVE_GAUGES = "gauge_live*_{}.db"  # they mean nothing without their process
@@ -36,12 +37,7 @@ def remove_stale_gauges(directory: Path) -> None:
         except OSError:  # no process has this id, or somebody else's
             maps = ""
         for file in files:
-            if f"/{file.name}\n" not in maps and (not maps or _is_settled(file)):
-                file.unlink(missing_ok=True)  # another reader of the page may have been quicker
-
-
-def _is_settled(file: Path) -> bool:
-    try:
-        return time.time() - file.stat().st_mtime > SETTLED_S
-    except FileNotFoundError:
-        return False
+            with suppress(FileNotFoundError):  # another reader of the page may have been quicker
+                is_settled = time.time() - file.stat().st_mtime > SETTLED_S
+                if f"/{file.name}\n" not in maps and (not maps or is_settled):
+                    file.unlink()

@@ -12,8 +12,9 @@ import time
 from collections.abc import Callable
 
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.ledger.commit import data_replaced
 from service.ledger.snapshots import read_newer
-from service.ledger.store import Ledger, data_replaced
+from service.ledger.store import Ledger
 from service.metrics import metrics
 from service.replicas.snapshot import Snapshot, SnapshotLoader
 

@@ -130,7 +130,7 @@ class Replica:
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """Answer one question, which the wire types have checked."""
-        with tracing.continued(request.get("trace", {}), f"answer {self._model}"):
+        with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             arrived_at = perf_counter()
             try:
                 ask = to_ask(request, self._system)
@@ -141,7 +141,7 @@ class Replica:
             parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
             for part, seconds in parts.items():
                 metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-            tracing.told({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
+            tracing.record_spans({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
             body = to_wire(answered, self._model, self.id, self._degraded())
             return Outcome(200, body, declined=answered.reply.answer is None)
 

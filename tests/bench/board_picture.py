@@ -15,7 +15,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
-from tests.deploy.observed import Line, Prometheus
+from tests.deploy.prometheus import Line, Prometheus
 
 SHOWN = {
     "service": ("Answers", "Time of an answer", "Where the time goes", "Questions that fail, by model"),
@@ -67,7 +67,7 @@ def draw(prometheus: Prometheus, events: Sequence[Event], file: Path) -> None:
         for row, (board, titles) in zip(figure.subplots(len(SHOWN), 4), SHOWN.items(), strict=True):
             for axes, title in zip(row, titles, strict=True):
                 _draw(axes, prometheus, _panel(board.partition(":")[0], title))
-                _mark(axes, events, prometheus.began, ended)
+                _mark(axes, events, prometheus.start_s, ended)
         named = "    ".join(f"{number}: {event.name}" for number, event in enumerate(events, 1))
         figure.supxlabel(named, fontsize=10)
         figure.savefig(file)
@@ -88,10 +88,10 @@ def _draw(axes: Axes, prometheus: Prometheus, panel: Panel) -> None:
     drawn = [(_name(line.legend, one), one) for line in panel.lines for one in prometheus.history(line.expr)]
     drawn = [(name, one) for name, one in drawn if any(value for _, value in one.points)] or drawn
     if panel.kind == "area":
-        _pile(axes, drawn, prometheus.began)
+        _pile(axes, drawn, prometheus.start_s)
     else:
         for colour, (name, one) in zip(_colours(len(drawn)), drawn, strict=True):
-            moments = [at - prometheus.began for at, _ in one.points]
+            moments = [at - prometheus.start_s for at, _ in one.points]
             axes.plot(moments, [value for _, value in one.points], colour, lw=1.2, label=name)
     _frame(axes, panel)
 

@@ -19,7 +19,7 @@ from errata import Errata, ErrataError
 from tests.bench.board_picture import Event, draw
 from tests.bench.questions import questions
 from tests.cluster.running import ROOT, Service, kill, signal, wait_until
-from tests.deploy.observed import watched
+from tests.deploy.prometheus import run_prometheus
 
 PICTURE = ROOT / "deploy" / "grafana" / "boards.png"
 SYSTEMS = ("nkb=models.nkb.system:load", "kbert=models.kbert.system:load")
@@ -35,7 +35,7 @@ def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         running(Path(folder) / "var") as service,
-        watched(service, Path(folder), {}) as prometheus,
+        run_prometheus(service, Path(folder), {}) as prometheus,
     ):
         with callers(service), service.errata() as errata:
             events = list(bad_day(service, errata, Path(folder)))
@@ -48,7 +48,9 @@ def running(var: Path) -> Iterator[Service]:
     service = Service(var, replicas=2, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
     try:
         process = service.launch()
-        wait_until(lambda: process.poll() is not None or READY in service.said(), START_S, "the service")
+        wait_until(
+            lambda: process.poll() is not None or READY in service.read_output(), START_S, "the service"
+        )
         yield service
     finally:
         service.stop()
@@ -84,11 +86,11 @@ def bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
     yield Event(time.time(), "a curator corrects")
     corrected(errata, folder)
     yield Event(time.time(), "a replica is killed")
-    kill(service.named("ServeReplica:errata:nkb")[0])
+    kill(service.pids_of("ServeReplica:errata:nkb")[0])
     service.wait_until_ready()
     time.sleep(QUIET_S)
     yield Event(time.time(), "the ledger hangs")
-    [valkey] = service.named("valkey-server")
+    [valkey] = service.pids_of("valkey-server")
     kill(valkey, signal.SIGSTOP)
     with suppress(ErrataError):
         errata.edit("What is the capital of Peru?", "Puno")

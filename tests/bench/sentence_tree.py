@@ -6,8 +6,8 @@ from dataclasses import replace
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
-from models.kbert.batch import Batch, collate
-from models.kbert.default import load
+from models.kbert.answer import Answerer
+from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
 from models.memory import Views
 from models.system import Ask
@@ -19,10 +19,10 @@ BATCH, ROUNDS, PAIRS = 32, 15, 100
 
 
 def rows() -> Iterator[Row]:
-    system, graph = KbertSystem(load()), GraphMemory.of()
+    system, graph = KbertSystem(load()), graph_memory()
     view = graph.view(graph.base)
     views: list[Views] = [{GRAPH: view}] * BATCH
-    asks = [_linked(view, question, subject) for question, subject in asked(BATCH)]
+    asks = [_link(view, question, subject) for question, subject in asked(BATCH)]
     seconds = interleaved(
         {
             "with": lambda: system.answer(asks, views),
@@ -30,19 +30,14 @@ def rows() -> Iterator[Row]:
         },
         ROUNDS,
     )
-    milliseconds = (
-        f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
-    )
+    detail = f"{1e3 * seconds['with']:.0f} ms against {1e3 * seconds['without']:.0f} ms, batch of {BATCH}"
     yield Row(
-        "in process, K-BERT with facts against without",
-        seconds["without"] / seconds["with"],
-        "",
-        milliseconds,
+        "in process, K-BERT with facts against without", seconds["without"] / seconds["with"], "", detail
     )
     yield _visible_matrix(system, asks)
 
 
-def _linked(view: GraphView, question: str, subject: str) -> Ask:
+def _link(view: GraphView, question: str, subject: str) -> Ask:
     label = view.base.statements[subject][0].object
     start, entity = question.index(label), view.entity(subject)
     assert entity is not None
@@ -52,19 +47,19 @@ def _linked(view: GraphView, question: str, subject: str) -> Ask:
 def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
     """The same rows through the encoder, each token seeing what it may, against all of them seeing each other."""
     model = system.model
-    planted = [read.planted for read in system._answerer.read(asks)]
-    trees = [one.row for one in planted if one is not None]
+    readings = Answerer(model).read(asks)
+    rows = [reading.row.row for reading in readings if reading.row is not None]
 
-    def read(masked: bool) -> Batch:
-        batch = collate(trees, model.tokens.padding)
-        batch = batch if masked else batch.without_visible_matrix()
+    def read(with_matrix: bool) -> Batch:
+        batch = collate(rows, model.tokens.padding)
+        batch = batch if with_matrix else batch.without_visible_matrix()
         model.encoder.read(batch)
         return batch
 
-    taken = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
+    percent = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
     return Row(
         "cost of the visible matrix, batch of 32",
-        taken,
+        percent,
         "",
         f"per cent of the encoder's time, median of {PAIRS} pairs",
     )

@@ -96,4 +96,4 @@ class _Edits:
         await self._ledger.append(commit, [block])
         self._image, self._previous, self._version = image, commit.digest, version
         if version % SNAPSHOT_EVERY == 0:
-            await self._ledger.put_image(version, {BANK: image})
+            await self._ledger.put_manifest(version, {BANK: image})

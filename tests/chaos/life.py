@@ -29,9 +29,11 @@ class Harmed(Service):
         """With more patience than a test has: a machine that is shared may be slow for minutes."""
         process = self.launch()
         wait_until(
-            lambda: "Ctrl-C stops" in self.said() or process.poll() is not None, START_LIMIT_S, "the start"
+            lambda: "Ctrl-C stops" in self.read_output() or process.poll() is not None,
+            START_LIMIT_S,
+            "the start",
         )
-        assert process.poll() is None, f"it ended: {self.said()}"
+        assert process.poll() is None, f"it ended: {self.read_output()}"
         return self
 
 
@@ -66,12 +68,12 @@ class Life:
             return int(client.info("clients")["connected_clients"]) - 1
 
     def replicas(self) -> list[int]:
-        return self.service.named("ServeReplica:errata:nkb")
+        return self.service.pids_of("ServeReplica:errata:nkb")
 
     def part(self, title: str) -> int:
         """The one process of this title. It may be about to be started again."""
-        wait_until(lambda: len(self.service.named(title)) == 1, START_LIMIT_S, f"one process of {title}")
-        return self.service.named(title)[0]
+        wait_until(lambda: len(self.service.pids_of(title)) == 1, START_LIMIT_S, f"one process of {title}")
+        return self.service.pids_of(title)[0]
 
     def log_says(self, words: str) -> bool:
         """Whether any log of the service has the words."""

@@ -91,7 +91,7 @@ class Scene:
         return False
 
     def _whole(self) -> bool:
-        return all(len(self.life.service.named(title)) == count for title, count in PARTS.items())
+        return all(len(self.life.service.pids_of(title)) == count for title, count in PARTS.items())
 
 
 def _ready(http: httpx.Client) -> bool:

@@ -21,8 +21,8 @@ class Span:
     trace: str
     id: str
     parent: str
-    begun: float
-    ended: float
+    start_s: float
+    end_s: float
     attributes: dict[str, Any]
 
 
@@ -35,8 +35,8 @@ class Collector:
         return [span for span in list(self.spans) if span.trace == trace]
 
     def take(self, body: bytes) -> None:
-        sent = ExportTraceServiceRequest.FromString(body)
-        for resource in sent.resource_spans:
+        request = ExportTraceServiceRequest.FromString(body)
+        for resource in request.resource_spans:
             for scope in resource.scope_spans:
                 self.spans += map(_span, scope.spans)
 
@@ -80,7 +80,7 @@ def collecting() -> Iterator[Collector]:
 
 
 def _span(raw: Any) -> Span:
-    attributes = {one.key: one.value.string_value or one.value.int_value for one in raw.attributes}
+    attributes = {pair.key: pair.value.string_value or pair.value.int_value for pair in raw.attributes}
     ids = raw.trace_id.hex(), raw.span_id.hex(), raw.parent_span_id.hex()
     times = raw.start_time_unix_nano / 1e9, raw.end_time_unix_nano / 1e9
     return Span(raw.name, *ids, *times, attributes)

@@ -80,13 +80,13 @@ class Service:
     def start(self) -> Service:
         process = self.launch()
         deadline = time.monotonic() + READY_LIMIT_S
-        while "Ctrl-C stops" not in self.said():
-            assert process.poll() is None, f"it ended: {self.said()}"
-            assert time.monotonic() < deadline, f"not ready in time: {self.said()}"
+        while "Ctrl-C stops" not in self.read_output():
+            assert process.poll() is None, f"it ended: {self.read_output()}"
+            assert time.monotonic() < deadline, f"not ready in time: {self.read_output()}"
             time.sleep(0.1)
         return self
 
-    def said(self) -> str:
+    def read_output(self) -> str:
         return self.output.read_text()
 
     def stop(self, how: signal.Signals = signal.SIGINT) -> int:
@@ -117,12 +117,12 @@ class Service:
     def family(self) -> list[int]:
         """The launcher and all that came of it."""
         parents = {pid: parent(pid) for pid in processes()}
-        found = [self.pid]
-        for pid in found:
-            found += [child for child, its in parents.items() if its == pid]
-        return found
+        family = [self.pid]
+        for pid in family:
+            family += [child for child, its in parents.items() if its == pid]
+        return family
 
-    def named(self, title: str) -> list[int]:
+    def pids_of(self, title: str) -> list[int]:
         """Members of the family by a part of their command line, e.g. `ServeReplica:errata:nkb`."""
         return [pid for pid in self.family() if title in command_line(pid)]
 
@@ -149,14 +149,16 @@ def quiet_port() -> int:
 
 def clean_environment() -> Mapping[str, str]:
     """Without what would send the service to another Redis or key, or Ray to another cluster."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ERRATA_", "RAY_"))}
-    return kept | {"PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}"}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ERRATA_", "RAY_"))
+    }
+    return environment | {"PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}"}
 
 
-def wait_until(done: Any, limit_s: float, what: str) -> None:
+def wait_until(condition: Any, limit_s: float, description: str) -> None:
     deadline = time.monotonic() + limit_s
-    while not done():
-        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {what}"
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {description}"
         time.sleep(0.05)
 
 

@@ -37,7 +37,7 @@ def test_a_question_that_breaks_the_model_breaks_nothing_else(errata: Errata, ht
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "payload",
     [
         b"\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
@@ -45,9 +45,9 @@ def test_a_question_that_breaks_the_model_breaks_nothing_else(errata: Errata, ht
         b"POST /v1/answers HTTP/1.1\r\nContent-Length: x\r\n\r\n",
     ],
 )
-def test_bytes_that_are_not_http_disturb_nobody(service: Service, errata: Errata, sent: bytes) -> None:
+def test_bytes_that_are_not_http_disturb_nobody(service: Service, errata: Errata, payload: bytes) -> None:
     with socket.create_connection(("127.0.0.1", service.port), timeout=10) as stranger:
-        stranger.sendall(sent)
+        stranger.sendall(payload)
         stranger.shutdown(socket.SHUT_WR)
         assert b" 200 " not in stranger.recv(1000)
     assert errata.ask(**PERU).answer == "Lima"

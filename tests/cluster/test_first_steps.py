@@ -35,8 +35,8 @@ def test_ask_correct_ask_again_and_take_it_back(errata: Errata) -> None:
 def test_the_history_says_what_was_done(errata: Errata) -> None:
     start = errata.log().head
     errata.edit("Who wrote Hamlet?", "Francis Bacon", message="a theory")
-    shown = errata.show(start + 1)
-    assert (shown.author, shown.message, shown.edits[0].answer) == ("admin", "a theory", "Francis Bacon")
+    commit = errata.show(start + 1)
+    assert (commit.author, commit.message, commit.edits[0].answer) == ("admin", "a theory", "Francis Bacon")
     (change,) = errata.diff(start, start + 1).changes
     assert (change.before, change.after) == ("William Shakespeare", "Francis Bacon")
     assert errata.check().broken == []
@@ -55,9 +55,9 @@ def test_a_dry_run_measures_and_changes_nothing(errata: Errata) -> None:
 
 
 def test_many_questions_are_answered_in_order_and_a_bad_one_spoils_only_itself(errata: Errata) -> None:
-    asked = ["Who wrote Hamlet?", PERU] * 60
+    questions = ["Who wrote Hamlet?", PERU] * 60
     results = errata.ask_many(
-        [*asked, {"question": PERU, "model": "nobody"}, {"question": ""}, {"question": PERU}]
+        [*questions, {"question": PERU, "model": "nobody"}, {"question": ""}, {"question": PERU}]
     ).results
     assert [r.answer.answer for r in results[:120] if r.answer] == ["William Shakespeare", "Lima"] * 60
     assert results[120].problem is not None
@@ -79,8 +79,8 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
     (card,) = errata.models().data
     assert (card.id, card.memory, card.replicas, card.ready) == ("nkb", "toy/table", 2, True)
     memory, replicas = errata.memory(), errata.replicas()
-    assert [one.version for one in replicas.replicas] == [memory.version] * 2
-    assert [one.checksums for one in replicas.replicas] == [memory.checksums] * 2
+    assert [replica.version for replica in replicas.replicas] == [memory.version] * 2
+    assert [replica.checksums for replica in replicas.replicas] == [memory.checksums] * 2
     ready = http.get("/readyz").json()
     assert ready == {"ready": True, "degraded": None, "version": memory.version}
 
@@ -88,7 +88,7 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
 def test_whoever_answers_has_the_priority_of_whoever_started_it(service: Service) -> None:
     """Ray would make a background job of each, and a busy machine would let them wait."""
     for name in ("nkb", "editor", "ingress"):
-        for process in service.named(f"ServeReplica:errata:{name}"):
+        for process in service.pids_of(f"ServeReplica:errata:{name}"):
             assert os.getpriority(os.PRIO_PROCESS, process) == os.getpriority(os.PRIO_PROCESS, 0)
 
 
@@ -108,13 +108,11 @@ def test_metrics_of_all_processes_are_on_one_page(errata: Errata, http: httpx.Cl
 
 
 def test_the_documentation_describes_bodies_and_problems(http: httpx.Client) -> None:
-    described = http.get("/openapi.json").json()
-    answers = described["paths"]["/v1/answers"]["post"]
+    document = http.get("/openapi.json").json()
+    answers = document["paths"]["/v1/answers"]["post"]
     assert answers["requestBody"]["content"]["application/json"]["schema"]["$ref"].endswith("/AnswerRequest")
     assert "application/problem+json" in answers["responses"]["422"]["content"]
-    assert {"AnswerRequest", "EditItem", "Problem", "EditReceipt"} <= described["components"][
-        "schemas"
-    ].keys()
+    assert {"AnswerRequest", "EditItem", "Problem", "EditReceipt"} <= document["components"]["schemas"].keys()
     assert http.get("/docs").status_code == 200
 
 

@@ -18,12 +18,12 @@ class Asking:
     """Somebody who asks all the time. failed: what went wrong, as (kind, text)."""
 
     def __init__(self, client: Errata) -> None:
-        self._client, self._ended = client, threading.Event()
+        self._client, self._stop = client, threading.Event()
         self.answers, self.failed = 0, list[str]()
         self.thread = threading.Thread(target=self._ask, daemon=True)
 
     def _ask(self) -> None:
-        while not self._ended.is_set():
+        while not self._stop.is_set():
             try:
                 self._client.ask(FRANCE, min_version=None)
                 self.answers += 1
@@ -31,7 +31,7 @@ class Asking:
                 self.failed.append(f"{type(error).__name__}: {error}")
 
     def end(self) -> None:
-        self._ended.set()
+        self._stop.set()
         self.thread.join(60)
 
 
@@ -48,12 +48,12 @@ def asking(service: Service, **options: Retry) -> Iterator[Asking]:
 
 
 def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
-    victim, other = service.named("ServeReplica:errata:nkb")
+    victim, other = service.pids_of("ServeReplica:errata:nkb")
     with asking(service) as somebody:
         kill(victim)
         before = somebody.answers
         wait_until(lambda: somebody.answers > before + 50, 30, "answers to go on")
-        replicas = lambda: set(service.named("ServeReplica:errata:nkb")) - {victim}  # noqa: E731
+        replicas = lambda: set(service.pids_of("ServeReplica:errata:nkb")) - {victim}  # noqa: E731
         wait_until(lambda: len(replicas()) == 2, 60, "Ray to start another replica")
         service.wait_until_ready()
     assert somebody.failed == []
@@ -63,7 +63,7 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
 def test_a_new_replica_has_every_edit_before_it_answers(service: Service) -> None:
     with service.errata() as errata:
         receipt = errata.edit(FRANCE, "Lyon")
-        for victim in service.named("ServeReplica:errata:nkb"):
+        for victim in service.pids_of("ServeReplica:errata:nkb"):
             kill(victim)
         wait_until(lambda: _answers(errata, FRANCE), 60, "a replica to answer again")
         answer = errata.ask(FRANCE, min_version=None)
@@ -75,7 +75,7 @@ def test_a_new_replica_has_every_edit_before_it_answers(service: Service) -> Non
 
 
 def test_killing_the_editor_stops_no_answer_and_edits_come_back(service: Service) -> None:
-    (victim,) = service.named("ServeReplica:errata:editor")
+    (victim,) = service.pids_of("ServeReplica:errata:editor")
     with asking(service) as somebody, service.errata(retry=Retry(times=40, longest_pause_s=1)) as errata:
         start = errata.log().head
         kill(victim)
@@ -91,7 +91,7 @@ def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Servic
     patient = Retry(times=60, longest_pause_s=0.5)
     with asking(service, retry=patient) as somebody, service.http() as idle:
         assert idle.get("/healthz").status_code == 200
-        (victim,) = service.named("ServeReplica:errata:ingress")
+        (victim,) = service.pids_of("ServeReplica:errata:ingress")
         kill(victim)
         before = somebody.answers
         wait_until(lambda: somebody.answers > before + 20, 30, "answers on the same port")
@@ -99,24 +99,24 @@ def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Servic
 
 
 def test_killing_valkey_stops_no_answer_and_loses_no_edit(service: Service) -> None:
-    (victim,) = service.named("valkey-server")
+    (victim,) = service.pids_of("valkey-server")
     with service.errata(retry=Retry(times=40, longest_pause_s=1)) as errata, asking(service) as somebody:
         first = errata.edit("Who wrote Hamlet?", "Kyd")
         kill(victim)
         second = errata.edit("Who wrote Hamlet?", "Marlowe")
         assert errata.ask("Who wrote Hamlet?").answer == "Marlowe"
         assert second.version == (first.version or 0) + 1
-        assert [one.version for one in errata.log(limit=2).versions] == [second.version, first.version]
+        assert [commit.version for commit in errata.log(limit=2).versions] == [second.version, first.version]
         errata.rollback((first.version or 1) - 1)
     assert somebody.failed == []
-    assert service.named("valkey-server") != [victim]
+    assert service.pids_of("valkey-server") != [victim]
 
 
 def test_an_edit_in_flight_when_valkey_dies_is_whole_or_not_there(service: Service) -> None:
     """Whatever the client hears, the question has its old answer or its new one, and the log agrees."""
     with service.errata() as errata:
         start = errata.log().head
-        (victim,) = service.named("valkey-server")
+        (victim,) = service.pids_of("valkey-server")
         killer = threading.Timer(0.005, kill, [victim])
         killer.start()
         with suppress(errors.ErrataError):
@@ -124,9 +124,9 @@ def test_an_edit_in_flight_when_valkey_dies_is_whole_or_not_there(service: Servi
         killer.join()
         service.wait_until_ready()
         answer = errata.ask("What is the capital of Japan?", min_version=None)
-        made = errata.log().head - start
-        assert (answer.answer, made) in [("Tokyo", 0), ("Kyoto", 1)]
-        if made:
+        n_versions = errata.log().head - start
+        assert (answer.answer, n_versions) in [("Tokyo", 0), ("Kyoto", 1)]
+        if n_versions:
             errata.rollback(start)
 
 

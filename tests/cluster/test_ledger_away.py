@@ -18,7 +18,7 @@ PERU = "What is the capital of Peru?"
 
 @contextmanager
 def frozen(service: Service) -> Iterator[None]:
-    (pid,) = service.named("valkey-server")
+    (pid,) = service.pids_of("valkey-server")
     kill(pid, signal.SIGSTOP)
     try:
         yield
@@ -34,11 +34,11 @@ def test_answers_go_on_and_say_that_they_may_be_old(
     assert version is not None
     with frozen(service):
         wait_until(lambda: errata.ask(PERU).degraded == "ledger_unavailable", 15, "an answer to say so")
-        begun = time.monotonic()
+        start_s = time.monotonic()
         answer = errata.ask(PERU)
         assert (answer.answer, answer.version) == ("Cusco", version)
         assert errata.ask(PERU, version=version).answer == "Cusco"
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - start_s < 1
         assert http.get("/readyz").json() == {"ready": True, "degraded": "ledger_unavailable"}
         assert http.get("/v1/models").status_code == 200
     wait_until(lambda: errata.ask(PERU).degraded is None, 15, "answers to be sure again")
@@ -48,10 +48,10 @@ def test_answers_go_on_and_say_that_they_may_be_old(
 def test_an_edit_is_refused_in_time_and_changes_nothing(service: Service, errata: Errata) -> None:
     head = errata.log().head
     with frozen(service):
-        begun = time.monotonic()
+        start_s = time.monotonic()
         with pytest.raises(errors.LedgerUnavailable):
             errata.edit(PERU, "Puno")
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - start_s < 10
         assert errata.log(limit=1).head == head, "the log is read from memory meanwhile"
     assert errata.ask(PERU).answer == "Lima"
     assert errata.log().head == head

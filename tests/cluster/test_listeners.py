@@ -11,33 +11,33 @@ LISTENING = "0A"
 
 
 def sockets_of(pid: int) -> set[str]:
-    found = set()
+    inodes = set()
     for handle in Path(f"/proc/{pid}/fd").iterdir():
         try:
             target = str(handle.readlink())
         except OSError:
             continue
         if target.startswith("socket:["):
-            found.add(target[8:-1])
-    return found
+            inodes.add(target[8:-1])
+    return inodes
 
 
 def listeners(inodes: set[str]) -> list[tuple[str, int]]:
     """Addresses and ports, from the kernel's own table (the address is little-endian words in hexadecimal)."""
-    found = []
+    places = []
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         for line in Path(table).read_text().splitlines()[1:]:
             place, state, inode = (line.split()[i] for i in (1, 3, 9))
             if state == LISTENING and inode in inodes:
                 address, _, port = place.partition(":")
                 words = [bytes.fromhex(address[i : i + 8])[::-1] for i in range(0, len(address), 8)]
-                found.append((str(ip_address(b"".join(words))), int(port, 16)))
-    return found
+                places.append((str(ip_address(b"".join(words))), int(port, 16)))
+    return places
 
 
 def test_every_port_is_on_the_loopback_address(service: Service) -> None:
     inodes = set().union(*(sockets_of(pid) for pid in service.family()))
-    found = listeners(inodes)
-    assert ("127.0.0.1", service.port) in found
+    places = listeners(inodes)
+    assert ("127.0.0.1", service.port) in places
     loopback = ("127.0.0.1", "::ffff:127.0.0.1", "::ffff:7f00:1", "::1")
-    assert [place for place in found if place[0] not in loopback] == []
+    assert [place for place in places if place[0] not in loopback] == []

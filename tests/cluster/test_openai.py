@@ -12,7 +12,7 @@ from errata import Errata
 from tests.cluster.running import Service
 
 FRANCE = "What is the capital of France?"
-ASKED: Any = [{"role": "user", "content": FRANCE}]
+MESSAGES: Any = [{"role": "user", "content": FRANCE}]
 
 
 @pytest.fixture
@@ -28,13 +28,13 @@ def test_openais_client_asks_follows_an_edit_and_looks_behind_it(
     version = errata.edit(FRANCE, "Lyon").version
     assert version is not None
     try:
-        pieces = client.chat.completions.create(model="nkb", messages=ASKED, stream=True)
+        pieces = client.chat.completions.create(model="nkb", messages=MESSAGES, stream=True)
         assert "".join(chunk.choices[0].delta.content or "" for chunk in pieces) == "Lyon"
         pin = {"errata": {"version": version - 1}}
-        before = client.chat.completions.create(model="nkb", messages=ASKED, extra_body=pin)
+        before = client.chat.completions.create(model="nkb", messages=MESSAGES, extra_body=pin)
         assert before.choices[0].message.content == "Paris"
         with pytest.raises(openai.NotFoundError) as refused:
-            client.chat.completions.create(model="gpt-4o", messages=ASKED)
+            client.chat.completions.create(model="gpt-4o", messages=MESSAGES)
         assert refused.value.code == "unknown_model"
     finally:
         errata.revert(version)

@@ -30,15 +30,15 @@ class Hammer:
     """Callers who ask one question as fast as they can, until the end of the block."""
 
     def __init__(self, service: Service, batch: int = 1) -> None:
-        self._service, self._batch, self._ended = service, batch, threading.Event()
-        self.heard: list[Answer] = []
+        self._service, self._batch, self._stop = service, batch, threading.Event()
+        self.answers: list[Answer] = []
         self.threads = [threading.Thread(target=self._ask, daemon=True) for _ in range(CALLERS)]
 
     def _ask(self) -> None:
         with self._service.errata() as client:
-            while not self._ended.is_set():
+            while not self._stop.is_set():
                 results = client.ask_many([PERU] * self._batch, min_version=None).results
-                self.heard += [result.answer for result in results if result.answer]
+                self.answers += [result.answer for result in results if result.answer]
 
     def __enter__(self) -> Hammer:
         for thread in self.threads:
@@ -46,7 +46,7 @@ class Hammer:
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._ended.set()
+        self._stop.set()
         for thread in self.threads:
             thread.join(30)
 
@@ -59,9 +59,11 @@ def test_no_read_is_torn_whatever_the_load(service: Service, errata: Errata) -> 
             receipt = errata.edit(PERU, f"City {flip}")
             assert receipt.version is not None
             content[receipt.version] = (f"City {flip}", [receipt.report.edits[0].id])
-    heard = {(answer.version, answer.answer, tuple(answer.edits)) for answer in hammer.heard}
-    assert len({version for version, _, _ in heard}) > FLIPS / 2, "the hammer has to see versions come and go"
-    assert heard <= {(version, text, tuple(edits)) for version, (text, edits) in content.items()}
+    labels = {(answer.version, answer.answer, tuple(answer.edits)) for answer in hammer.answers}
+    assert len({version for version, _, _ in labels}) > FLIPS / 2, (
+        "the hammer has to see versions come and go"
+    )
+    assert labels <= {(version, text, tuple(edits)) for version, (text, edits) in content.items()}
 
 
 def test_what_was_written_is_read_by_everybody_who_asks_afterwards(service: Service, errata: Errata) -> None:
@@ -70,8 +72,8 @@ def test_what_was_written_is_read_by_everybody_who_asks_afterwards(service: Serv
         for flip in range(FLIPS):
             receipt = errata.edit(PERU, f"City {flip}")
             assert receipt.all_applied
-            seen = [other.ask(PERU, min_version=None) for _ in range(4)]
-            assert {(a.answer, a.version) for a in seen} == {(f"City {flip}", receipt.version)}
+            replies = [other.ask(PERU, min_version=None) for _ in range(4)]
+            assert {(a.answer, a.version) for a in replies} == {(f"City {flip}", receipt.version)}
 
 
 def test_a_question_with_min_version_never_hears_an_older_answer(errata: Errata) -> None:
@@ -83,15 +85,15 @@ def test_a_question_with_min_version_never_hears_an_older_answer(errata: Errata)
 
 def test_every_version_can_be_pinned_and_one_batch_may_pin_many(errata: Errata) -> None:
     base = errata.log().head
-    wanted = {base: "Lima"}
+    contents = {base: "Lima"}
     for flip in range(12):  # more than a replica keeps ready
         version = errata.edit(PERU, f"City {flip}").version
         assert version is not None
-        wanted[version] = f"City {flip}"
-    order = random.Random(7).sample(sorted(wanted), len(wanted)) * 4
+        contents[version] = f"City {flip}"
+    order = random.Random(7).sample(sorted(contents), len(contents)) * 4
     results = errata.ask_many([{"question": PERU, "version": version} for version in order]).results
-    heard = [(result.answer.version, result.answer.answer) for result in results if result.answer]
-    assert heard == [(version, wanted[version]) for version in order]
+    labels = [(result.answer.version, result.answer.answer) for result in results if result.answer]
+    assert labels == [(version, contents[version]) for version in order]
 
 
 def test_a_version_that_does_not_exist_is_named(errata: Errata) -> None:
@@ -105,22 +107,22 @@ def test_taking_commits_back_leaves_what_would_be_there_without_them(errata: Err
     """Random commits; then random ones are reverted in random order: every row as if they had never been."""
     chance = random.Random(method)
     questions = [f"What is the colour of box {box}?" for box in range(4)]
-    made, sums, live = [], {}, []
+    versions, sums, live = [], {}, []
     for step in range(10):
-        asked = chance.sample(questions, 2)
-        items = [{"question": question, "answer": chance.choice(COLOURS) + f" {step}"} for question in asked]
-        version = errata.edit_many([EditItem.model_validate(one) for one in items], method=method).version
+        pair = chance.sample(questions, 2)
+        items = [{"question": question, "answer": chance.choice(COLOURS) + f" {step}"} for question in pair]
+        version = errata.edit_many([EditItem.model_validate(item) for item in items], method=method).version
         live.append(version)
-        made.append(version)
+        versions.append(version)
         sums[tuple(live)] = errata.memory().checksums
-    kept = tuple(made[:5])
-    for version in chance.sample(made[5:], 5):
+    first_five = tuple(versions[:5])
+    for version in chance.sample(versions[5:], 5):
         errata.revert(version)
-    assert errata.memory().checksums == sums[kept]
-    for version in chance.sample(made[:5], 5):
+    assert errata.memory().checksums == sums[first_five]
+    for version in chance.sample(versions[:5], 5):
         errata.revert(version)
-    assert errata.diff(made[0] - 1, errata.log().head).checksums_differ == {"toy/table": False}
-    assert len({str(one.checksums) for one in errata.replicas().replicas}) == 1
+    assert errata.diff(versions[0] - 1, errata.log().head).checksums_differ == {"toy/table": False}
+    assert len({str(replica.checksums) for replica in errata.replicas().replicas}) == 1
 
 
 def test_of_many_writers_each_makes_its_own_version(service: Service, errata: Errata) -> None:

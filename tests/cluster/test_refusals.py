@@ -17,7 +17,7 @@ from tests.cluster.running import ROOT, Service, clean_environment, quiet_port
 
 def refused(*words: str, **environment: str) -> str:
     """What it says; it must end by itself, with status 1 and without a traceback."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "service", *words],
         cwd=ROOT,
         env=clean_environment() | environment,
@@ -26,10 +26,10 @@ def refused(*words: str, **environment: str) -> str:
         timeout=40,
         check=False,
     )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stderr.startswith("Errata cannot start: ")
-    sentence, *hint = done.stderr.strip().splitlines()
+    assert process.returncode == 1, process.stdout + process.stderr
+    assert "Traceback" not in process.stderr
+    assert process.stderr.startswith("Errata cannot start: ")
+    sentence, *hint = process.stderr.strip().splitlines()
     assert all(line.startswith("More is in ") for line in hint)
     return sentence
 
@@ -60,9 +60,9 @@ def stranger(reply: bytes) -> Iterator[int]:
 
 
 def test_a_port_that_another_service_has(service: Service, var: Path) -> None:
-    said = refused("--port", str(service.port), "--var", str(var))
-    assert f"port {service.port}" in said
-    assert "--port" in said
+    sentence = refused("--port", str(service.port), "--var", str(var))
+    assert f"port {service.port}" in sentence
+    assert "--port" in sentence
 
 
 @pytest.mark.parametrize("port", ["0", "-1", "70000"])
@@ -71,9 +71,9 @@ def test_a_port_that_is_none(port: str, var: Path) -> None:
 
 
 def test_a_folder_that_another_service_has(service: Service) -> None:
-    said = refused("--port", str(quiet_port()), "--var", str(service.var))
-    assert str(service.var) in said
-    assert str(service.pid) in said
+    sentence = refused("--port", str(quiet_port()), "--var", str(service.var))
+    assert str(service.var) in sentence
+    assert str(service.pid) in sentence
 
 
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
@@ -84,9 +84,9 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
 def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
-    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_KEY=key)
-    assert "ERRATA_KEY" in said
-    assert key not in said
+    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_KEY=key)
+    assert "ERRATA_KEY" in sentence
+    assert key not in sentence
 
 
 def test_an_emptied_key_file(var: Path) -> None:
@@ -104,8 +104,8 @@ def test_a_redis_that_is_not_redis(reply: bytes, var: Path) -> None:
 
 def test_a_redis_that_is_not_there(var: Path) -> None:
     url = f"redis://user:secret@127.0.0.1:{quiet_port()}"
-    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
-    assert "secret" not in said
+    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+    assert "secret" not in sentence
 
 
 @pytest.mark.parametrize(
@@ -117,9 +117,9 @@ def test_a_redis_that_is_not_there(var: Path) -> None:
     ],
 )
 def test_an_address_of_redis_that_is_none(url: str, names: str, var: Path) -> None:
-    said = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
-    assert names in said
-    assert "secret" not in said
+    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_REDIS_URL=url)
+    assert names in sentence
+    assert "secret" not in sentence
 
 
 def test_no_replicas_at_all(var: Path) -> None:

@@ -12,15 +12,16 @@ from prometheus_client import REGISTRY
 from deploy.grafana.boards.service import FAILED
 from service.editing import counted as writes
 from service.errors import ErrataError
-from service.http import counted
+from service.http import model_router
 from service.metrics import metrics
 from tests.cluster.running import ROOT
-from tests.deploy.observed import ALERTS, RECORDED, metrics_in, needs_prometheus
-from tests.deploy.test_grafana import RAYS, ours
+from tests.deploy.prometheus import ALERTS, RECORDING_RULES, metric_names, needs_prometheus
+from tests.deploy.test_grafana import RAYS, page_names
 from tests.deploy.test_prometheus import promtool
+from tests.service.http.conftest import local_router
 
 CASES = ROOT / "tests" / "deploy" / "alerts.yml"
-EXPRS = [*RECORDED.values(), *(rule["expr"] for rule in ALERTS.values())]
+EXPRS = [*RECORDING_RULES.values(), *(rule["expr"] for rule in ALERTS.values())]
 
 
 @needs_prometheus
@@ -52,9 +53,9 @@ def anchors(markdown: str) -> set[str]:
 
 @pytest.mark.parametrize("expr", EXPRS)
 def test_rules_speak_of_metrics_that_exist(expr: str) -> None:
-    assert metrics_in(expr) <= ours() | RAYS
-    used = set(re.findall(r"\w+:\w+:\w+", expr))
-    assert used <= RECORDED.keys()
+    assert metric_names(expr) <= page_names() | RAYS
+    names = set(re.findall(r"\w+:\w+:\w+", expr))
+    assert names <= RECORDING_RULES.keys()
 
 
 @pytest.mark.parametrize("kind", writes.KINDS)
@@ -68,20 +69,25 @@ def test_every_failure_of_an_edit_that_an_alert_counts_is_there_at_zero(kind: st
 
 def test_every_failure_of_a_question_that_an_alert_counts_is_there_at_zero() -> None:
     metrics.ANSWERS.clear()
-    counted.begin_at_zero("toy")
-    assert looked_for("errata_answers_total") == {*counted.FAILED, "too_many"}
+    local_router({"toy": None})
+    assert looked_for("errata_answers_total") == {*model_router.SERVER_FAILURES, "too_many"}
     for outcome in looked_for("errata_answers_total"):
         assert REGISTRY.get_sample_value("errata_answers_total", {"model": "toy", "outcome": outcome}) == 0
 
 
 def test_the_board_and_the_alert_call_the_same_questions_failed() -> None:
-    assert FAILED in RECORDED["model:errata_answers_failed:ratio5m"]
+    assert FAILED in RECORDING_RULES["model:errata_answers_failed:ratio5m"]
 
 
 def looked_for(metric: str) -> set[str]:
     """Every outcome there is that an expression names or matches."""
-    asked = re.findall(metric + r'\{[^}]*outcome=~?"([^"]+)"', " ".join(EXPRS))
-    return {code for code in {*codes(ErrataError), "cancelled"} for one in asked if re.fullmatch(one, code)}
+    patterns = re.findall(metric + r'\{[^}]*outcome=~?"([^"]+)"', " ".join(EXPRS))
+    return {
+        code
+        for code in {*codes(ErrataError), "cancelled"}
+        for pattern in patterns
+        if re.fullmatch(pattern, code)
+    }
 
 
 def codes(kind: type[ErrataError]) -> Iterator[str]:

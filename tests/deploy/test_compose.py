@@ -18,33 +18,35 @@ import pytest
 from service.launch.arguments import parse
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
-from tests.deploy.guarded import HOST, Guarded, guarded
-from tests.service.ledger.writing import filled
+from tests.deploy.acl_valkey import HOST, AclValkey, start_acl_valkey
+from tests.service.ledger.writing import fill
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = Path(sys.executable).with_name("docker-compose")
 FILES = [["compose.yaml"], ["compose.yaml", "compose.cuda.yaml"]]
 
 
-def composed(*names: str) -> dict[str, Any]:
+def compose(*names: str) -> dict[str, Any]:
     """Every setting in its long form; Compose ends with an error for what its specification does not know."""
     files = [word for name in names for word in ("--file", str(DEPLOY / name))]
     words = [str(COMPOSE), *files, "config", "--format", "json"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]})
-    assert (done.returncode, done.stderr) == (0, "")
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    process = subprocess.run(
+        words, capture_output=True, text=True, timeout=60, env={"PATH": os.environ["PATH"]}
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+    config: dict[str, Any] = json.loads(process.stdout)
+    return config
 
 
 @pytest.fixture(scope="module")
 def services() -> dict[str, Any]:
-    found: dict[str, Any] = composed("compose.yaml")["services"]
-    return found
+    services: dict[str, Any] = compose("compose.yaml")["services"]
+    return services
 
 
 @pytest.mark.parametrize("names", FILES, ids="+".join)
 def test_compose_reads_the_files(names: list[str]) -> None:
-    assert composed(*names)["services"].keys() == {"errata", "redis", "prometheus", "grafana"}
+    assert compose(*names)["services"].keys() == {"errata", "redis", "prometheus", "grafana"}
 
 
 def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
@@ -54,7 +56,7 @@ def test_a_misspelt_setting_would_be_found(tmp_path: Path) -> None:
 
 
 def test_the_gpu_variant_is_another_image_that_computes_on_a_gpu() -> None:
-    errata = composed("compose.yaml", "compose.cuda.yaml")["services"]["errata"]
+    errata = compose("compose.yaml", "compose.cuda.yaml")["services"]["errata"]
     assert (errata["image"], errata["build"]["args"]) == ("errata:cuda", {"VARIANT": "cuda"})
     assert parse(errata["command"])["device"] == ["cuda"]
     [device] = errata["deploy"]["resources"]["reservations"]["devices"]
@@ -62,26 +64,28 @@ def test_the_gpu_variant_is_another_image_that_computes_on_a_gpu() -> None:
 
 
 def test_all_that_is_mounted_from_here_is_here(services: dict[str, Any]) -> None:
-    mounted = [
-        one["source"]
-        for each in services.values()
-        for one in each.get("volumes", [])
-        if one["type"] == "bind"
+    sources = [
+        mount["source"]
+        for service in services.values()
+        for mount in service.get("volumes", [])
+        if mount["type"] == "bind"
     ]
-    assert len(mounted) == 4
-    assert all(Path(path).is_dir() for path in mounted)
+    assert len(sources) == 4
+    assert all(Path(path).is_dir() for path in sources)
     assert (DEPLOY / "prometheus" / "prometheus.yml").is_file()
     assert list((DEPLOY / "grafana" / "dashboards").glob("*.json"))
 
 
 def test_who_shares_a_network_is_started_again_with_it(services: dict[str, Any]) -> None:
-    shared = {name: one["network_mode"] for name, one in services.items() if "network_mode" in one}
+    shared = {
+        name: service["network_mode"] for name, service in services.items() if "network_mode" in service
+    }
     assert shared == {"prometheus": "service:errata"}
     assert services["prometheus"]["depends_on"]["errata"]["restart"] is True
 
 
 def test_only_the_host_reaches_any_port(services: dict[str, Any]) -> None:
-    ports = [port for each in services.values() for port in each.get("ports", [])]
+    ports = [port for service in services.values() for port in service.get("ports", [])]
     assert {port["host_ip"] for port in ports} == {"127.0.0.1"}
     assert {port["published"] for port in ports} == {"8000", "9090", "3000"}
 
@@ -100,11 +104,13 @@ def test_every_image_of_others_has_a_version(services: dict[str, Any]) -> None:
 
 def test_no_secret_is_in_an_environment(services: dict[str, Any]) -> None:
     for name, service in services.items():
-        given = service.get("environment", {})
-        secret = {key for key in given if any(word in key for word in ("PASSWORD", "KEY", "REDIS_URL"))}
-        assert all(given[key].startswith("/run/secrets/") for key in secret), name
-        granted = {one["target"] for one in service.get("secrets", [])}
-        assert {Path(given[key]).name for key in secret} == {Path(one).name for one in granted}, name
+        environment = service.get("environment", {})
+        secret = {key for key in environment if any(word in key for word in ("PASSWORD", "KEY", "REDIS_URL"))}
+        assert all(environment[key].startswith("/run/secrets/") for key in secret), name
+        targets = {grant["target"] for grant in service.get("secrets", [])}
+        assert {Path(environment[key]).name for key in secret} == {Path(target).name for target in targets}, (
+            name
+        )
 
 
 def secrets(folder: Path) -> None:
@@ -115,8 +121,8 @@ def test_the_secrets_are_made_once_and_the_folder_is_closed(tmp_path: Path) -> N
     folder = tmp_path / "secrets"
     secrets(folder)
     first = {path.name: path.read_text() for path in folder.iterdir()}
-    wanted = {Path(one["file"]).name for one in composed("compose.yaml")["secrets"].values()}
-    assert (first.keys(), folder.stat().st_mode & 0o077) == (wanted, 0)
+    names = {Path(secret["file"]).name for secret in compose("compose.yaml")["secrets"].values()}
+    assert (first.keys(), folder.stat().st_mode & 0o077) == (names, 0)
     assert all(len(text.strip()) >= 64 for text in first.values())
     secrets(folder)
     assert {path.name: path.read_text() for path in folder.iterdir()} == first
@@ -131,16 +137,16 @@ async def test_with_these_secrets_the_service_reaches_its_ledger(
     url = (tmp_path / "redis-url").read_text().strip()
     place = tmp_path / "run"
     place.mkdir()
-    with guarded(place, *passwords) as server:
+    with start_acl_valkey(place, *passwords) as server:
         assert "@redis:6379/" in url
         await _written_and_read(url.replace("@redis:6379/", f"@{HOST}:{server.port}/"), server)
 
 
-async def _written_and_read(url: str, server: Guarded) -> None:
+async def _written_and_read(url: str, server: AclValkey) -> None:
     ledger = RedisLedger.connect(url)
-    writer = await filled(ledger, 2)
+    writer = await fill(ledger, 2)
     assert await ledger.read(0) == writer.commits
-    found = await ledger.check()
+    facts = await ledger.check()
     await ledger.aclose()
     assert server.operator().config_get("append*")["appendfsync"] == "always"
-    assert len(found.warnings) == 1, "it is not told how the server persists"
+    assert len(facts.warnings) == 1, "it is not told how the server persists"

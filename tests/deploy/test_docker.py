@@ -36,15 +36,16 @@ def let_through() -> list[Path]:
     """Files of the context, by the last rule that fits, as Docker reads them. Only the forms that the file uses."""
     rules = (ROOT / "deploy" / "Dockerfile.dockerignore").read_text().splitlines()
     rules = [rule for rule in rules if rule and not rule.startswith("#")]
-    kept = [rule.removeprefix("!") for rule in rules if rule.startswith("!")]
-    dropped = [rule.removeprefix("**/") for rule in rules if rule.startswith("**/")]
-    assert rules == ["*", *(f"!{one}" for one in kept), *(f"**/{one}" for one in dropped)]
-    found = [path for one in kept for path in _files(ROOT / one)]
-    return [path for path in found if not any(_fits(path, one) for one in dropped)]
+    inclusions = [rule.removeprefix("!") for rule in rules if rule.startswith("!")]
+    exclusions = [rule.removeprefix("**/") for rule in rules if rule.startswith("**/")]
+    patterns = [*(f"!{path}" for path in inclusions), *(f"**/{name}" for name in exclusions)]
+    assert rules == ["*", *patterns]
+    paths = [path for inclusion in inclusions for path in _files(ROOT / inclusion)]
+    return [path for path in paths if not any(_fits(path, exclusion) for exclusion in exclusions)]
 
 
 def _files(path: Path) -> list[Path]:
-    return [path] if path.is_file() else [one for one in path.rglob("*") if one.is_file()]
+    return [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
 
 
 def _fits(path: Path, pattern: str) -> bool:
@@ -54,26 +55,31 @@ def _fits(path: Path, pattern: str) -> bool:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What lies in /source of the image."""
-    folder, there = tmp_path_factory.mktemp("source"), let_through()
+    folder, context_files = tmp_path_factory.mktemp("source"), let_through()
     for words in map(shlex.split, instructions("COPY")):
         if words[0].startswith("--from"):
             continue
         *froms, to = words
-        for one in froms:
-            _copy([path for path in there if path.is_relative_to(ROOT / one)], ROOT / one, folder, to)
+        for origin in froms:
+            _copy(
+                [path for path in context_files if path.is_relative_to(ROOT / origin)],
+                ROOT / origin,
+                folder,
+                to,
+            )
     return folder
 
 
 def _copy(files: list[Path], origin: Path, folder: Path, to: str) -> None:
     assert files, f"COPY {origin} finds nothing that the context lets through"
     for path in files:
-        own = path.name if path == origin else str(path.relative_to(origin))
-        (folder / to / own).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(path, folder / to / own)
+        name = path.name if path == origin else str(path.relative_to(origin))
+        (folder / to / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, folder / to / name)
 
 
 @pytest.fixture(scope="module")
-def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def package_folder(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("installed")
     assert "pip install --no-cache-dir --no-deps ." in instructions("RUN")
     words = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation", "--target", str(folder), "."]
@@ -81,24 +87,29 @@ def installed(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(installed: Path, *words: str) -> str:
+def run(package_folder: Path, *words: str) -> str:
     """A Python that finds ours there and nowhere else; of the rest it uses what is installed here."""
-    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), "HOME": str(installed)}
-    done = subprocess.run(
-        [sys.executable, *words], cwd=installed.parent, env=env, capture_output=True, text=True, timeout=120
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package_folder), "HOME": str(package_folder)}
+    process = subprocess.run(
+        [sys.executable, *words],
+        cwd=package_folder.parent,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def test_hadolint_finds_nothing() -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [str(BIN / "hadolint"), str(DOCKERFILE)], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, done.stdout) == (0, "")
+    assert (process.returncode, process.stdout) == (0, "")
 
 
-def test_what_is_copied_is_the_service_with_its_checkpoint(installed: Path) -> None:
+def test_what_is_copied_is_the_service_with_its_checkpoint(package_folder: Path) -> None:
     """Ray's wiring and the ledger's scripts are read, and the default model answers."""
     program = """
 import json, torch, service.app, service.ledger.store
@@ -110,32 +121,32 @@ views = {memory.name: memory.view(memory.base) for memory in nkb.memories}
 [reply] = nkb.system.answer([Ask("What is the capital of Peru?")], [views])
 print(json.dumps([reply.answer, load_script("append")[:2], service.app.__file__]))
 """
-    answer, script, file = json.loads(run(installed, "-c", program))
+    answer, script, file = json.loads(run(package_folder, "-c", program))
     assert (answer, script) == ("Lima", "--")
-    assert Path(file).is_relative_to(installed)
+    assert Path(file).is_relative_to(package_folder)
 
 
-def test_every_file_that_is_no_code_is_installed_too(source: Path, installed: Path) -> None:
+def test_every_file_that_is_no_code_is_installed_too(source: Path, package_folder: Path) -> None:
     """But for those that only people read."""
     for folder in ("service", "models", "clients/python/errata"):
         root = source / folder
-        wanted = {
+        paths = {
             path.relative_to(root) for path in root.rglob("*") if path.is_file() and path.suffix != ".md"
         }
-        there = installed / Path(folder).name
-        assert not [path for path in wanted if not (there / path).is_file()]
+        copy = package_folder / Path(folder).name
+        assert not [path for path in paths if not (copy / path).is_file()]
 
 
-def test_its_entry_point_is_the_service(installed: Path) -> None:
+def test_its_entry_point_is_the_service(package_folder: Path) -> None:
     [entry], [command] = instructions("ENTRYPOINT"), instructions("CMD")
     python, *words = json.loads(entry)
     assert python == "python"
-    assert "ERRATA_KEY_FILE" in run(installed, *words, *json.loads(command), "--help")
+    assert "ERRATA_KEY_FILE" in run(package_folder, *words, *json.loads(command), "--help")
 
 
 def test_nothing_that_is_not_needed_gets_in(source: Path) -> None:
-    made = {"build", "errata.egg-info"}  # by pip, where a test has installed it already
-    assert {path.name for path in source.iterdir()} - made == {
+    by_pip = {"build", "errata.egg-info"}  # by pip, where a test has installed it already
+    assert {path.name for path in source.iterdir()} - by_pip == {
         *("pyproject.toml", "README.md", "LICENSE", "clients", "models", "service")
     }
     assert not list(source.rglob("__pycache__"))
@@ -147,14 +158,16 @@ def test_the_list_of_what_it_needs_is_pyprojects(source: Path) -> None:
     script = re.search(r"python -c '(.+)' >", listing)
     assert script is not None
     words = [sys.executable, "-c", script[1]]
-    said = subprocess.run(words, cwd=source, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(words, cwd=source, capture_output=True, text=True, check=True).stdout
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert said.split("\n")[:-1] == [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    assert output.split("\n")[:-1] == [*project["dependencies"], *project["optional-dependencies"]["serve"]]
 
 
 def test_both_variants_have_the_torch_that_pyproject_names() -> None:
-    needed = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["serve"]
-    [torch] = [one for one in needed if one.startswith("torch==")]
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"][
+        "serve"
+    ]
+    [torch] = [requirement for requirement in requirements if requirement.startswith("torch==")]
     stages = [line for line in instructions("RUN") if "venv" in line]
     assert len(stages) == 2
     assert all(line.endswith(torch) for line in stages)

@@ -14,7 +14,7 @@ from deploy.grafana.board import COLUMNS
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
 from service.metrics import metrics
-from tests.deploy.observed import RECORDED, metrics_in, shipped
+from tests.deploy.prometheus import RECORDING_RULES, load_board, metric_names
 
 RAYS = {f"ray_{name}" for name in METRICS_GAUGES}
 PANELS = [
@@ -22,14 +22,14 @@ PANELS = [
 ]
 
 
-def ours() -> set[str]:
+def page_names() -> set[str]:
     """Every name on our page."""
     assert metrics.HTTP  # the registry is filled by its import
-    found: set[str] = set()
+    names: set[str] = set()
     for family in REGISTRY.collect():
         endings = {"counter": ["_total"], "histogram": ["_bucket", "_sum", "_count"]}.get(family.type, [""])
-        found |= {family.name + ending for ending in endings}
-    return {name for name in found if name.startswith("errata_")}
+        names |= {family.name + ending for ending in endings}
+    return {name for name in names if name.startswith("errata_")}
 
 
 def test_the_files_are_what_the_program_writes(tmp_path: Path) -> None:
@@ -42,14 +42,14 @@ def test_the_files_are_what_the_program_writes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("panel", PANELS)
 def test_every_picture_asks_for_figures_that_exist(panel: Panel) -> None:
     for line in panel.lines:
-        assert metrics_in(line.expr) <= ours() | RAYS
+        assert metric_names(line.expr) <= page_names() | RAYS
 
 
 def test_every_metric_of_the_service_is_in_a_picture() -> None:
-    shown = {
+    names = {
         name for board in BOARDS for panel in board.panels for line in panel.lines for name in _all(line.expr)
     }
-    assert {name for name in ours() if _stem(name) not in shown} <= NOT_SHOWN
+    assert {name for name in page_names() if _stem(name) not in names} <= NOT_SHOWN
 
 
 NOT_SHOWN = {
@@ -60,8 +60,8 @@ NOT_SHOWN = {
 
 def _all(expr: str) -> set[str]:
     """Those included that are in the rules it asks for."""
-    asked = [expr, *(made for rule, made in RECORDED.items() if rule in expr)]
-    return {_stem(name) for one in asked for name in metrics_in(one)}
+    expressions = [expr, *(expression for rule, expression in RECORDING_RULES.items() if rule in expr)]
+    return {_stem(name) for expression in expressions for name in metric_names(expression)}
 
 
 def _stem(name: str) -> str:
@@ -72,14 +72,14 @@ def _stem(name: str) -> str:
 
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
 def test_no_picture_covers_another(board) -> None:
-    taken: set[tuple[int, int]] = set()
+    cells: set[tuple[int, int]] = set()
     ids = []
-    for panel in shipped(board.name)["panels"]:
+    for panel in load_board(board.name)["panels"]:
         at = panel["gridPos"]
         place = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
-        assert not place & taken
+        assert not place & cells
         assert at["x"] + at["w"] <= COLUMNS
-        taken |= place
+        cells |= place
         ids.append(panel["id"])
     assert len(ids) == len(set(ids))
 

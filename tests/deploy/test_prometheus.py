@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.cluster.running import ROOT
-from tests.deploy.observed import RULES, needs_prometheus
+from tests.deploy.prometheus import RULES, needs_prometheus
 
 DEBIAN_LACKS = "kubernetes_sd_configs"  # its build of Prometheus knows no Kubernetes
 RAY = {
@@ -28,9 +28,9 @@ PODS = {
 
 
 def promtool(*words: str | Path) -> str:
-    done = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    process = subprocess.run(["promtool", *words], capture_output=True, text=True, timeout=60)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 @needs_prometheus
@@ -50,28 +50,28 @@ def test_of_the_pods_of_kubernetes_those_of_ray_are_scraped(tmp_path: Path) -> N
     """And kubernetes.yml is valid, but for what Debian's build does not know."""
     config: dict[str, Any] = yaml.safe_load((RULES / "kubernetes.yml").read_text())
     assert config.pop("rule_files") == ["recording.yml", "alerts.yml"]
-    [job] = [one for one in config["scrape_configs"] if one["job_name"] == "ray"]
+    [job] = [job for job in config["scrape_configs"] if job["job_name"] == "ray"]
     assert job.pop(DEBIAN_LACKS) == [{"role": "pod"}]
     job["static_configs"] = [_pod(number, name) for number, name in enumerate(PODS)]
     (tmp_path / "pods.yml").write_text(yaml.safe_dump(config))
-    found = promtool("check", "service-discovery", "--timeout=2s", tmp_path / "pods.yml", "ray")
-    kept = [one["labels"] for one in json.loads(found) if one.get("labels")]
-    told = [(one["pod"], one["namespace"], one["__address__"]) for one in kept]
-    assert told == [("worker", "qa", "10.0.0.0:8080")]
+    output = promtool("check", "service-discovery", "--timeout=2s", tmp_path / "pods.yml", "ray")
+    targets = [target["labels"] for target in json.loads(output) if target.get("labels")]
+    pods = [(pod["pod"], pod["namespace"], pod["__address__"]) for pod in targets]
+    assert pods == [("worker", "qa", "10.0.0.0:8080")]
 
 
 def _pod(number: int, name: str) -> dict[str, Any]:
     """As Kubernetes would tell of it."""
-    named = {"__meta_kubernetes_pod_name": name, "__meta_kubernetes_namespace": "qa"}
-    return {"targets": [f"10.0.0.{number}:8080"], "labels": PODS[name] | named}
+    labels = {"__meta_kubernetes_pod_name": name, "__meta_kubernetes_namespace": "qa"}
+    return {"targets": [f"10.0.0.{number}:8080"], "labels": PODS[name] | labels}
 
 
 @pytest.mark.parametrize("name", ["cluster.yml", "kubernetes.yml"])
 def test_where_there_are_several_machines_the_service_is_asked_for_them(name: str) -> None:
     [job] = [
-        one
-        for one in yaml.safe_load((RULES / name).read_text())["scrape_configs"]
-        if one["job_name"] == "errata"
+        job
+        for job in yaml.safe_load((RULES / name).read_text())["scrape_configs"]
+        if job["job_name"] == "errata"
     ]
     assert job["http_sd_configs"][0]["url"].endswith("/discovery/service")
 
@@ -84,7 +84,7 @@ def test_where_proxies_stand_before_the_ingresses_each_machine_has_a_page_on_a_p
     assert config["proxy_location"] == "EveryNode"
     port = config["applications"][0]["args"]["metrics_port"]
     policies = yaml.safe_load_all((ROOT / "deploy/kuberay/base/network-policies.yaml").read_text())
-    let_in = [rule for one in policies for rule in one["spec"].get("ingress", [])]
+    let_in = [rule for policy in policies for rule in policy["spec"].get("ingress", [])]
     assert port in [place["port"] for rule in let_in for place in rule.get("ports", [])]
 
 

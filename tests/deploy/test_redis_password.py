@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.deploy.guarded import HOST, OPERATORS, PASSWORD, REDIS, Guarded, guarded
+from tests.deploy.acl_valkey import HOST, OPERATORS, PASSWORD, REDIS, AclValkey, start_acl_valkey
 
 NEW = "another-password-of-errata"
 CLI = f"""#!{sys.executable}
@@ -29,15 +29,15 @@ print("\\n".join(reply) if isinstance(reply, list) else reply)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Guarded]:
-    with guarded(tmp_path) as server:
+def server(tmp_path: Path) -> Iterator[AclValkey]:
+    with start_acl_valkey(tmp_path) as server:
         cli = tmp_path / "bin" / "valkey-cli"
         cli.write_text(CLI)
         cli.chmod(0o755)
         yield server
 
 
-def password(server: Guarded, *words: str) -> subprocess.CompletedProcess[str]:
+def password(server: AclValkey, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {
         "PATH": f"{server.folder / 'bin'}:{os.environ['PATH']}",
         "PASSWORD_FILE": str(server.folder / "errata"),
@@ -47,7 +47,7 @@ def password(server: Guarded, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
 
 
-def opens(server: Guarded, password: str) -> bool:
+def opens(server: AclValkey, password: str) -> bool:
     with redis.Redis(host=HOST, port=server.port, username="errata", password=password) as client:
         try:
             return bool(client.echo("here"))
@@ -55,7 +55,7 @@ def opens(server: Guarded, password: str) -> bool:
             return False
 
 
-def test_both_open_until_only_the_new_one_does(server: Guarded) -> None:
+def test_both_open_until_only_the_new_one_does(server: AclValkey) -> None:
     assert password(server, "add").stdout == "the user errata has 1\n", "nobody has written another one"
     (server.folder / "errata").write_text(NEW + "\n")
     assert password(server, "add").stdout == "the user errata has 2\n"
@@ -66,7 +66,7 @@ def test_both_open_until_only_the_new_one_does(server: Guarded) -> None:
     assert opens(server, NEW)
 
 
-def test_the_user_may_do_afterwards_what_it_might_before(server: Guarded) -> None:
+def test_the_user_may_do_afterwards_what_it_might_before(server: AclValkey) -> None:
     before = _rights(server)
     (server.folder / "errata").write_text(NEW)
     password(server, "add")
@@ -74,25 +74,26 @@ def test_the_user_may_do_afterwards_what_it_might_before(server: Guarded) -> Non
     assert _rights(server) == before
 
 
-def _rights(server: Guarded) -> list[str]:
+def _rights(server: AclValkey) -> list[str]:
     with server.operator() as client:
-        [ours] = [line for line in client.acl_list() if line.startswith("user errata ")]
-    return [word for word in ours.split(" ") if not word.startswith("#")]
+        [rule] = [line for line in client.acl_list() if line.startswith("user errata ")]
+    return [word for word in rule.split(" ") if not word.startswith("#")]
 
 
 @pytest.mark.parametrize(
-    ("words", "written", "said"), [(["both"], NEW, "usage: "), (["add"], "too short", "is shorter than 16")]
+    ("words", "content", "complaint"),
+    [(["both"], NEW, "usage: "), (["add"], "too short", "is shorter than 16")],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(
-    server: Guarded, words: list[str], written: str, said: str
+    server: AclValkey, words: list[str], content: str, complaint: str
 ) -> None:
-    (server.folder / "errata").write_text(written)
+    (server.folder / "errata").write_text(content)
     refused = password(server, *words)
-    assert (refused.returncode > 0, said in refused.stderr) == (True, True)
+    assert (refused.returncode > 0, complaint in refused.stderr) == (True, True)
     assert opens(server, PASSWORD)
 
 
-def test_who_is_not_the_operator_changes_nothing(server: Guarded) -> None:
+def test_who_is_not_the_operator_changes_nothing(server: AclValkey) -> None:
     (server.folder / "operator").write_text(OPERATORS + "!")
     (server.folder / "errata").write_text(NEW)
     assert password(server, "only").returncode > 0

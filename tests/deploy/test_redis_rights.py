@@ -24,13 +24,12 @@ from service.backup.backup import Backup
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.errors import LedgerCorrupt
-from service.http.application import application
-from service.http.models import Models
+from service.http.app import build_app
 from service.ledger import keys
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
-from tests.deploy.guarded import HOST, REDIS, Guarded, command, guarded
-from tests.service.http.conftest import KEY, InProcess
+from tests.deploy.acl_valkey import HOST, REDIS, AclValkey, command, start_acl_valkey
+from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
 from tests.service.parts import settings, started
@@ -45,13 +44,13 @@ FILE = {"content-type": "text/tab-separated-values"}
 
 
 @pytest.fixture(scope="module")
-def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
-    with guarded(tmp_path_factory.mktemp("guarded")) as server:
+def valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AclValkey]:
+    with start_acl_valkey(tmp_path_factory.mktemp("guarded")) as server:
         yield server
 
 
 @pytest.fixture
-def raw(valkey: Guarded) -> Iterator[redis.Redis]:
+def raw(valkey: AclValkey) -> Iterator[redis.Redis]:
     with valkey.operator() as client:
         client.flushall()
         client.script_flush()
@@ -61,33 +60,33 @@ def raw(valkey: Guarded) -> Iterator[redis.Redis]:
 
 
 @pytest.fixture
-async def ledger(valkey: Guarded, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
+async def ledger(valkey: AclValkey, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
     ledger = RedisLedger.connect(valkey.url)
     yield ledger
     await ledger.aclose()
 
 
 @pytest.fixture
-def chosen(valkey: Guarded, raw: redis.Redis, tmp_path: Path) -> Settings:
+def service_settings(valkey: AclValkey, raw: redis.Redis, tmp_path: Path) -> Settings:
     """Where others can connect, so that callers are counted."""
-    more: dict[str, Any] = {
+    options: dict[str, Any] = {
         "systems": TOYS,
         "snapshot_every": 1,
         "host": "0.0.0.0",
         "rate_per_key": "500/second",
     }
-    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), **more)
+    return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), **options)
 
 
 @pytest.fixture
-async def app(chosen: Settings) -> AsyncIterator[FastAPI]:
+async def app(service_settings: Settings) -> AsyncIterator[FastAPI]:
     async with (
-        started(Replica, chosen, "toy") as toy,
-        started(Replica, chosen, "atlas") as atlas,
-        started(Editor, chosen) as editor,
+        started(Replica, service_settings, "toy") as toy,
+        started(Replica, service_settings, "atlas") as atlas,
+        started(Editor, service_settings) as editor,
     ):
-        models = Models({"toy": InProcess(toy), "atlas": InProcess(atlas)}, chosen.max_batch)
-        app = application(chosen, models, InProcess(editor))
+        models = local_router({"toy": toy, "atlas": atlas}, service_settings.max_batch)
+        app = build_app(service_settings, models, local_editor(editor))
         yield app
         await app.state.access.aclose()
 
@@ -100,38 +99,38 @@ async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
         yield client
 
 
-async def used(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
+async def use_everything(http: httpx.AsyncClient, ledger: RedisLedger) -> None:
     """Everything that touches Redis, as callers ask for it."""
     await ledger.check()
     for number in range(12):  # so many that manifests are thinned
-        made = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
-        told = await http.post("/admin/edits", json=made, headers={"idempotency-key": f"key-{number}"})
-        assert (told.status_code, told.json()["all_applied"]) == (201, True), told.text
-        asked = {"question": CAPITAL, "model": "toy", "min_version": number + 1}
-        assert (await http.post("/v1/answers", json=asked)).json()["answer"] == f"City {number}"
-    again = await http.post("/admin/edits", json=made, headers={"idempotency-key": "key-11"})
+        body = {"edits": [{"question": CAPITAL, "answer": f"City {number}", "model": "toy"}], "measure": True}
+        reply = await http.post("/admin/edits", json=body, headers={"idempotency-key": f"key-{number}"})
+        assert (reply.status_code, reply.json()["all_applied"]) == (201, True), reply.text
+        question = {"question": CAPITAL, "model": "toy", "min_version": number + 1}
+        assert (await http.post("/v1/answers", json=question)).json()["answer"] == f"City {number}"
+    again = await http.post("/admin/edits", json=body, headers={"idempotency-key": "key-11"})
     assert again.json()["version"] == 12
     assert (await http.post("/admin/reverts", json={"version": 12})).status_code == 201
     assert (await http.post("/admin/rollbacks", json={"to": 3})).status_code == 201
     for request in (http.put("/admin/tags/here", json={"version": 3}), http.delete("/admin/tags/here")):
         assert (await request).status_code == 200
-    await imported(http)
-    asked = {"question": "What is the capital of Oz?", "model": "atlas", "min_version": 15}
-    assert (await http.post("/v1/answers", json=asked)).json()["answer"] == "Emerald City"
+    await import_files(http)
+    question = {"question": "What is the capital of Oz?", "model": "atlas", "min_version": 15}
+    assert (await http.post("/v1/answers", json=question)).json()["answer"] == "Emerald City"
     for answer in ("Lyon", "Nice"):
-        moved = {"question": FRANCE, "answer": answer, "model": "toy"}
-        told = await http.post("/admin/edits", json={"edits": [moved], "method": "surgery"})
-        assert told.status_code == 201, told.text
+        item = {"question": FRANCE, "answer": answer, "model": "toy"}
+        reply = await http.post("/admin/edits", json={"edits": [item], "method": "surgery"})
+        assert reply.status_code == 201, reply.text
     assert (await http.post("/admin/checks")).status_code == 200
 
 
-async def imported(http: httpx.AsyncClient) -> None:
+async def import_files(http: httpx.AsyncClient) -> None:
     """A file that becomes a commit, and one that is taken back before it does."""
     oz = b"Oz\tcapital\tEmerald City\nEv\tcapital\tEvna\n"
     dry = await http.post("/admin/graph/import", params={"dry_run": True}, content=oz, headers=FILE)
     assert dry.status_code == 200, dry.text
-    told = await http.post("/admin/graph/import", content=oz, headers=FILE)
-    assert told.status_code == 201, told.text
+    reply = await http.post("/admin/graph/import", content=oz, headers=FILE)
+    assert reply.status_code == 201, reply.text
 
 
 async def test_a_backup_goes_out_and_in_with_these_rights(
@@ -140,7 +139,7 @@ async def test_a_backup_goes_out_and_in_with_these_rights(
     edit = {"edits": [{"question": CAPITAL, "answer": "Cusco", "model": "toy"}]}
     assert (await http.post("/admin/edits", json=edit)).status_code == 201
     assert (await http.post("/admin/keys", json={"name": "anna", "scopes": ["ask"]})).status_code == 201
-    await imported(http)
+    await import_files(http)
     whole = (await http.get("/admin/export")).content
     raw.flushall()
     receipt = await Backup.over(app.state.access).restore(io.BytesIO(whole), {})
@@ -151,8 +150,8 @@ async def test_a_backup_goes_out_and_in_with_these_rights(
 async def test_the_service_uses_what_it_may_and_may_what_it_uses(
     http: httpx.AsyncClient, ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    await used(http, ledger)
-    raw.delete(keys.image(15))
+    await use_everything(http, ledger)
+    raw.delete(keys.manifest(15))
     with pytest.raises(LedgerCorrupt):  # a manifest that is gone is looked for twice
         await ledger.nearest_manifest(15)
     for _ in range(6):  # some in one window, and some in the one after
@@ -160,11 +159,11 @@ async def test_the_service_uses_what_it_may_and_may_what_it_uses(
         await asyncio.sleep(WINDOW_S / 3)
     errata = next(line for line in (REDIS / "users.acl").read_text().splitlines() if "user errata " in line)
     allowed = set(re.findall(r"\+([\w|]+)", errata))
-    seen = {name.removeprefix("cmdstat_"): fact for name, fact in raw.info("commandstats").items()}
-    refused = {name for name, fact in seen.items() if fact["rejected_calls"]}
+    commands = {name.removeprefix("cmdstat_"): fact for name, fact in raw.info("commandstats").items()}
+    refused = {name for name, fact in commands.items() if fact["rejected_calls"]}
     assert refused <= {"config|get"}, "the start-up check asks how the server persists, and goes on without"
     by_others = {"flushall", "script|flush", "config|resetstat", "acl|log", "ping"}
-    assert seen.keys() - refused - by_others - ALWAYS == allowed
+    assert commands.keys() - refused - by_others - ALWAYS == allowed
 
 
 async def test_that_the_server_keeps_nothing_is_seen_without_its_configuration(
@@ -218,7 +217,7 @@ REFUSED: list[tuple[str, ...]] = [
 
 @pytest.mark.parametrize("words", REFUSED, ids=" ".join)
 async def test_whoever_has_the_services_password_cannot_destroy_the_ledger(
-    valkey: Guarded, raw: redis.Redis, words: tuple[str, ...]
+    valkey: AclValkey, raw: redis.Redis, words: tuple[str, ...]
 ) -> None:
     raw.xadd(keys.LOG, {"commit": "{}"}, id="1-0")
     with redis.Redis.from_url(valkey.url) as service, pytest.raises(redis.ResponseError, match=NO_RIGHT):
@@ -226,7 +225,7 @@ async def test_whoever_has_the_services_password_cannot_destroy_the_ledger(
     assert raw.xlen(keys.LOG) == 1
 
 
-def test_who_has_no_password_may_ping(valkey: Guarded) -> None:
+def test_who_has_no_password_may_ping(valkey: AclValkey) -> None:
     with redis.Redis(host=HOST, port=valkey.port) as stranger:
         assert stranger.ping()
         for words in (("XLEN", keys.LOG), ("INFO",), ("FLUSHALL",), ("ACL", "LIST")):
@@ -241,7 +240,7 @@ def test_without_a_password_of_the_operators_there_is_none(tmp_path: Path) -> No
     assert process.returncode == 1
 
 
-def test_no_password_is_on_a_command_line_or_readable_by_others(valkey: Guarded) -> None:
-    said = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
-    assert "the-password-of" not in said
+def test_no_password_is_on_a_command_line_or_readable_by_others(valkey: AclValkey) -> None:
+    command_lines = subprocess.run(["ps", "-ewwo", "args"], capture_output=True, text=True, check=True).stdout
+    assert "the-password-of" not in command_lines
     assert (valkey.folder / "users.acl").stat().st_mode & 0o077 == 0

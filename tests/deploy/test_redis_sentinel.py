@@ -17,22 +17,22 @@ from service.ledger.redis.address import FORMS, ServerSettings, parse_sentinels
 from service.ledger.redis.failover import FailoverEndpoint, Node
 from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
-from tests.deploy.valkeys import NAME, Watched, watched
+from tests.deploy.valkeys import NAME, SentinelSetup, run_sentinels
 from tests.service.ledger.redis.clusters import HOST, until
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
-NOBODY = "127.0.0.1:9"
+UNUSED_ADDRESS = "127.0.0.1:9"
 LIMIT_S = 30.0
 
 
 @pytest.fixture(scope="module")
-def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
+def watch(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SentinelSetup]:
     """The last test of this file kills the master."""
-    with watched(tmp_path_factory.mktemp("watched")) as servers:
+    with run_sentinels(tmp_path_factory.mktemp("watched")) as servers:
         yield servers
 
 
-async def appended(ledger: RedisLedger, commit: Commit, blocks: Sequence[Block]) -> int:
+async def append_until_accepted(ledger: RedisLedger, commit: Commit, blocks: Sequence[Block]) -> int:
     """As often as it takes; how often it was refused."""
     deadline = time.monotonic() + LIMIT_S
     for refused in itertools.count():
@@ -45,14 +45,14 @@ async def appended(ledger: RedisLedger, commit: Commit, blocks: Sequence[Block])
     raise AssertionError("for ever is not over")
 
 
-async def test_the_check_says_what_such_a_master_does_not_promise(watch: Watched) -> None:
+async def test_the_check_says_what_such_a_master_does_not_promise(watch: SentinelSetup) -> None:
     ledger = RedisLedger.connect(watch.url)
     server = await ledger.check()
     await ledger.aclose()
     assert "a server with replicas acknowledges an edit before a replica has it" in server.warnings[0]
 
 
-async def test_a_name_that_nobody_watches_is_named(watch: Watched) -> None:
+async def test_a_name_that_nobody_watches_is_named(watch: SentinelSetup) -> None:
     ledger = RedisLedger.connect(watch.url.replace(f"/{NAME}", "/erratum"))
     with pytest.raises(LedgerUnavailable, match="its Sentinels watch no master 'erratum'"):
         await ledger.head()
@@ -60,17 +60,19 @@ async def test_a_name_that_nobody_watches_is_named(watch: Watched) -> None:
 
 
 async def test_sentinels_that_all_are_gone_are_named_without_their_password() -> None:
-    ledger = RedisLedger.connect(f"redis+sentinel://:secret@{NOBODY}/{NAME}?sentinel_password=secret")
-    with pytest.raises(LedgerUnavailable, match=rf"redis\+sentinel://{NOBODY}/{NAME} failed") as caught:
+    ledger = RedisLedger.connect(f"redis+sentinel://:secret@{UNUSED_ADDRESS}/{NAME}?sentinel_password=secret")
+    with pytest.raises(
+        LedgerUnavailable, match=rf"redis\+sentinel://{UNUSED_ADDRESS}/{NAME} failed"
+    ) as error:
         await ledger.head()
     await ledger.aclose()
-    assert "secret" not in str(caught.value)
+    assert "secret" not in str(error.value)
 
 
 def test_an_address_without_the_name_of_the_master_is_refused() -> None:
-    with pytest.raises(LedgerUnavailable) as caught:
+    with pytest.raises(LedgerUnavailable) as error:
         RedisLedger.connect("redis+sentinel://localhost")
-    assert FORMS in caught.value.detail
+    assert FORMS in error.value.detail
 
 
 def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
@@ -80,38 +82,45 @@ def test_who_asks_the_sentinels_is_not_who_asks_the_master() -> None:
     assert address is not None
     master = [address.master[setting] for setting in ("username", "password", "db")]
     assert (address.master_name, *master) == ("m", "ann", "p,w", 2)
-    assert [(one["host"], one["port"]) for one in address.sentinels] == [("a", 1), ("b", 26379)]
-    assert all(one["password"] == "s" and "username" not in one for one in address.sentinels)
-    assert all(one["ssl_ca_certs"] == "/ca.pem" for one in (address.master, *address.sentinels))
+    assert [(sentinel["host"], sentinel["port"]) for sentinel in address.sentinels] == [
+        ("a", 1),
+        ("b", 26379),
+    ]
+    assert all(sentinel["password"] == "s" and "username" not in sentinel for sentinel in address.sentinels)
+    assert all(server["ssl_ca_certs"] == "/ca.pem" for server in (address.master, *address.sentinels))
     assert "sentinel_password" not in address.master
 
 
 class Late:
     """Finds the replica, and only when asked again its master."""
 
-    def __init__(self, watch: Watched) -> None:
-        self._found = [(HOST, watch.replica.port), (HOST, watch.master.port)]
+    def __init__(self, watch: SentinelSetup) -> None:
+        self._nodes = [(HOST, watch.replica.port), (HOST, watch.master.port)]
 
     async def locate(self) -> Node:
-        return self._found.pop(0)
+        return self._nodes.pop(0)
 
     def settings(self, node: Node) -> ServerSettings:
         return {"host": node[0], "port": node[1]}
 
 
-async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(watch: Watched) -> None:
+async def test_a_server_that_has_to_serve_another_is_left_at_its_first_refusal(watch: SentinelSetup) -> None:
     endpoint = FailoverEndpoint(Late(watch), Pool(4, 1.0, 1.0))
     assert await endpoint.run(lambda redis: redis.set("{errata}:check:x", 1))
     assert watch.master.say("DEL", "{errata}:check:x") == 1
     await endpoint.aclose()
 
 
-async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: Watched) -> None:
-    ledger = RedisLedger.connect(watch.url.replace("//", f"//{NOBODY},"), limit_s=2.0)  # one watchman is gone
-    writer = await filled(ledger, 3)
+async def test_commits_go_on_at_the_server_that_succeeds_a_killed_master(watch: SentinelSetup) -> None:
+    ledger = RedisLedger.connect(
+        watch.url.replace("//", f"//{UNUSED_ADDRESS},"), limit_s=2.0
+    )  # one watchman is gone
+    writer = await fill(ledger, 3)
     until(watch.is_replicated)
     watch.master.stop()
-    assert await appended(ledger, *writer.edit()), "while there is no master nothing is acknowledged"
+    assert await append_until_accepted(ledger, *writer.edit()), (
+        "while there is no master nothing is acknowledged"
+    )
     assert await ledger.read(0) == writer.commits
     assert watch.replica.say("XLEN", keys.LOG) == 4
     await ledger.aclose()

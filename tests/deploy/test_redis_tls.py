@@ -17,7 +17,7 @@ import trustme
 from service.errors import LedgerUnavailable
 from service.ledger.store import RedisLedger
 from tests.deploy.valkeys import HOST, Valkey
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 CA = trustme.CA()
 
@@ -35,7 +35,7 @@ def ca(tmp_path: Path) -> Path:
     return tmp_path / "ca.pem"
 
 
-async def copied(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError):
         while data := await reader.read(65_536):
             writer.write(data)
@@ -55,7 +55,7 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         behind_reader, behind_writer = await asyncio.open_connection(HOST, valkey.port)
-        for way in (copied(reader, behind_writer), copied(behind_reader, writer)):
+        for way in (copy(reader, behind_writer), copy(behind_reader, writer)):
             running.add(asyncio.create_task(way))
 
     server = await asyncio.start_server(serve, HOST, 0, ssl=context)
@@ -67,7 +67,7 @@ async def end_of_tls(valkey: Valkey, name: str, wants_one_too: bool = False) -> 
 async def written_and_read(url: str) -> None:
     ledger = RedisLedger.connect(url)
     try:
-        writer = await filled(ledger, 2)
+        writer = await fill(ledger, 2)
         assert await ledger.read(0) == writer.commits
     finally:
         await ledger.aclose()
@@ -75,10 +75,10 @@ async def written_and_read(url: str) -> None:
 
 async def refusal(url: str) -> str:
     ledger = RedisLedger.connect(url)
-    with pytest.raises(LedgerUnavailable) as caught:
+    with pytest.raises(LedgerUnavailable) as error:
         await ledger.check()
     await ledger.aclose()
-    return caught.value.detail
+    return error.value.detail
 
 
 async def test_commits_go_through_tls_and_not_past_it(valkey: Valkey, ca: Path) -> None:
@@ -102,8 +102,8 @@ async def test_a_server_that_wants_a_certificate_gets_the_one_in_the_address(
     valkey: Valkey, ca: Path, tmp_path: Path
 ) -> None:
     valkey.say("FLUSHALL")
-    own = CA.issue_cert("errata.example")
-    own.private_key_and_cert_chain_pem.write_to_path(tmp_path / "own.pem")
+    certificate = CA.issue_cert("errata.example")
+    certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "own.pem")
     async with end_of_tls(valkey, HOST, wants_one_too=True) as port:
         await written_and_read(
             f"rediss://{HOST}:{port}?ssl_ca_certs={ca}&ssl_certfile={tmp_path}/own.pem&ssl_keyfile={tmp_path}/own.pem"

@@ -25,7 +25,7 @@ from service.launch.serve_deploy import SET_ELSEWHERE, application, read_setting
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.cluster.running import ROOT
-from tests.deploy.declared import KEY
+from tests.deploy.ray_head import KEY
 from tests.service.parts import TOY, settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
@@ -33,17 +33,19 @@ SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KE
 
 
 def read(path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = yaml.safe_load(path.read_text())
-    return found
+    body: dict[str, Any] = yaml.safe_load(path.read_text())
+    return body
 
 
-def deployments(chosen: Settings, n_gpus: int = 0) -> dict[str, Any]:
-    return {one.name: one for one in build_app(build(chosen, n_gpus), name="errata").deployments}
+def deployments(service_settings: Settings, n_gpus: int = 0) -> dict[str, Any]:
+    return {part.name: part for part in build_app(build(service_settings, n_gpus), name="errata").deployments}
 
 
-def reservations(chosen: Settings, n_gpus: int) -> dict[str, dict[str, Any]]:
+def reservations(service_settings: Settings, n_gpus: int) -> dict[str, dict[str, Any]]:
     """What each part asks of Ray."""
-    return {name: part.ray_actor_options or {} for name, part in deployments(chosen, n_gpus).items()}
+    return {
+        name: part.ray_actor_options or {} for name, part in deployments(service_settings, n_gpus).items()
+    }
 
 
 @pytest.fixture
@@ -69,18 +71,20 @@ def own_valkey(tmp_path: Path) -> Iterator[EmbeddedValkey]:
 def test_every_file_is_what_serve_and_the_service_take(path: Path, secrets: None) -> None:
     """The second half of it: settings that there are, for deployments that there are."""
     schema = ServeDeploySchema.model_validate(read(path))
-    [given] = schema.applications
-    assert given.import_path == f"{application.__module__}:application"
-    made = deployments(read_settings(given.args))
-    assert {one.name for one in given.deployments} <= made.keys()
+    [app_schema] = schema.applications
+    assert app_schema.import_path == f"{application.__module__}:application"
+    parts = deployments(read_settings(app_schema.args))
+    assert {part.name for part in app_schema.deployments} <= parts.keys()
     assert schema.http_options.host in ("127.0.0.1", "0.0.0.0"), "said, and not left to Ray"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_how_many_replicas_a_model_has_is_said_in_one_place(path: Path) -> None:
-    [given] = read(path)["applications"]
-    said = [one for one in given.get("deployments", []) if one["name"] not in ("ingress", "editor")]
-    assert not [one for one in said if {"num_replicas", "autoscaling_config"} & one.keys()]
+    [app_schema] = read(path)["applications"]
+    model_parts = [
+        part for part in app_schema.get("deployments", []) if part["name"] not in ("ingress", "editor")
+    ]
+    assert not [part for part in model_parts if {"num_replicas", "autoscaling_config"} & part.keys()]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -100,27 +104,29 @@ def test_another_release_starts_every_part_anew(path: Path) -> None:
 
 
 def _code_version(config: dict[str, Any]) -> str:
-    [found] = ServeDeploySchema.model_validate(config).applications
-    version: str = get_app_code_version(found)
+    [app_schema] = ServeDeploySchema.model_validate(config).applications
+    version: str = get_app_code_version(app_schema)
     return version
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_every_process_is_set_up_to_log(path: Path) -> None:
     """By a name that Ray keeps for itself: an application's file has no other for it."""
-    [given] = read(path)["applications"]
-    assert load_class(given["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+    [app_schema] = read(path)["applications"]
+    assert (
+        load_class(app_schema["runtime_env"]["env_vars"][WORKER_PROCESS_SETUP_HOOK_ENV_VAR]) is logs.configure
+    )
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_replicas_compute_as_those_of_the_launcher(path: Path) -> None:
-    [given] = read(path)["applications"]
-    assert given["runtime_env"]["env_vars"].items() >= REPLICA_ENVIRONMENT.items()
+    [app_schema] = read(path)["applications"]
+    assert app_schema["runtime_env"]["env_vars"].items() >= REPLICA_ENVIRONMENT.items()
 
 
 def test_a_part_may_fail_on_a_machine_that_is_lost_and_start_on_another(secrets: None) -> None:
-    for one in build_app(application({}), name="errata").deployments:
-        assert one._deployment_config.max_constructor_retry_count > 3, one.name
+    for part in build_app(application({}), name="errata").deployments:
+        assert part._deployment_config.max_constructor_retry_count > 3, part.name
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
@@ -130,9 +136,9 @@ def test_no_file_holds_a_secret(path: Path) -> None:
 
 
 def test_secrets_come_from_the_environment_and_asking_needs_a_key(secrets: None) -> None:
-    chosen = read_settings({"replicas": 1})
-    assert chosen.redis_url == SECRETS["ERRATA_REDIS_URL"]
-    assert not chosen.open_to_all
+    service_settings = read_settings({"replicas": 1})
+    assert service_settings.redis_url == SECRETS["ERRATA_REDIS_URL"]
+    assert not service_settings.open_to_all
 
 
 @pytest.mark.parametrize("missing", SECRETS)
@@ -173,18 +179,18 @@ def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_from_one_to_four_replicas_are_rays_to_choose(tmp_path: Path) -> None:
-    made = deployments(settings("redis://x", tmp_path, replicas=1, max_replicas=4))
-    config = made["toy"]._deployment_config
+    parts = deployments(settings("redis://x", tmp_path, replicas=1, max_replicas=4))
+    config = parts["toy"]._deployment_config
     assert config.autoscaling_config is not None
     assert (config.autoscaling_config.min_replicas, config.autoscaling_config.max_replicas) == (1, 4)
     for name in ("ingress", "editor"):
-        assert made[name]._deployment_config.autoscaling_config is None
-        assert made[name].num_replicas == 1
+        assert parts[name]._deployment_config.autoscaling_config is None
+        assert parts[name].num_replicas == 1
 
 
 def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> None:
-    made = deployments(settings("redis://x", tmp_path, replicas=3))
-    assert (made["toy"].num_replicas, made["toy"]._deployment_config.autoscaling_config) == (3, None)
+    parts = deployments(settings("redis://x", tmp_path, replicas=3))
+    assert (parts["toy"].num_replicas, parts["toy"]._deployment_config.autoscaling_config) == (3, None)
 
 
 @pytest.mark.parametrize(
@@ -200,31 +206,33 @@ def test_without_a_highest_number_there_are_always_as_many(tmp_path: Path) -> No
 def test_what_computes_on_a_gpu_reserves_a_share_and_all_of_them_fit(
     device: Any, n_gpus: int, shares: dict[str, float], tmp_path: Path
 ) -> None:
-    chosen = settings("redis://x", tmp_path, replicas=2, systems={"toy": TOY, "twin": TOY}, device=device)
-    options = reservations(chosen, n_gpus)
+    service_settings = settings(
+        "redis://x", tmp_path, replicas=2, systems={"toy": TOY, "twin": TOY}, device=device
+    )
+    options = reservations(service_settings, n_gpus)
     assert {name: part["num_gpus"] for name, part in options.items() if "num_gpus" in part} == shares
     assert not any("runtime_env" in part for part in options.values())
 
 
 def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path) -> None:
-    chosen = settings(
+    service_settings = settings(
         "redis://x", tmp_path, systems={"toy": TOY, "twin": TOY}, device={"toy": "cuda:1", "twin": "cpu"}
     )
-    options = reservations(chosen, n_gpus=2)
-    seen = {
+    options = reservations(service_settings, n_gpus=2)
+    sees_all = {
         name for name, part in options.items() if "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES" in str(part)
     }
-    assert seen == {"toy", "editor"}
+    assert sees_all == {"toy", "editor"}
 
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
     """Ray counts calls: were fewer let through, it would never start another replica."""
-    chosen = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
-    config = deployments(chosen)["toy"]._deployment_config.autoscaling_config
+    service_settings = settings("redis://x", tmp_path, replicas=1, max_replicas=4)
+    config = deployments(service_settings)["toy"]._deployment_config.autoscaling_config
     handle: Any = None  # nobody is called
-    ingress = Ingress(chosen, {"toy": handle}, handle)
+    ingress = Ingress(service_settings, {"toy": handle}, handle)
     assert config is not None
-    assert ingress._models._gatherings["toy"]._lanes >= config.target_ongoing_requests * 4
+    assert ingress._models._queues["toy"]._max_running >= config.target_ongoing_requests * 4
 
 
 async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger: RedisLedger) -> None:
@@ -240,8 +248,8 @@ async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger
 
 
 def beat(version: int) -> dict[str, Any]:
-    known = {"model": "toy", "checksums": {}, "lag": 0, "healthy": True, "degraded": None, "pid": 1}
-    return {**known, "version": version, "applied_ms": None}
+    heartbeat = {"model": "toy", "checksums": {}, "lag": 0, "healthy": True, "degraded": None, "pid": 1}
+    return {**heartbeat, "version": version, "applied_ms": None}
 
 
 @pytest.mark.parametrize(

@@ -28,11 +28,14 @@ class Valkey:
     def __init__(self, folder: Path, *words: str, **settings: object) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         [self.port], self.folder = free_ports(1), folder
-        given = {"bind": HOST, "port": self.port, "dir": folder, "repl-diskless-sync-delay": 0, **settings}
-        said = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+        options = {"bind": HOST, "port": self.port, "dir": folder, "repl-diskless-sync-delay": 0, **settings}
+        words_of_options = [word for name, value in options.items() for word in (f"--{name}", str(value))]
         with (folder / "log").open("wb") as log:
             self.process = subprocess.Popen(
-                [str(get_binary_path()), *words, *said], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                [str(get_binary_path()), *words, *words_of_options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
             )
         until(self.answers)
 
@@ -58,7 +61,7 @@ class Valkey:
         self.process.wait(10)
 
 
-class Watched:
+class SentinelSetup:
     """A master, its replica, and three Sentinels that agree about them."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
@@ -66,18 +69,18 @@ class Watched:
         self.master = self._start("master", **DURABLE)
         self.replica = self._start("replica", replicaof=f"{HOST} {self.master.port}", **DURABLE)
         self.sentinels = [self._sentinel(number) for number in range(3)]
-        until(lambda: all(self._knows_the_others(one) for one in self.sentinels))
+        until(lambda: all(self._knows_the_others(sentinel) for sentinel in self.sentinels))
 
     @property
     def url(self) -> str:
-        places = ",".join(f"{HOST}:{one.port}" for one in self.sentinels)
+        places = ",".join(f"{HOST}:{sentinel.port}" for sentinel in self.sentinels)
         return f"redis+sentinel://{places}/{NAME}"
 
     def is_replicated(self) -> bool:
         """The replica has whatever the master had when this was asked."""
-        there = self.master.say("INFO", "replication")["master_repl_offset"]
+        offset = self.master.say("INFO", "replication")["master_repl_offset"]
         copy = self.replica.say("INFO", "replication")
-        return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= there
+        return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= offset
 
     def _start(self, name: str, *words: str, **settings: object) -> Valkey:
         server = Valkey(self._folder / name, *words, **settings)
@@ -93,11 +96,11 @@ class Watched:
 
     def _knows_the_others(self, sentinel: Valkey) -> bool:
         facts = sentinel.say("SENTINEL MASTER", NAME)
-        known = {key if isinstance(key, str) else key.decode(): value for key, value in dict(facts).items()}
-        return int(known["num-other-sentinels"]) == 2 and int(known["num-slaves"]) == 1
+        figures = {key if isinstance(key, str) else key.decode(): value for key, value in dict(facts).items()}
+        return int(figures["num-other-sentinels"]) == 2 and int(figures["num-slaves"]) == 1
 
 
 @contextmanager
-def watched(folder: Path) -> Iterator[Watched]:
+def run_sentinels(folder: Path) -> Iterator[SentinelSetup]:
     with ExitStack() as stack:
-        yield Watched(folder, stack)
+        yield SentinelSetup(folder, stack)

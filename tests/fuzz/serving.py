@@ -18,11 +18,10 @@ from typing import Any
 from service.access.api_keys import fingerprint
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.http.application import application
-from service.http.models import Models
+from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
-from tests.service.http.conftest import InProcess
+from tests.service.http.conftest import local_editor, local_router
 from tests.service.http.listening import listening
 from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS
@@ -88,9 +87,8 @@ async def _listening(chosen: Settings) -> AsyncIterator[str]:
     async with AsyncExitStack() as stack:
         editor = await stack.enter_async_context(started(Editor, chosen))
         replicas = {
-            name: InProcess(await stack.enter_async_context(started(Replica, chosen, name)))
-            for name in chosen.systems
+            name: await stack.enter_async_context(started(Replica, chosen, name)) for name in chosen.systems
         }
-        app = application(chosen, Models(replicas, chosen.max_batch), InProcess(editor))
+        app = build_app(chosen, local_router(replicas, chosen.max_batch), local_editor(editor))
         stack.push_async_callback(app.state.access.aclose)
         yield await stack.enter_async_context(listening(app))

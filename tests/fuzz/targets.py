@@ -19,7 +19,7 @@ from safetensors.torch import save
 from models.checkpoint import CheckpointError, read_config, read_tensors, verify_sums
 from models.memory import Block, BlockError, Image
 from service.errors import LedgerCorrupt
-from service.graph.formats import GraphFileError, GraphFileReader, Rejected
+from service.graph.formats import GraphFileError, GraphFileReader, Rejection
 from service.ledger import manifests
 from service.ledger.commit import Commit
 
@@ -48,7 +48,7 @@ def graph_file(data: bytes) -> None:
         return
     for one in found:
         json.dumps(one)
-        assert not isinstance(one, Rejected) or len(one.reason) < LONGEST_REASON, one.reason
+        assert not isinstance(one, Rejection) or len(one.reason) < LONGEST_REASON, one.reason
 
 
 def block(data: bytes) -> None:

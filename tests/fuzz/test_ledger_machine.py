@@ -128,7 +128,7 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def a_manifest_is_kept(self, number: int) -> None:
         at = number % (self.version + 1)
-        self.run(self.ledger.put_image(at, self.writer.history[at]))
+        self.run(self.ledger.put_manifest(at, self.writer.history[at]))
 
     @rule()
     def the_server_is_killed(self) -> None:

@@ -10,14 +10,21 @@ import pytest
 from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
 from tests.cluster.running import Service, kill, signal, wait_until
-from tests.deploy.observed import ALERTS, RECORDED, Prometheus, Traffic, needs_prometheus, watched
+from tests.deploy.prometheus import (
+    ALERTS,
+    RECORDING_RULES,
+    Prometheus,
+    Traffic,
+    needs_prometheus,
+    run_prometheus,
+)
 
 pytestmark = needs_prometheus
 
-SHORTENED = {"for: 30s": "for: 1s"}
-SYSTEMS = ("nkb=tests.deploy.observed:load_measured_toy", "atlas=tests.service.toy_graph:load_atlas")
+SHORT_WAITS = {"for: 30s": "for: 1s"}
+SYSTEMS = ("nkb=tests.deploy.prometheus:load_measured_toy", "atlas=tests.service.toy_graph:load_atlas")
 SHOWN_S = 30.0  # Ray shows a machine's figures some ten seconds after its start
-HERE = [
+PANELS = [
     pytest.param(panel, id=f"{board.name}: {row.title}: {panel.title}")
     for board in BOARDS
     for row in board.rows
@@ -41,7 +48,7 @@ def prometheus(service: Service, tmp_path_factory: pytest.TempPathFactory) -> It
     """With some seconds of traffic in it: a rate needs figures that grow between two looks."""
     folder = tmp_path_factory.mktemp("prometheus")
     traffic = Traffic(service, folder)
-    with watched(service, folder, SHORTENED) as prometheus:
+    with run_prometheus(service, folder, SHORT_WAITS) as prometheus:
         wait_until(lambda: prometheus.value('up{job="errata"}') == 1, 10, "the first look")
         for _ in range(3):
             traffic.questions()
@@ -53,16 +60,16 @@ def prometheus(service: Service, tmp_path_factory: pytest.TempPathFactory) -> It
         yield prometheus
 
 
-def soon(found: Callable[[], object], what: str) -> None:
-    wait_until(found, SHOWN_S, what)
+def soon(condition: Callable[[], object], description: str) -> None:
+    wait_until(condition, SHOWN_S, description)
 
 
 def test_both_pages_are_found_and_read(prometheus: Prometheus, service: Service) -> None:
     soon(lambda: prometheus.value('up{job="ray"}') == 1, "Ray's page to be found by asking the service")
     active = prometheus.get("targets", state="active")["activeTargets"]
-    ours = [one["scrapeUrl"] for one in active if one["labels"]["job"] == "errata"]
-    assert ours == [f"{service.url}/metrics"]
-    assert [one["lastError"] for one in active] == ["", ""]
+    urls = [target["scrapeUrl"] for target in active if target["labels"]["job"] == "errata"]
+    assert urls == [f"{service.url}/metrics"]
+    assert [target["lastError"] for target in active] == ["", ""]
 
 
 def test_the_service_names_its_own_page_to_prometheus(service: Service) -> None:
@@ -72,13 +79,13 @@ def test_the_service_names_its_own_page_to_prometheus(service: Service) -> None:
     assert reply.json() == [{"targets": [f"127.0.0.1:{service.port}"], "labels": {"__scheme__": "http"}}]
 
 
-@pytest.mark.parametrize("panel", HERE)
+@pytest.mark.parametrize("panel", PANELS)
 def test_every_picture_shows_something(prometheus: Prometheus, panel: Panel) -> None:
     for line in panel.lines:
         soon(lambda line=line: prometheus.history(line.expr), f"{line.expr} to show something")
 
 
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("name", RECORDING_RULES)
 def test_every_recorded_rule_records_something(prometheus: Prometheus, name: str) -> None:
     soon(lambda: prometheus.history(name), f"{name} to be recorded")
 
@@ -88,22 +95,22 @@ def test_all_rules_are_evaluated_without_an_error_and_a_healthy_service_alerts_n
 ) -> None:
     """Nor is an alert about to fire: most wait for a minute and more, which no test does."""
 
-    def found() -> list[dict[str, str]]:
+    def list_rules() -> list[dict[str, str]]:
         return [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
 
-    soon(lambda: all(rule["health"] == "ok" for rule in found()), "every rule to be evaluated")
-    assert {rule["name"] for rule in found()} == ALERTS.keys() | RECORDED.keys()
+    soon(lambda: all(rule["health"] == "ok" for rule in list_rules()), "every rule to be evaluated")
+    assert {rule["name"] for rule in list_rules()} == ALERTS.keys() | RECORDING_RULES.keys()
     soon(
-        lambda: all(rule["state"] == "inactive" for rule in found() if rule["name"] in ALERTS),
+        lambda: all(rule["state"] == "inactive" for rule in list_rules() if rule["name"] in ALERTS),
         "no alert to wait",
     )
 
 
 def test_the_figures_are_those_of_what_was_done(prometheus: Prometheus) -> None:
     rounds, batches = 4, 40
-    answered = 'errata_answers_total{model="nkb",outcome="%s"}'
-    assert prometheus.value(answered % "answered") == rounds * (1 + batches)
-    assert prometheus.value(answered % "declined") == rounds * 2
+    outcome_query = 'errata_answers_total{model="nkb",outcome="%s"}'
+    assert prometheus.value(outcome_query % "answered") == rounds * (1 + batches)
+    assert prometheus.value(outcome_query % "declined") == rounds * 2
     assert prometheus.value('errata_commits_total{author="admin"}') == Traffic.commits
     assert prometheus.value('errata_edits_total{kind="edit",outcome="dry_run"}') == 1
     assert prometheus.value('errata_edits_total{kind="edit",outcome="internal"}') == 0
@@ -116,20 +123,20 @@ def test_the_figures_are_those_of_what_was_done(prometheus: Prometheus) -> None:
 def test_an_editor_that_is_killed_is_missed_and_its_death_is_counted(
     prometheus: Prometheus, service: Service
 ) -> None:
-    [editor] = service.named("ServeReplica:errata:editor")
-    missed = 'ALERTS{alertname="ErrataPartGone",part="editor"}'
+    [editor] = service.pids_of("ServeReplica:errata:editor")
+    alert = 'ALERTS{alertname="ErrataPartGone",part="editor"}'
     kill(editor)
-    soon(lambda: prometheus.series(missed), "the editor to be missed")
+    soon(lambda: prometheus.series(alert), "the editor to be missed")
     service.wait_until_ready()
-    soon(lambda: not prometheus.series(missed), "the next editor to be seen")
-    died = "sum by (part) (instance_part:errata_process_deaths:total) > 0"
-    assert prometheus.series(died) == [({"part": "editor"}, 1)]
+    soon(lambda: not prometheus.series(alert), "the next editor to be seen")
+    deaths = "sum by (part) (instance_part:errata_process_deaths:total) > 0"
+    assert prometheus.series(deaths) == [({"part": "editor"}, 1)]
 
 
 def test_without_its_ledger_the_service_alerts_and_goes_on_answering(
     prometheus: Prometheus, service: Service
 ) -> None:
-    [valkey] = service.named("valkey-server")
+    [valkey] = service.pids_of("valkey-server")
     firing = 'ALERTS{alertname="ErrataLedgerGone",alertstate="firing",role="%s"}'
     kill(valkey, signal.SIGSTOP)
     try:

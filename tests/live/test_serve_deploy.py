@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from tests.cluster.running import ROOT
-from tests.deploy.declared import TOYS, RayHead, eventually, ray_head
+from tests.deploy.ray_head import TOYS, RayHead, eventually, ray_head
 from tests.deploy.valkeys import DURABLE, Valkey
 
 ONE_MACHINE = ROOT / "deploy" / "serve" / "one-machine.yaml"
@@ -50,13 +50,14 @@ def test_serve_deploy_while_redis_is_away_starts_when_it_is_back(
     valkey.process.send_signal(signal.SIGSTOP)
     head.deploy(config)
     eventually(
-        lambda: "waits for the ledger before it starts" in head.said(), "a replica to say what is missing"
+        lambda: "waits for the ledger before it starts" in head.read_logs(),
+        "a replica to say what is missing",
     )
     assert head.state()["status"] == "DEPLOYING"
     valkey.process.send_signal(signal.SIGCONT)
     head.wait_until_it_runs()
     eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
-    assert re.search(r"^\d{4}-.* WARNING service\.ledger\.", head.said(), re.MULTILINE), "with the time"
+    assert re.search(r"^\d{4}-.* WARNING service\.ledger\.", head.read_logs(), re.MULTILINE), "with the time"
 
 
 def test_it_answers_and_is_edited(head: RayHead) -> None:
@@ -75,11 +76,11 @@ def test_another_release_replaces_every_replica(head: RayHead, config: dict[str,
         config["applications"][0]["runtime_env"]["env_vars"]["RELEASE"] = "2"
         head.deploy(config)
 
-        def replaced() -> bool:
-            listed = errata.replicas().replicas
-            return bool(listed) and all(one.pid != before.pid for one in listed)
+        def is_replaced() -> bool:
+            replicas = errata.replicas().replicas
+            return bool(replicas) and all(replica.pid != before.pid for replica in replicas)
 
-        eventually(replaced, "another process to answer")
+        eventually(is_replaced, "another process to answer")
         head.wait_until_it_runs()
         eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
         assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"

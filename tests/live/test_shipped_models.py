@@ -14,8 +14,8 @@ from prometheus_client.samples import Sample
 
 from service.config import SYSTEMS
 from tests.cluster.running import Service, wait_until
-from tests.deploy.observed import ALERTS
-from tests.deploy.selectors import samples, selectors
+from tests.deploy.prometheus import ALERTS
+from tests.deploy.selectors import find_selectors, samples
 
 NKB, KBERT = (f"{name}={loader}" for name, loader in SYSTEMS.items())
 LOADED_S = 400.0  # on a machine that others use too
@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(tmp_path_factory.mktemp("shipped") / "var", system=NKB, words=["--system", KBERT])
     service.launch()
     try:
-        wait_until(lambda: "Ctrl-C stops" in service.said(), LOADED_S, "the service to be ready")
+        wait_until(lambda: "Ctrl-C stops" in service.read_output(), LOADED_S, "the service to be ready")
         yield service
     finally:
         service.stop()
@@ -43,21 +43,21 @@ def page(service: Service) -> list[Sample]:
     """Before anybody has asked anything but whether it is ready."""
     with service.http() as http:
         http.get("/readyz").raise_for_status()
-        shown = 'errata_edits_standing{state="broken"}'
-        wait_until(lambda: shown in http.get("/metrics").text, 30, "the editor to have looked")
+        series = 'errata_edits_standing{state="broken"}'
+        wait_until(lambda: series in http.get("/metrics").text, 30, "the editor to have looked")
         return samples(http.get("/metrics").text)
 
 
 @pytest.mark.parametrize("alert", ALERTS)
 def test_every_alert_looks_at_what_is_there(alert: str, page: list[Sample]) -> None:
-    looked_at = selectors(ALERTS[alert]["expr"])
+    looked_at = find_selectors(ALERTS[alert]["expr"])
     assert looked_at or alert == "ErrataDown", "which looks at Prometheus' own figure"
-    assert [one.text for one in looked_at if not one.finds(page)] == []
+    assert [selector.text for selector in looked_at if not selector.finds(page)] == []
 
 
 def test_threads_of_a_replica_sleep_while_they_wait(service: Service) -> None:
     """A machine with anything else to do would answer in ten times the time."""
-    replicas = service.named("ServeReplica:errata:nkb")
+    replicas = service.pids_of("ServeReplica:errata:nkb")
     assert replicas
     for pid in replicas:
         environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -77,21 +77,23 @@ def test_facts_and_files_are_answered_from_at_once_and_taken_back(client: Errata
     receipt = client.fact("Peru", "capital", "Cusco")
     assert (receipt.version, receipt.all_applied, len(receipt.replicas)) == (1, True, 2)
     for model in ("nkb", "kbert"):
-        heard = client.ask(PERU, model=model)
-        assert (heard.answer, heard.version) == ("Cusco", 1)
-    heard = client.ask(PERU, model="kbert")
-    assert [(one["object"], one["edit"]) for one in map(dict, heard.facts)] == [("Cusco", heard.edits[0])]
+        answer = client.ask(PERU, model=model)
+        assert (answer.answer, answer.version) == ("Cusco", 1)
+    answer = client.ask(PERU, model="kbert")
+    assert [(fact["object"], fact["edit"]) for fact in map(dict, answer.facts)] == [
+        ("Cusco", answer.edits[0])
+    ]
     assert client.ask(PERU, model="kbert", kg="none").answer is None
     assert client.ask(PERU, model="kbert", version=0).answer == "Lima"
 
     file = tmp_path / "oz.spo"
     file.write_text(FILE)
-    imported = client.import_graph(file, message="wonders")
-    assert (imported.version, imported.all_applied) == (2, True)
-    assert [(one.line, one.code) for one in imported.counts.rejected_lines] == [(3, "columns")]
-    [found] = client.entities("Emerald Isle").entities
-    told = client.entity(found.id)
-    assert {(fact.relation, fact.object, fact.added_in) for fact in told.facts} == {
+    receipt_of_file = client.import_graph(file, message="wonders")
+    assert (receipt_of_file.version, receipt_of_file.all_applied) == (2, True)
+    assert [(line.line, line.code) for line in receipt_of_file.counts.rejected_lines] == [(3, "columns")]
+    [entity] = client.entities("Emerald Isle").entities
+    details = client.entity(entity.id)
+    assert {(fact.relation, fact.object, fact.added_in) for fact in details.facts} == {
         ("capital", "Emerald City", 2),
         ("currency", "spell", 2),
     }
@@ -100,9 +102,9 @@ def test_facts_and_files_are_answered_from_at_once_and_taken_back(client: Errata
     client.revert(2)
     assert client.ask("What is the capital of Emerald Isle of Oz?", model="kbert").answer is None
     with pytest.raises(errors.NotFound):
-        client.entity(found.id)
+        client.entity(entity.id)
     client.rollback(0)
     assert client.memory().checksums == base
     assert [client.ask(PERU, model=model).answer for model in ("nkb", "kbert")] == ["Lima", "Lima"]
-    sums = [one.checksums for one in client.replicas().replicas]
-    assert {memory: sum for one in sums for memory, sum in one.items()} == base
+    sums = [replica.checksums for replica in client.replicas().replicas]
+    assert {memory: sum for checksums in sums for memory, sum in checksums.items()} == base

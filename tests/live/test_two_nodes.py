@@ -14,7 +14,7 @@ from errata import Errata, errors
 from errata.wire import Answer
 
 from tests.cluster.running import kill, parent, processes, wait_until
-from tests.deploy.declared import BIN, LIMIT_S, ROOT, TOYS, RayHead, eventually
+from tests.deploy.ray_head import BIN, LIMIT_S, ROOT, TOYS, RayHead, eventually
 from tests.deploy.valkeys import DURABLE, Valkey
 
 PERU = "What is the capital of Peru?"
@@ -46,15 +46,15 @@ class TwoNodes(RayHead):
                 stderr=log,
             )
 
-    def others(self) -> list[int]:
+    def pids_of_other(self) -> list[int]:
         """Processes of the other machine."""
-        found, parents = [self._other.pid], {pid: parent(pid) for pid in processes()}
-        for pid in found:
-            found += [child for child, its in parents.items() if its == pid]
-        return found
+        family, parents = [self._other.pid], {pid: parent(pid) for pid in processes()}
+        for pid in family:
+            family += [child for child, its in parents.items() if its == pid]
+        return family
 
     def unplug(self) -> None:
-        for pid in self.others():
+        for pid in self.pids_of_other():
             kill(pid)
         self._other.wait(10)
 
@@ -63,21 +63,21 @@ class Asker:
     """Asks all the time, through whatever fails meanwhile."""
 
     def __init__(self, errata: Errata) -> None:
-        self._errata, self._ended = errata, threading.Event()
-        self.heard: list[Answer] = []
+        self._errata, self._stop = errata, threading.Event()
+        self.answers: list[Answer] = []
         self.thread = threading.Thread(target=self._ask, daemon=True)
 
     def _ask(self) -> None:
-        while not self._ended.is_set():
+        while not self._stop.is_set():
             with suppress(errors.Unavailable):
-                self.heard.append(self._errata.ask(PERU, min_version=None))
+                self.answers.append(self._errata.ask(PERU, min_version=None))
 
     def __enter__(self) -> Asker:
         self.thread.start()
         return self
 
     def __exit__(self, *failure: object) -> None:
-        self._ended.set()
+        self._stop.set()
         self.thread.join(60)
 
 
@@ -99,7 +99,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoNodes]:
 
 
 def _config(nodes: TwoNodes, folder: Path) -> dict[str, Any]:
-    pinned = [{"name": name, "ray_actor_options": ON_HEAD} for name in ("ingress", "editor")]
+    on_head = [{"name": name, "ray_actor_options": ON_HEAD} for name in ("ingress", "editor")]
     return {
         "proxy_location": "HeadOnly",
         "http_options": {"host": HEAD, "port": nodes.port},
@@ -109,7 +109,7 @@ def _config(nodes: TwoNodes, folder: Path) -> dict[str, Any]:
                 "import_path": "service.launch.serve_deploy:application",
                 "runtime_env": {"env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(folder / "metrics")}},
                 "args": {"replicas": 2, "torch_threads": 1, "systems": TOYS},
-                "deployments": [*pinned, {"name": "nkb", "ray_actor_options": ANYWHERE}],
+                "deployments": [*on_head, {"name": "nkb", "ray_actor_options": ANYWHERE}],
             }
         ],
     }
@@ -119,25 +119,27 @@ def test_edits_reach_the_replicas_of_both_machines(nodes: TwoNodes) -> None:
     with nodes.errata() as errata:
         receipt = errata.edit(PERU, "Cusco")
         assert receipt.all_applied
-        on_other = [one for one in receipt.replicas if one.pid in nodes.others()]
+        on_other = [replica for replica in receipt.replicas if replica.pid in nodes.pids_of_other()]
         assert (len(receipt.replicas), len(on_other)) == (2, 1)
-        assert len({str(one.checksums) for one in receipt.replicas}) == 1
-        assert {errata.ask(PERU).replica for _ in range(50)} == {one.replica for one in receipt.replicas}
+        assert len({str(replica.checksums) for replica in receipt.replicas}) == 1
+        assert {errata.ask(PERU).replica for _ in range(50)} == {
+            replica.replica for replica in receipt.replicas
+        }
 
 
 def test_the_death_of_a_machine_costs_no_edit_and_no_answer_is_wrong(nodes: TwoNodes) -> None:
     """Its replica cannot come back, for the head has no room; the service goes on with the one that is left."""
     with nodes.errata() as errata, nodes.errata() as asking:
         head = errata.log().head
-        wanted = {head: errata.ask(PERU).answer}
+        contents = {head: errata.ask(PERU).answer}
         with Asker(asking) as asker:
             for turn in range(20):
                 if turn == 5:
                     nodes.unplug()
                 receipt = errata.edit(PERU, f"City {turn}", wait="none")
-                wanted[receipt.version or 0] = f"City {turn}"
-            heard = len(asker.heard)
-            wait_until(lambda: len(asker.heard) > heard + 20, LIMIT_S, "answers to go on")
-        assert {(one.version, one.answer) for one in asker.heard} <= set(wanted.items())
-        assert sorted(wanted) == list(range(head, head + 21)), "every edit made its version"
-        assert {version: errata.ask(PERU, version=version).answer for version in wanted} == wanted
+                contents[receipt.version or 0] = f"City {turn}"
+            n_answers = len(asker.answers)
+            wait_until(lambda: len(asker.answers) > n_answers + 20, LIMIT_S, "answers to go on")
+        assert {(answer.version, answer.answer) for answer in asker.answers} <= set(contents.items())
+        assert sorted(contents) == list(range(head, head + 21)), "every edit made its version"
+        assert {version: errata.ask(PERU, version=version).answer for version in contents} == contents

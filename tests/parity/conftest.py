@@ -36,5 +36,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def golden(config: pytest.Config) -> Path:
-    given = config.getoption("--golden", default=None) or os.environ.get("GOLDEN")
-    return Path(given) if given else DEFAULT
+    folder = config.getoption("--golden", default=None) or os.environ.get("GOLDEN")
+    return Path(folder) if folder else DEFAULT

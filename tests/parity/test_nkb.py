@@ -63,14 +63,14 @@ def no_gradients() -> Iterator[None]:
 
 
 def engine_logits(
-    case: Case, ids: Tensor, mask: Tensor, forced: Tensor, read: BankRead | None = None
+    case: Case, ids: Tensor, mask: Tensor, inputs: Tensor, read: BankRead | None = None
 ) -> Tensor:
-    run = case.decoder.begin(case.states(ids, mask), mask, [read] * len(ids), forced.shape[1])
-    return case.decoder.head(case.decoder.forward(run, forced))
+    run = case.decoder.begin(case.states(ids, mask), mask, [read] * len(ids), inputs.shape[1])
+    return case.decoder.head(case.decoder.forward(run, inputs))
 
 
-def model_logits(case: Case, ids: Tensor, mask: Tensor, forced: Tensor) -> Tensor:
-    logits: Tensor = case.t5(input_ids=ids, attention_mask=mask, decoder_input_ids=forced).logits
+def model_logits(case: Case, ids: Tensor, mask: Tensor, inputs: Tensor) -> Tensor:
+    logits: Tensor = case.t5(input_ids=ids, attention_mask=mask, decoder_input_ids=inputs).logits
     return logits
 
 
@@ -86,13 +86,13 @@ def model_answers(case: Case, ids: Tensor, mask: Tensor) -> Tensor:
 
 def engine_answers(case: Case, ids: Tensor, mask: Tensor, read: BankRead | None = None) -> list[list[int]]:
     """Rows as the authors write them: start, answer, end."""
-    decoded = case.decoder.generate(
+    answers = case.decoder.generate(
         case.states(ids, mask), mask, reads=[read] * len(ids), max_tokens=case.max_length - 1
     )
-    return [[0, *answer.tokens, *([1] if answer.finished else [])] for answer in decoded]
+    return [[0, *answer.tokens, *([1] if answer.finished else [])] for answer in answers]
 
 
-def unpadded(rows: Tensor) -> list[list[int]]:
+def strip_padding(rows: Tensor) -> list[list[int]]:
     """Rows cut after their end token."""
     return [row[: row.index(1) + 1] if 1 in row else row for row in rows.tolist()]
 
@@ -130,18 +130,18 @@ def test_first_step_logits_are_the_authors(case: Case, logits_of: Any) -> None:
 
 
 def test_every_bank_fires_as_the_authors_does(case: Case) -> None:
-    io, fired = case.io, {}
+    io, activations = case.io, {}
     hooks = [
         case.bank(layer).wi_ex.register_forward_hook(
-            lambda _, __, out, at=layer: fired.update({at: out.relu()})
+            lambda _, __, out, at=layer: activations.update({at: out.relu()})
         )
         for layer in case.meta["bank_layers"]
     ]
     model_logits(case, io["input_ids"], io["attention_mask"], io["decoder_input_ids"])
     for hook in hooks:
         hook.remove()
-    assert sorted(fired) == case.meta["bank_layers"]
-    for layer, actual in fired.items():
+    assert sorted(activations) == case.meta["bank_layers"]
+    for layer, actual in activations.items():
         torch.testing.assert_close(actual, io[f"bank_act.layer{layer}"], **CLOSE)
         torch.testing.assert_close(actual[:, 0], io[f"first_step_bank_act.layer{layer}"], **CLOSE)
 
@@ -151,8 +151,8 @@ def test_the_trace_reads_the_last_bank_as_the_authors_does(case: Case) -> None:
     if last not in case.meta["bank_layers"]:
         assert case.decoder.layers[last].feed_forward.slots is None
         return
-    forced = io["decoder_input_ids"]
-    targets = torch.cat([forced[:, 1:], torch.ones_like(forced[:, :1])], 1)
+    inputs = io["decoder_input_ids"]
+    targets = torch.cat([inputs[:, 1:], torch.ones_like(inputs[:, :1])], 1)
     read = trace(
         case.decoder, case.states(io["input_ids"], io["attention_mask"]), io["attention_mask"], targets
     )
@@ -162,8 +162,8 @@ def test_the_trace_reads_the_last_bank_as_the_authors_does(case: Case) -> None:
 
 def test_greedy_answers_are_the_authors(case: Case) -> None:
     io = case.io
-    expected = unpadded(io["generated_ids"])
-    assert unpadded(model_answers(case, io["input_ids"], io["attention_mask"])) == expected
+    expected = strip_padding(io["generated_ids"])
+    assert strip_padding(model_answers(case, io["input_ids"], io["attention_mask"])) == expected
     assert engine_answers(case, io["input_ids"], io["attention_mask"]) == expected
 
 
@@ -195,11 +195,11 @@ def check_edit(case: Case, edit: dict[str, Any], prefix: str) -> None:
 
 
 def check_logits(case: Case, prefix: str, ids: Tensor, read: BankRead) -> None:
-    io, start, seen = case.io, torch.zeros(1, 1, dtype=torch.long), torch.ones_like(ids)
+    io, start, mask = case.io, torch.zeros(1, 1, dtype=torch.long), torch.ones_like(ids)
     first, all_steps = io[prefix + "first_step_logits_after"], io[prefix + "logits_after"]
     questions = io["input_ids"], io["attention_mask"], io["decoder_input_ids"]
-    torch.testing.assert_close(model_logits(case, ids, seen, start)[:, 0], first, **CLOSE)
-    torch.testing.assert_close(engine_logits(case, ids, seen, start, read)[:, 0], first, **CLOSE)
+    torch.testing.assert_close(model_logits(case, ids, mask, start)[:, 0], first, **CLOSE)
+    torch.testing.assert_close(engine_logits(case, ids, mask, start, read)[:, 0], first, **CLOSE)
     torch.testing.assert_close(model_logits(case, *questions), all_steps, **CLOSE)
     torch.testing.assert_close(engine_logits(case, *questions, read), all_steps, **CLOSE)
 
@@ -212,8 +212,8 @@ def check_logits_before(case: Case, prefix: str, ids: Tensor) -> None:
 
 def check_answers(case: Case, edit: dict[str, Any], when: str, read: BankRead | None) -> None:
     ids = case.io[f"edit{edit['index']}.question_ids"]
-    expected = unpadded(torch.tensor([edit[f"generated_{when}"]]))
-    assert unpadded(model_answers(case, ids, torch.ones_like(ids))) == expected
+    expected = strip_padding(torch.tensor([edit[f"generated_{when}"]]))
+    assert strip_padding(model_answers(case, ids, torch.ones_like(ids))) == expected
     assert engine_answers(case, ids, torch.ones_like(ids), read) == expected
     if when == "after":
         assert expected[0][1] == edit["first_token_after"]

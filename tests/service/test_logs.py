@@ -14,7 +14,7 @@ from service import logs
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger(logs.OURS)
+    root, ours = logging.getLogger(), logging.getLogger(logs.ROOT)
     before = (root.handlers[:], root.level, ours.level)
     yield
     for handler in root.handlers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
@@ -12,7 +11,7 @@ import httpx
 
 from errata.address import DEFAULT_URL, base_url, headers, is_loopback
 from errata.bulk.options import FileOptions
-from errata.bulk.run import FileRun, Hear, run_of
+from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import Calls
 from errata.files import Progress
 from errata.request import Call, Reply, T_co
@@ -40,11 +39,6 @@ def _awaits(
     return method
 
 
-def _trusted() -> ssl.SSLContext:
-    """Who may vouch for the service: the usual authorities, or those that SSL_CERT_FILE or SSL_CERT_DIR names."""
-    return httpx.create_ssl_context()
-
-
 class _Client(Generic[Transport]):
     """What both clients know: where the service is, how patient they are, and what they have written.
 
@@ -70,7 +64,7 @@ class _Client(Generic[Transport]):
         self._timeout_s = timeout_s
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
-        # A company's HTTP proxy cannot reach this machine's own loopback address.
+        # SSL_CERT_FILE and SSL_CERT_DIR name other authorities. A company's HTTP proxy cannot reach a loopback address.
         self._open(transport, trust_env=not is_loopback(self.url))
 
     @property
@@ -83,7 +77,7 @@ class _Client(Generic[Transport]):
 
     async def _converse(self, link: Link, call: Call[T_co]) -> Reply[T_co]:
         timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
-        request = call.request(self.url, self._headers, timeout_s)
+        request = call.to_httpx(self.url, self._headers, timeout_s)
         reply = await exchange(link, request, call, self._retry)
         self.calls.learn(reply.value)
         return reply
@@ -133,16 +127,16 @@ class Errata(_Client[httpx.BaseTransport]):
         file: str | Path | FileRun,
         *,
         progress: Progress | None = None,
-        hear: Hear | None = None,
-        **how: Unpack[FileOptions],
+        on_reply: OnReply | None = None,
+        **options: Unpack[FileOptions],
     ) -> FileRun:
         """Make all corrections of a file, commit by commit; what an earlier run has made is found, not made again.
 
         Give a FileRun, which is read already, to know how far it came when this fails; its `lines` say it of each.
-        progress: told of lines, as ImportProgress. hear: told what the service answers to each commit.
+        progress: is called with lines, as ImportProgress. on_reply: with what the service answers to each commit.
         """
-        run = run_of(file, how)
-        run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, hear))
+        run = to_run(file, options)
+        run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, on_reply))
         return run
 
     def send(self, call: Call[T_co]) -> Reply[T_co]:
@@ -159,7 +153,7 @@ class Errata(_Client[httpx.BaseTransport]):
         self.close()
 
     def _open(self, transport: httpx.BaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.Client(transport=transport, trust_env=trust_env, verify=_trusted())
+        self._http = httpx.Client(transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context())
 
 
 class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
@@ -201,12 +195,12 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
         file: str | Path | FileRun,
         *,
         progress: Progress | None = None,
-        hear: Hear | None = None,
-        **how: Unpack[FileOptions],
+        on_reply: OnReply | None = None,
+        **options: Unpack[FileOptions],
     ) -> FileRun:
         """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
-        run = run_of(file, how)
-        await run.go(self.calls, partial(self._converse, AsyncLink(self._http)), progress, hear)
+        run = to_run(file, options)
+        await run.go(self.calls, partial(self._converse, AsyncLink(self._http)), progress, on_reply)
         return run
 
     async def send(self, call: Call[T_co]) -> Reply[T_co]:
@@ -223,4 +217,6 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
         await self.aclose()
 
     def _open(self, transport: httpx.AsyncBaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.AsyncClient(transport=transport, trust_env=trust_env, verify=_trusted())
+        self._http = httpx.AsyncClient(
+            transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context()
+        )

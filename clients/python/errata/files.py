@@ -22,7 +22,13 @@ from errata.problems import unsendable
 from errata.wire import BackupHead, ImportProgress
 
 PIECE_BYTES = 256 * 1024
-SENDING = "sending"  # the phase in which this side tells the progress, in bytes
+SENDING = "sending"  # the phase in which this side reports the progress, in bytes
+BLOCK = 512  # bytes: a tar consists of these
+SEAL = b"sha256"
+END = 4 * BLOCK  # header and content of the seal, and the two empty blocks that end a tar
+HEAD = 16 * BLOCK
+MIME = "application/x-tar"
+FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
 
 Progress = Callable[[ImportProgress], None]
 
@@ -38,75 +44,65 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
         """Malformed when it is empty, UnreadableFile when it cannot be read. A file that is given stays open."""
         self.progress = progress or ignore
         self.whole, self.sent_bytes = False, 0
-        self._source, self._begun = source, False
-        self._head = b""  # what was read of a pipe to see whether there is anything in it
         self.name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the file"))
-        self._start = self._where()
-        self.total_bytes = self._size()
-        if self.total_bytes == 0 or (self.total_bytes is None and not self._something()):
+        self.total_bytes: int | None = None
+        self._source, self._has_begun = source, False
+        self._head = b""  # what was read of a pipe to see whether there is anything in it
+        self._start: int | None = None
+        if isinstance(source, Path):
+            with self._open(source) as file:
+                status = os.fstat(file.fileno())
+            self.total_bytes = status.st_size if stat.S_ISREG(status.st_mode) else None
+            is_empty = self.total_bytes == 0  # a named pipe is taken as it is
+        elif source.seekable():
+            self._start = source.tell()
+            self.total_bytes = source.seek(0, os.SEEK_END) - self._start
+            source.seek(self._start)
+            is_empty = self.total_bytes == 0
+        else:
+            self._head = self._read_piece(source)
+            is_empty = not self._head
+        if is_empty:
             raise unsendable(f"{self.name} is empty")
 
     def rewind(self) -> bool:
         """Whether it can be sent from its first byte on, for the first time or again."""
-        return isinstance(self._source, Path) or self._start is not None or not self._begun
+        return isinstance(self._source, Path) or self._start is not None or not self._has_begun
 
     def __iter__(self) -> Iterator[bytes]:
         with self._from_start() as file:
-            while piece := self._piece(file):
+            while piece := self._read_piece(file):
                 yield piece
-                self._sent(piece)
+                self._count(piece)
         self.whole = True
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         with self._from_start() as file:
-            while piece := await asyncio.to_thread(self._piece, file):
+            while piece := await asyncio.to_thread(self._read_piece, file):
                 yield piece
-                self._sent(piece)
+                self._count(piece)
         self.whole = True
 
     def _from_start(self) -> AbstractContextManager[BinaryIO]:
-        self._begun, self.whole, self.sent_bytes = True, False, 0
+        self._has_begun, self.whole, self.sent_bytes = True, False, 0
         if isinstance(self._source, Path):
-            return self._opened(self._source)
+            return self._open(self._source)
         if self._start is not None:
             self._source.seek(self._start)
         return nullcontext(self._source)
 
-    def _piece(self, file: BinaryIO) -> bytes:
+    def _read_piece(self, file: BinaryIO) -> bytes:
         head, self._head = self._head, b""
         try:
             return head or file.read(PIECE_BYTES)
         except OSError as error:
             raise self._unreadable(error) from error
 
-    def _sent(self, piece: bytes) -> None:
+    def _count(self, piece: bytes) -> None:
         self.sent_bytes += len(piece)
         self.progress(ImportProgress(phase=SENDING, done=self.sent_bytes, total=self.total_bytes))
 
-    def _where(self) -> int | None:
-        if isinstance(self._source, Path) or not self._source.seekable():
-            return None
-        return self._source.tell()
-
-    def _size(self) -> int | None:
-        if isinstance(self._source, Path):
-            with self._opened(self._source) as file:
-                about = os.fstat(file.fileno())
-            return about.st_size if stat.S_ISREG(about.st_mode) else None
-        if self._start is None:
-            return None
-        end = self._source.seek(0, os.SEEK_END)
-        self._source.seek(self._start)
-        return end - self._start
-
-    def _something(self) -> bool:
-        """Of a pipe only; what is read of it is sent first. A named pipe is taken as it is."""
-        if isinstance(self._source, Path):
-            return True
-        self._head = self._piece(self._source)
-        return bool(self._head)
-
-    def _opened(self, path: Path) -> BinaryIO:
+    def _open(self, path: Path) -> BinaryIO:
         try:
             return path.open("rb")
         except (OSError, ValueError) as error:
@@ -117,55 +113,51 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
         return UnreadableFile(f"{self.name} cannot be read: {why}; nothing was changed")
 
 
-def ignore(_: ImportProgress) -> None:
-    pass
-
-
-BLOCK = 512  # bytes: a tar is made of these
-SEAL = b"sha256"
-END = 4 * BLOCK  # header and content of the seal, and the two empty blocks that end a tar
-HEAD = 16 * BLOCK
-MIME = "application/x-tar"
-FLAGS = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
-
-
-def downloads(response: httpx.Response) -> bool:
-    return response.is_success and response.headers.get("content-type", "").startswith(MIME)
-
-
 class Download:
-    """into: a path, or a file open for writing bytes. progress: told of the bytes that came."""
+    """A backup on its way into a file, which is there when it is whole, and not there before."""
 
     def __init__(self, into: Path | BinaryIO, progress: Progress | None = None) -> None:
+        """into: a path, or a file open for writing bytes. progress: is called with the bytes that came."""
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
+        self._draft = into.with_name(f"{into.name}.{os.getpid()}.part") if isinstance(into, Path) else None
         self._file: BinaryIO | None = None
-        self._begin()
+        self._reset()
 
-    def _begin(self) -> None:
-        self._total, self._head, self._tail, self.bytes = sha256(), b"", b"", 0
+    def _reset(self) -> None:
+        self._digest, self._head, self._tail, self.received_bytes = sha256(), b"", b"", 0
 
     @property
     def repeatable(self) -> bool:
         """What went into a pipe cannot be taken back."""
-        return isinstance(self._into, Path) or not self.bytes
+        return isinstance(self._into, Path) or not self.received_bytes
 
-    def take(self, piece: bytes) -> None:
+    @staticmethod
+    def accepts(response: httpx.Response) -> bool:
+        return response.is_success and response.headers.get("content-type", "").startswith(MIME)
+
+    def write(self, piece: bytes) -> None:
         """UnwritableFile when the disk is full, say."""
         try:
-            self._opened().write(piece)
+            if isinstance(self._into, Path) and self._draft is not None:
+                if self._file is None:
+                    self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
+                self._file.write(piece)
+            elif not isinstance(self._into, Path):
+                self._into.write(piece)
         except OSError as error:
             raise self._unwritable(error) from error
-        self.bytes += len(piece)
+        self.received_bytes += len(piece)
         self._head += piece[: HEAD - len(self._head)]
-        held = self._tail + piece
-        self._total.update(held[:-END])
-        self._tail = held[-END:]
-        self._progress(ImportProgress(phase="receiving", done=self.bytes, total=None))
+        pending = self._tail + piece
+        self._digest.update(pending[:-END])
+        self._tail = pending[-END:]
+        self._progress(ImportProgress(phase="receiving", done=self.received_bytes, total=None))
 
-    def done(self) -> BackupHead:
-        """NotErrata unless all of it came: then there is no file."""
-        if not self._is_whole():
+    def finish(self) -> BackupHead:
+        """Name the file once it is on the disk. NotErrata unless all of it came: then there is no file."""
+        seal = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
+        if not self._tail.startswith(SEAL + b"\0") or seal != self._digest.hexdigest():
             raise NotErrata("the backup broke off before its end: there is no file; make it again")
         try:
             size = int(self._head[124:136].rstrip(b"\0 "), 8)
@@ -173,38 +165,23 @@ class Download:
         except (ValueError, ValidationError) as error:
             raise NotErrata("what came is no backup of Errata: there is no file") from error
         try:
-            self._keep()
+            if self._file is not None:
+                self._file.flush()
+                os.fsync(self._file.fileno())
+            self._close()
+            if isinstance(self._into, Path) and self._draft is not None:
+                self._draft.replace(self._into)
         except OSError as error:
             raise self._unwritable(error) from error
         return head
 
-    def _keep(self) -> None:
-        """On the disk, and only then under its name."""
-        if self._file is not None:
-            self._file.flush()
-            os.fsync(self._file.fileno())
-        self._close()
-        if isinstance(self._into, Path):
-            _draft(self._into).replace(self._into)
-
-    def drop(self) -> None:
+    def discard(self) -> None:
         """Leave nothing of what came so far."""
         self._close()
-        if isinstance(self._into, Path):
+        if self._draft is not None:
             with suppress(OSError):
-                _draft(self._into).unlink(missing_ok=True)
-        self._begin()
-
-    def _is_whole(self) -> bool:
-        named = self._tail[BLOCK : BLOCK + 64].decode(errors="replace")
-        return self._tail.startswith(SEAL + b"\0") and named == self._total.hexdigest()
-
-    def _opened(self) -> BinaryIO:
-        if not isinstance(self._into, Path):
-            return self._into
-        if self._file is None:
-            self._file = os.fdopen(os.open(_draft(self._into), FLAGS, 0o600), "wb")
-        return self._file
+                self._draft.unlink(missing_ok=True)
+        self._reset()
 
     def _close(self) -> None:
         if self._file is not None:
@@ -215,5 +192,5 @@ class Download:
         return UnwritableFile(f"{self.name} cannot be written: {error.strerror or error}; there is no backup")
 
 
-def _draft(path: Path) -> Path:
-    return path.with_name(f"{path.name}.{os.getpid()}.part")
+def ignore(_: ImportProgress) -> None:
+    pass

@@ -29,81 +29,64 @@ CODE_OF_STATUS = {
     503: "not_ready",
 }
 # What a proxy says of its own accord, when the service behind it was late or did not answer.
-OF_A_PROXY: dict[int, type[errors.Unreachable]] = {
+PROXY_ERRORS: dict[int, type[errors.Unreachable]] = {
     408: errors.TimedOut,
     502: errors.Unreachable,
     504: errors.TimedOut,
 }
-LONGEST_DETAIL_CHARS = 300
+MAX_DETAIL_CHARS = 300
 
 
-def refused(response: httpx.Response) -> errors.Refused | errors.Unreachable:
-    """The error that a response with a status of 400 or more stands for."""
+def to_error(response: httpx.Response) -> errors.Refused | errors.Unreachable:
+    """The error that a response with a status of 400 or more stands for.
+
+    Retry-After is read in seconds; the HTTP-date form is left unread, since no part of Errata sends it.
+    """
     try:
         problem = Problem.model_validate_json(response.content)
     except ValidationError:
-        problem = _made_up(response)
-        if response.status_code in OF_A_PROXY:
-            return OF_A_PROXY[response.status_code](problem.detail or problem.title)
-    return _kind(problem)(problem, _retry_after_s(response))
+        problem = _infer_problem(response)
+        if response.status_code in PROXY_ERRORS:
+            return PROXY_ERRORS[response.status_code](problem.detail or problem.title)
+    retry_after = response.headers.get("retry-after", "")
+    return from_problem(problem, float(retry_after) if re.fullmatch(r"\d{1,6}", retry_after) else None)
 
 
-def of_problem(problem: Problem) -> errors.Refused:
+def from_problem(problem: Problem, retry_after_s: float | None = None) -> errors.Refused:
     """The error that a problem document stands for, wherever it stood."""
-    return _kind(problem)(problem)
-
-
-def malformed(error: ValidationError) -> errors.Malformed:
-    """What the service would say of a request that cannot be built, said without sending it."""
-    return unsendable(sentence(error))
-
-
-def unsendable(detail: str) -> errors.Malformed:
-    return errors.Malformed(Problem.of("invalid_input", detail))
-
-
-def sentence(error: ValidationError) -> str:
-    """Each field and what is wrong with it, e.g. `question: String should have at least 1 character`."""
-    return "; ".join(_complaint(one["loc"], one["msg"]) for one in error.errors(include_url=False))
-
-
-def _complaint(place: tuple[int | str, ...], message: str) -> str:
-    return f"{'.'.join(map(str, place))}: {message}" if place else message
-
-
-def _kind(problem: Problem) -> type[errors.Refused]:
     by_code = errors.Refused.by_code
-    fallback = by_code.get(CODE_OF_STATUS.get(problem.status, ""))
-    if fallback is None:
-        fallback = errors.Conflict if problem.status == 409 else errors.Faulty
-    return by_code.get(problem.code, fallback)
+    kind = by_code.get(problem.code) or by_code.get(CODE_OF_STATUS.get(problem.status, ""))
+    if kind is None:
+        kind = errors.Conflict if problem.status == 409 else errors.Faulty
+    return kind(problem, retry_after_s)
 
 
-def _made_up(response: httpx.Response) -> Problem:
+def _infer_problem(response: httpx.Response) -> Problem:
+    """The problem document of an answer that is none: its own words, on one line."""
     status = response.status_code
     title = response.reason_phrase or f"HTTP {status}"
-    said = _said(response) or title
-    detail = f"{response.url.copy_with(query=None)} answered {status}: {said}"
-    return Problem(title=title, status=status, code=CODE_OF_STATUS.get(status, "internal"), detail=detail)
-
-
-def _said(response: httpx.Response) -> str:
-    """The words of an answer that is no problem document, on one line."""
-    text = _detail(response) or re.sub(r"<[^>]*>", " ", response.text)
-    words = " ".join(text.split())
-    return words if len(words) <= LONGEST_DETAIL_CHARS else words[: LONGEST_DETAIL_CHARS - 1] + "…"
-
-
-def _detail(response: httpx.Response) -> str | None:
     try:
         body: Any = json.loads(response.content)
     except (ValueError, RecursionError):
-        return None
+        body = None
     detail = body.get("detail") if isinstance(body, dict) else None
-    return detail if isinstance(detail, str) else None
+    if not detail or not isinstance(detail, str):
+        detail = re.sub(r"<[^>]*>", " ", response.text)
+    words = " ".join(detail.split())
+    words = words if len(words) <= MAX_DETAIL_CHARS else words[: MAX_DETAIL_CHARS - 1] + "…"
+    sentence = f"{response.url.copy_with(query=None)} answered {status}: {words or title}"
+    return Problem(title=title, status=status, code=CODE_OF_STATUS.get(status, "internal"), detail=sentence)
 
 
-def _retry_after_s(response: httpx.Response) -> float | None:
-    """In seconds; the HTTP-date form is left unread, since no part of Errata sends it."""
-    given = response.headers.get("retry-after", "")
-    return float(given) if re.fullmatch(r"\d{1,6}", given) else None
+def unsendable(detail: str) -> errors.Malformed:
+    """What the service would say of a request that cannot be built, said without sending it."""
+    return errors.Malformed(Problem.of("invalid_input", detail))
+
+
+def describe_invalid(error: ValidationError) -> str:
+    """Each field and what is wrong with it, e.g. `question: String should have at least 1 character`."""
+    complaints = []
+    for fault in error.errors(include_url=False):
+        place = ".".join(map(str, fault["loc"]))
+        complaints.append(f"{place}: {fault['msg']}" if place else fault["msg"])
+    return "; ".join(complaints)

@@ -1,4 +1,4 @@
-"""One request as data: what is asked of the service, before anybody sends it."""
+"""One request as data: what is asked of the service, before anybody sends it; and how its answer is read."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.files import Download, Upload
-from errata.problems import malformed, refused, sentence, unsendable
+from errata.problems import describe_invalid, to_error, unsendable
 from errata.wire import Request, Response
 
 R = TypeVar("R", bound=Request)
@@ -26,7 +26,7 @@ class Call(Generic[T_co]):
 
     reads: nothing is changed by it, however often it is sent.
     slow: editing and re-running fact tests take longer than answering.
-    upload: a file to send as the body; the service then tells how far it is, line by line. download: where the
+    upload: a file to send as the body; the service then reports how far it is, line by line. download: where the
     response goes, which is a file.
     may_never_exist: it waits for a version that this client has not heard of, and that may never be made.
     """
@@ -43,47 +43,44 @@ class Call(Generic[T_co]):
     upload: Upload | None = None
     download: Download | None = None
 
-    def repeatable(self, error: ErrataError, may_be_made: bool = True) -> bool:
-        """Whether it may be sent again after `error`. may_be_made: it may have had its effect."""
+    def repeatable(self, error: ErrataError, may_be_done: bool = True) -> bool:
+        """Whether it may be sent again after `error`. may_be_done: it may have had its effect."""
         if isinstance(error, VersionAhead) and self.may_never_exist:
             return False  # the service has waited already
         if self.upload is not None and not self.upload.rewind():
             return False  # what came through a pipe cannot be read again
         if self.download is not None and not self.download.repeatable:
             return False
-        return self.reads or self.idempotency_key is not None or not may_be_made
+        return self.reads or self.idempotency_key is not None or not may_be_done
 
     @property
-    def arrived(self) -> bool:
+    def sent_whole(self) -> bool:
         """Whether all of it was sent, the last time that it was: the service acts on nothing less."""
         return self.upload is None or self.upload.whole
 
-    def request(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
+    def to_httpx(self, base: httpx.URL, headers: Mapping[str, str], timeout_s: float) -> httpx.Request:
         """Defaults are not sent, so that an older service takes a newer client's requests."""
+        own_headers = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
+        content: Upload | str | None = self.upload
+        if self.upload is not None:
+            own_headers |= {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
+        elif self.body:
+            own_headers["content-type"] = "application/json"
+            try:
+                content = self.body.model_dump_json(exclude_defaults=True)
+            except PydanticSerializationError as error:  # a text that is none, such as half a surrogate pair
+                raise unsendable(str(error)) from error
         request = httpx.Request(
             self.verb,
             base.copy_with(raw_path=base.raw_path.rstrip(b"/") + self.path.encode()),
             params=dict(self.query) or None,
-            headers={**headers, **self._own_headers()},
-            content=self.upload or (_json(self.body) if self.body else None),
+            headers={**headers, **own_headers},
+            content=content,
             extensions={"timeout": httpx.Timeout(timeout_s, connect=min(timeout_s, 5.0)).as_dict()},
         )
         if self.upload is not None:
             request.stream = self.upload  # httpx wraps it into what only its blocking client takes
         return request
-
-    def _own_headers(self) -> dict[str, str]:
-        own = {"idempotency-key": self.idempotency_key} if self.idempotency_key else {}
-        if self.upload is not None:
-            return own | {"content-type": "application/octet-stream", "accept": "application/x-ndjson"}
-        return own | {"content-type": "application/json"} if self.body else own
-
-
-def _json(body: Request) -> str:
-    try:
-        return body.model_dump_json(exclude_defaults=True)
-    except PydanticSerializationError as error:  # a text that is none, such as half a surrogate pair
-        raise unsendable(str(error)) from error
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def build(kind: type[R], **fields: object) -> R:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        raise malformed(error) from error
+        raise unsendable(describe_invalid(error)) from error
 
 
 def new_key() -> str:
@@ -108,10 +105,10 @@ def new_key() -> str:
     return uuid.uuid4().hex
 
 
-def read(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
-    """The answer to a call, or the error that it stands for."""
+def read_reply(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
+    """The answer to a call. Raises the error that the response stands for, or NotErrata."""
     if response.is_error:
-        raise refused(response)
+        raise to_error(response)
     if not response.is_success:
         to = response.headers.get("location", "elsewhere")
         raise NotErrata(
@@ -120,11 +117,8 @@ def read(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
     try:
         value = call.returns.model_validate_json(response.content)
     except ValidationError as error:
-        raise NotErrata(_unlike_errata(response, error)) from error
+        kind = response.headers.get("content-type", "no content type").split(";")[0]
+        advice = "is this the address of an Errata service, of the same version as this client?"
+        why = f"{kind}; {describe_invalid(error)[:200]}"
+        raise NotErrata(f"{response.url} answered, but not as Errata does ({why}): {advice}") from error
     return Reply(value, response.content, response.status_code)
-
-
-def _unlike_errata(response: httpx.Response, error: ValidationError) -> str:
-    kind = response.headers.get("content-type", "no content type").split(";")[0]
-    advice = "is this the address of an Errata service, of the same version as this client?"
-    return f"{response.url} answered, but not as Errata does ({kind}; {sentence(error)[:200]}): {advice}"

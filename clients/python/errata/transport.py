@@ -32,14 +32,15 @@ from errata.errors import (
     Unavailable,
     Unreachable,
 )
-from errata.files import Download, Progress, downloads
-from errata.problems import of_problem
-from errata.request import Call, Reply, T_co, read
+from errata.files import Download, Progress
+from errata.problems import from_problem
+from errata.request import Call, Reply, T_co, read_reply
 from errata.wire import ImportProgress, Problem
 
 Value = TypeVar("Value")
-Hear = Callable[[bytes], None]
+OnPiece = Callable[[bytes], None]
 Streams = Callable[[httpx.Response], bool]
+NDJSON = "application/x-ndjson"
 # What the service says before it commits, unless it adds that it is in doubt.
 BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
 BEFORE_SENDING = (
@@ -49,172 +50,6 @@ BEFORE_SENDING = (
     httpx.ProxyError,
     httpx.UnsupportedProtocol,
 )
-
-
-class Link(Protocol):
-    """How bytes get to the service, and how to wait."""
-
-    async def send(self, request: httpx.Request) -> httpx.Response: ...
-
-    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
-        """The same, but of a response that `streams` each piece is heard as it comes, and none kept."""
-
-    async def pause(self, seconds: float) -> None: ...
-
-
-class BlockingLink:
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
-
-    async def send(self, request: httpx.Request) -> httpx.Response:
-        _refuse_closed(self._http)
-        return self._http.send(request)
-
-    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
-        _refuse_closed(self._http)
-        with closing(self._http.send(request, stream=True)) as response:
-            if streams(response):
-                for piece in response.iter_bytes():
-                    hear(piece)
-            else:
-                response.read()
-        return response
-
-    async def pause(self, seconds: float) -> None:
-        time.sleep(seconds)  # noqa: ASYNC251  no event loop runs here
-
-
-class AsyncLink:
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
-
-    async def send(self, request: httpx.Request) -> httpx.Response:
-        _refuse_closed(self._http)
-        return await self._http.send(request)
-
-    async def follow(self, request: httpx.Request, hear: Hear, streams: Streams) -> httpx.Response:
-        _refuse_closed(self._http)
-        async with aclosing(await self._http.send(request, stream=True)) as response:
-            if streams(response):
-                async for piece in response.aiter_bytes():
-                    hear(piece)
-            else:
-                await response.aread()
-        return response
-
-    async def pause(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
-def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
-    """For each attempt: another thread may close the client during a pause."""
-    if http.is_closed:
-        raise Closed("this client is closed and can send nothing more: make a new one")
-
-
-async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
-    """The reply to `call`, which `request` carries. Raises nothing but ErrataError."""
-    attempt, may_be_made = 0, False
-    while True:
-        try:
-            return await _attempt(link, request, call)
-        except ErrataError as error:
-            may_be_made = _may_be_made(may_be_made, error, call.arrived)
-            pause_s = retry.pause_s(attempt, error) if call.repeatable(error, may_be_made) else None
-            if pause_s is None:
-                error.in_doubt = may_be_made and not call.reads
-                error.idempotency_key = call.idempotency_key if error.in_doubt else None
-                raise
-        attempt += 1
-        await link.pause(pause_s)
-
-
-async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
-    if call.download is not None:
-        return await _downloaded(link, request, call, call.download)
-    if call.upload is None:
-        return read(call, await _answered(link.send(request), request, call))
-    telling = Telling(call.upload.progress)
-    response = await _answered(link.follow(request, telling.hear, tells), request, call)
-    return telling.ending(call, response) if tells(response) else read(call, response)
-
-
-async def _downloaded(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
-    """The file is there when this returns, and else not."""
-    try:
-        response = await _answered(link.follow(request, file.take, downloads), request, call)
-        if not downloads(response):
-            return read(call, response)
-        head = file.done()
-    except BaseException:
-        file.drop()
-        raise
-    raw = head.model_dump_json().encode()
-    return Reply(call.returns.model_validate_json(raw), raw, response.status_code)
-
-
-def _may_be_made(before: bool, error: ErrataError, arrived: bool) -> bool:
-    """Whether what was sent may have had its effect; before: by an earlier attempt. arrived: all of it was sent.
-
-    What is refused for its content settles it: the service looks for the key first, and a repetition of a write
-    that was made would have got the first receipt. A refusal at the door, as of a caller who is too quick or has
-    no key any more, says nothing about what was sent before.
-    """
-    if isinstance(error, Conflict | EditRefused):
-        return False
-    return before or (arrived and _may_have_worked(error))
-
-
-def _may_have_worked(error: ErrataError) -> bool:
-    """Whether a request that ended like this may have had its effect."""
-    if isinstance(error, Refused):
-        in_doubt = error.code not in BEFORE_COMMITTING or bool(error.extra("in_doubt"))
-        return error.status >= 500 and in_doubt
-    if isinstance(error, NotErrata):
-        return error.__cause__ is not None  # without a cause it is a redirect: nobody has done anything
-    return isinstance(error, Unreachable) and error.sent
-
-
-def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
-    """The result of a coroutine that never suspends."""
-    try:
-        conversation.send(None)
-    except StopIteration as done:
-        value: Value = done.value
-        return value
-    conversation.close()
-    raise AssertionError("a blocking conversation tried to wait for an event loop")
-
-
-async def _answered(
-    sending: Coroutine[Any, Any, httpx.Response], request: httpx.Request, call: Call[Any]
-) -> httpx.Response:
-    """The one place where httpx's own exceptions are turned into ours."""
-    where = f"{request.url.scheme}://{request.url.netloc.decode()}"
-    try:
-        return await sending
-    except httpx.TimeoutException as error:
-        raise TimedOut(_late(request, where, error), sent=not isinstance(error, BEFORE_SENDING)) from error
-    except httpx.HTTPError as error:
-        why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
-        sent = not isinstance(error, BEFORE_SENDING)
-        what = f"the connection to Errata at {where} broke" if sent else f"cannot reach Errata at {where}"
-        raise Unreachable(f"{what}: {why}{_unfinished(call, sent)}", sent=sent) from error
-
-
-def _unfinished(call: Call[Any], sent: bool) -> str:
-    if call.arrived or not sent or call.upload is None:
-        return ""
-    return (
-        f"; only {call.upload.sent_bytes:,} bytes of {call.upload.name} had been sent: nothing was imported"
-    )
-
-
-def _late(request: httpx.Request, where: str, error: httpx.TimeoutException) -> str:
-    limits = request.extensions["timeout"]
-    if isinstance(error, httpx.ConnectTimeout):
-        return f"cannot reach Errata at {where}: no connection within {limits['connect']:g} s"
-    return f"Errata at {where} did not answer within {limits['read']:g} s"
 
 
 @dataclass(frozen=True)
@@ -231,77 +66,228 @@ class Retry:
 
     def pause_s(self, attempt: int, error: ErrataError) -> float | None:
         """Seconds to wait after failed attempt number `attempt` (from 0), or None to give up."""
-        if attempt >= self.times or not _passing(error):
+        is_transient = isinstance(error, Unreachable | TooMany | Unavailable) and not isinstance(
+            error, TimedOut
+        )
+        if attempt >= self.times or not is_transient:
             return None
-        asked_s = (error.retry_after_s or 0.0) if isinstance(error, Refused) else 0.0
-        if asked_s > self.longest_pause_s:
+        required_s = (error.retry_after_s or 0.0) if isinstance(error, Refused) else 0.0
+        if required_s > self.longest_pause_s:
             return None
         # Half of the pause is chance, so that callers that failed together do not come back together.
         own_s = self.first_pause_s * 2.0**attempt * random.uniform(0.5, 1.0)
-        return min(max(asked_s, own_s), self.longest_pause_s)
+        return min(max(required_s, own_s), self.longest_pause_s)
 
 
-def _passing(error: ErrataError) -> bool:
-    """Whether the trouble may be over by itself in a moment."""
-    if isinstance(error, TimedOut):
+class Link(Protocol):
+    """How bytes get to the service, and how to wait."""
+
+    async def send(self, request: httpx.Request) -> httpx.Response: ...
+
+    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
+        """The same, but each piece of a response that `streams` goes to `on_piece` as it comes, and none is kept."""
+
+    async def pause(self, seconds: float) -> None: ...
+
+
+class BlockingLink:
+    def __init__(self, http: httpx.Client) -> None:
+        self._http = http
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        _refuse_closed(self._http)
+        return self._http.send(request)
+
+    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
+        _refuse_closed(self._http)
+        with closing(self._http.send(request, stream=True)) as response:
+            if streams(response):
+                for piece in response.iter_bytes():
+                    on_piece(piece)
+            else:
+                response.read()
+        return response
+
+    async def pause(self, seconds: float) -> None:
+        time.sleep(seconds)  # noqa: ASYNC251  no event loop runs here
+
+
+class AsyncLink:
+    def __init__(self, http: httpx.AsyncClient) -> None:
+        self._http = http
+
+    async def send(self, request: httpx.Request) -> httpx.Response:
+        _refuse_closed(self._http)
+        return await self._http.send(request)
+
+    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
+        _refuse_closed(self._http)
+        async with aclosing(await self._http.send(request, stream=True)) as response:
+            if streams(response):
+                async for piece in response.aiter_bytes():
+                    on_piece(piece)
+            else:
+                await response.aread()
+        return response
+
+    async def pause(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
+    """For each attempt: another thread may close the client during a pause."""
+    if http.is_closed:
+        raise Closed("this client is closed and can send nothing more: make a new one")
+
+
+def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
+    """The result of a coroutine that never suspends."""
+    try:
+        conversation.send(None)
+    except StopIteration as stop:
+        value: Value = stop.value
+        return value
+    conversation.close()
+    raise AssertionError("a blocking conversation tried to wait for an event loop")
+
+
+async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: Retry) -> Reply[T_co]:
+    """The reply to `call`, which `request` carries. Raises nothing but ErrataError."""
+    attempt, may_be_done = 0, False
+    while True:
+        try:
+            return await _attempt(link, request, call)
+        except ErrataError as error:
+            may_be_done = _may_be_done(may_be_done, error, call.sent_whole)
+            pause_s = retry.pause_s(attempt, error) if call.repeatable(error, may_be_done) else None
+            if pause_s is None:
+                error.in_doubt = may_be_done and not call.reads
+                error.idempotency_key = call.idempotency_key if error.in_doubt else None
+                raise
+        attempt += 1
+        await link.pause(pause_s)
+
+
+async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
+    if call.download is not None:
+        return await _receive_file(link, request, call, call.download)
+    if call.upload is None:
+        return read_reply(call, await _map_errors(link.send(request), request, call))
+    reader = LineReader(call.upload.progress)
+    response = await _map_errors(link.stream(request, reader.feed, reader.accepts), request, call)
+    return reader.finish(call, response) if reader.accepts(response) else read_reply(call, response)
+
+
+async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
+    """The file is there when this returns, and else not."""
+    try:
+        response = await _map_errors(link.stream(request, file.write, file.accepts), request, call)
+        if not file.accepts(response):
+            return read_reply(call, response)
+        head = file.finish()
+    except BaseException:
+        file.discard()
+        raise
+    raw = head.model_dump_json().encode()
+    return Reply(call.returns.model_validate_json(raw), raw, response.status_code)
+
+
+def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
+    """Whether what was sent may have had its effect.
+
+    What is refused for its content settles it: the service looks for the key first, and a repetition of a write
+    that was made would have got the first receipt. A refusal at the door, as of a caller who is too quick or has
+    no key any more, says nothing about what was sent before.
+
+    Args:
+        before: by an earlier attempt.
+        sent_whole: all of it was sent in this one.
+    """
+    if isinstance(error, Conflict | EditRefused):
         return False
-    return isinstance(error, Unreachable | TooMany | Unavailable)
+    if before or not sent_whole:
+        return before
+    if isinstance(error, Refused):
+        in_doubt = error.code not in BEFORE_COMMITTING or bool(error.extra("in_doubt"))
+        return error.status >= 500 and in_doubt
+    if isinstance(error, NotErrata):
+        return error.__cause__ is not None  # without a cause it is a redirect: nobody has done anything
+    return isinstance(error, Unreachable) and error.sent
 
 
-NDJSON = "application/x-ndjson"
-BROKEN_OFF = "Errata at {where} stopped telling before it said how it ended"
+async def _map_errors(
+    sending: Coroutine[Any, Any, httpx.Response], request: httpx.Request, call: Call[Any]
+) -> httpx.Response:
+    """The one place where httpx's own exceptions are turned into ours."""
+    address = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    try:
+        return await sending
+    except httpx.HTTPError as error:
+        sent = not isinstance(error, BEFORE_SENDING)
+        limits = request.extensions["timeout"]
+        if isinstance(error, httpx.ConnectTimeout):
+            why = f"cannot reach Errata at {address}: no connection within {limits['connect']:g} s"
+            raise TimedOut(why, sent=sent) from error
+        if isinstance(error, httpx.TimeoutException):
+            why = f"Errata at {address} did not answer within {limits['read']:g} s"
+            raise TimedOut(why, sent=sent) from error
+        why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
+        event = (
+            f"the connection to Errata at {address} broke" if sent else f"cannot reach Errata at {address}"
+        )
+        if sent and call.upload is not None and not call.sent_whole:
+            amount = f"{call.upload.sent_bytes:,} bytes of {call.upload.name}"
+            why = f"{why}; only {amount} had been sent: nothing was imported"
+        raise Unreachable(f"{event}: {why}", sent=sent) from error
 
 
-def tells(response: httpx.Response) -> bool:
-    return response.is_success and response.headers.get("content-type", "").split(";")[0].strip() == NDJSON
-
-
-class Telling:
-    """Takes the bytes as they come; `ending` is what they said at last."""
+class LineReader:
+    """Reads a response of JSON lines as it comes; `finish` is what it said at last."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._begun = b""
-        self._last: dict[str, Any] = {}
+        self._rest = b""
+        self._outcome: dict[str, Any] = {}
 
-    def hear(self, piece: bytes) -> None:
+    @staticmethod
+    def accepts(response: httpx.Response) -> bool:
+        kind = response.headers.get("content-type", "").split(";")[0].strip()
+        return response.is_success and kind == NDJSON
+
+    def feed(self, piece: bytes) -> None:
         """Only the line feed ends a line: texts may hold whatever else Unicode calls one."""
-        *lines, self._begun = (self._begun + piece).split(b"\n")
+        *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
-            self._line(line)
+            self._read_line(line)
 
-    def ending(self, call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
+    def finish(self, call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
         """The receipt; or raises what the problem stands for, or Unreachable where neither came."""
-        self._line(self._begun)
-        if "problem" in self._last:
-            raise of_problem(_valid(Problem, self._last["problem"], response))
-        if "receipt" not in self._last:
-            where = f"{response.url.scheme}://{response.url.netloc.decode()}"
-            raise Unreachable(BROKEN_OFF.format(where=where))
-        receipt = self._last["receipt"]
-        raw = json.dumps(receipt, ensure_ascii=False, separators=(",", ":")).encode()
-        return Reply(_valid(call.returns, receipt, response), raw, response.status_code)
+        self._read_line(self._rest)
+        try:
+            if "problem" in self._outcome:
+                raise from_problem(Problem.model_validate(self._outcome["problem"]))
+            if "receipt" not in self._outcome:
+                where = f"{response.url.scheme}://{response.url.netloc.decode()}"
+                raise Unreachable(f"Errata at {where} stopped telling before it said how it ended")
+            receipt = self._outcome["receipt"]
+            raw = json.dumps(receipt, ensure_ascii=False, separators=(",", ":")).encode()
+            return Reply(call.returns.model_validate(receipt), raw, response.status_code)
+        except ValidationError as error:
+            raise _unlike_errata(str(response.url.copy_with(query=None)), error) from error
 
-    def _line(self, line: bytes) -> None:
-        if not line.strip() or self._last:
+    def _read_line(self, line: bytes) -> None:
+        if not line.strip() or self._outcome:
             return
         try:
-            said = json.loads(line)
-            if isinstance(said, dict) and "progress" in said:
-                self._progress(ImportProgress.model_validate(said["progress"]))
-            elif isinstance(said, dict) and {"receipt", "problem"} & set(said):
-                self._last = said
+            message = json.loads(line)
+            if isinstance(message, dict) and "progress" in message:
+                self._progress(ImportProgress.model_validate(message["progress"]))
+            elif isinstance(message, dict) and {"receipt", "problem"} & set(message):
+                self._outcome = message
         except ValueError as error:  # pydantic's and json's own are both of this kind
-            raise _strange(None, error) from error
+            raise _unlike_errata("the service", error) from error
 
 
-def _valid(kind: type[Any], value: Any, response: httpx.Response) -> Any:
-    try:
-        return kind.model_validate(value)
-    except ValidationError as error:
-        raise _strange(response, error) from error
-
-
-def _strange(response: httpx.Response | None, error: ValueError) -> NotErrata:
-    where = f"{response.url.copy_with(query=None)} " if response is not None else "the service "
-    return NotErrata(f"{where}tells its progress, but not as Errata does: {str(error).splitlines()[0][:200]}")
+def _unlike_errata(where: str, error: ValueError) -> NotErrata:
+    why = str(error).splitlines()[0][:200]
+    return NotErrata(f"{where} tells its progress, but not as Errata does: {why}")

@@ -9,14 +9,12 @@ from __future__ import annotations
 from deploy.grafana.board import Board, Row
 from deploy.grafana.panel import RED, YELLOW, Limit, Line, Panel
 
-OURS = 'Component=~"ray::ServeReplica:errata:.+"'
+REPLICAS = 'Component=~"ray::ServeReplica:errata:.+"'
 
 
 def _by_part(metric: str) -> str:
     """Ray names a process by its deployment, with a dot and more behind it while the process starts."""
-    part = (
-        f'label_replace({metric}{{{OURS}}}, "part", "$1", "Component", "ray::ServeReplica:errata:([^.]+).*")'
-    )
+    part = f'label_replace({metric}{{{REPLICAS}}}, "part", "$1", "Component", "ray::ServeReplica:errata:([^.]+).*")'
     return f"sum by (ip, part) ({part})"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from deploy.grafana.board import Board, Row
 from deploy.grafana.panel import RED, YELLOW, Limit, Line, Panel
 
-MINE = 'model=~"$model"'
+MODELS = 'model=~"$model"'
 FAILED = 'outcome=~"internal|not_ready|version_ahead|ledger_unavailable|ledger_corrupt"'
 TIME = "errata_answer_seconds"
 EVERY = "[$__rate_interval]"
@@ -31,7 +31,7 @@ GLANCE = Row(
             "Answers a second",
             "Of all models, declined ones included.",
             "reqps",
-            (Line(f"sum(rate(errata_answers_total{{{MINE}}}{EVERY}))", ""),),
+            (Line(f"sum(rate(errata_answers_total{{{MODELS}}}{EVERY}))", ""),),
             "number",
         ),
         Panel(
@@ -40,8 +40,8 @@ GLANCE = Row(
             "percentunit",
             (
                 Line(
-                    f"sum(rate(errata_answers_total{{{MINE},{FAILED}}}{EVERY}))"
-                    f" / sum(rate(errata_answers_total{{{MINE}}}{EVERY}))",
+                    f"sum(rate(errata_answers_total{{{MODELS},{FAILED}}}{EVERY}))"
+                    f" / sum(rate(errata_answers_total{{{MODELS}}}{EVERY}))",
                     "",
                 ),
             ),
@@ -54,7 +54,7 @@ GLANCE = Row(
             "s",
             (
                 Line(
-                    f'histogram_quantile(0.99, sum by (le) (rate({TIME}_bucket{{{MINE},part="total"}}{EVERY})))',
+                    f'histogram_quantile(0.99, sum by (le) (rate({TIME}_bucket{{{MODELS},part="total"}}{EVERY})))',
                     "",
                 ),
             ),
@@ -67,8 +67,8 @@ GLANCE = Row(
             "percentunit",
             (
                 Line(
-                    f'sum(max by (model) (errata_replicas{{{MINE},state="live"}}))'
-                    f' / sum(max by (model) (errata_replicas{{{MINE},state="expected"}}))',
+                    f'sum(max by (model) (errata_replicas{{{MODELS},state="live"}}))'
+                    f' / sum(max by (model) (errata_replicas{{{MODELS},state="expected"}}))',
                     "",
                 ),
             ),
@@ -93,7 +93,7 @@ ANSWERS = Row(
             "reqps",
             (
                 Line(
-                    f"sum by (model, outcome) (rate(errata_answers_total{{{MINE}}}{EVERY}))",
+                    f"sum by (model, outcome) (rate(errata_answers_total{{{MODELS}}}{EVERY}))",
                     "{{model}} {{outcome}}",
                 ),
             ),
@@ -105,8 +105,8 @@ ANSWERS = Row(
             "percentunit",
             (
                 Line(
-                    f"sum by (model) (rate(errata_answers_total{{{MINE},{FAILED}}}{EVERY}))"
-                    f" / sum by (model) (rate(errata_answers_total{{{MINE}}}{EVERY}))",
+                    f"sum by (model) (rate(errata_answers_total{{{MODELS},{FAILED}}}{EVERY}))"
+                    f" / sum by (model) (rate(errata_answers_total{{{MODELS}}}{EVERY}))",
                     "{{model}}",
                 ),
             ),
@@ -117,8 +117,8 @@ ANSWERS = Row(
             "Within the service, from its arrival at a replica.",
             "s",
             (
-                Line(_quantile(0.5, f'{MINE},part="total"', "model"), "{{model}} p50"),
-                Line(_quantile(0.99, f'{MINE},part="total"', "model"), "{{model}} p99"),
+                Line(_quantile(0.5, f'{MODELS},part="total"', "model"), "{{model}} p50"),
+                Line(_quantile(0.99, f'{MODELS},part="total"', "model"), "{{model}} p99"),
             ),
             limits=(Limit(1, RED),),
         ),
@@ -128,8 +128,8 @@ ANSWERS = Row(
             "s",
             (
                 Line(
-                    f'sum by (model, part) (rate({TIME}_sum{{{MINE},part!="total"}}{EVERY}))'
-                    f' / sum by (model, part) (rate({TIME}_count{{{MINE},part!="total"}}{EVERY}))',
+                    f'sum by (model, part) (rate({TIME}_sum{{{MODELS},part!="total"}}{EVERY}))'
+                    f' / sum by (model, part) (rate({TIME}_count{{{MODELS},part!="total"}}{EVERY}))',
                     "{{model}} {{part}}",
                 ),
             ),
@@ -141,8 +141,8 @@ ANSWERS = Row(
             "short",
             (
                 Line(
-                    f"sum by (model) (rate(errata_batch_size_sum{{{MINE}}}{EVERY}))"
-                    f" / sum by (model) (rate(errata_batch_size_count{{{MINE}}}{EVERY}))",
+                    f"sum by (model) (rate(errata_batch_size_sum{{{MODELS}}}{EVERY}))"
+                    f" / sum by (model) (rate(errata_batch_size_count{{{MODELS}}}{EVERY}))",
                     "{{model}}",
                 ),
             ),
@@ -153,10 +153,11 @@ ANSWERS = Row(
             "short",
             (
                 Line(
-                    f"sum by (model, place) (errata_queue_questions{{{MINE}}})", "{{model}} at the {{place}}"
+                    f"sum by (model, place) (errata_queue_questions{{{MODELS}}})",
+                    "{{model}} at the {{place}}",
                 ),
                 Line(
-                    f'sum by (model) (rate(errata_answers_total{{{MINE},outcome="too_many"}}{EVERY}))',
+                    f'sum by (model) (rate(errata_answers_total{{{MODELS},outcome="too_many"}}{EVERY}))',
                     "{{model}} turned away a second",
                 ),
             ),

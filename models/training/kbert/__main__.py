@@ -1,17 +1,35 @@
-"""`python -m models.training.kbert`: train, calibrate and measure the checkpoint of kbert, and write it down."""
+"""`python -m models.training.kbert`: train, calibrate and measure the checkpoint of kbert, and write it down.
+
+The phases in order: prepare, learn, calibrate, write, measure. Each resumes or is quick.
+"""
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
 
-from models.kbert.default import DEFAULT as CHECKPOINT
+from models.graph.memory import GraphMemory
+from models.kbert.checkpoint import DEFAULT as CHECKPOINT
+from models.kbert.checkpoint import load, save
+from models.kbert.system import KbertSystem
 from models.packs.pack import WORLD
+from models.training import spent
 from models.training.kbert import plan as plans
-from models.training.kbert.run import measure, train_all
+from models.training.kbert.calibrate import calibrate
+from models.training.kbert.card import Report, bars, measure, write_card
+from models.training.kbert.exam import Examiner
+from models.training.kbert.examples import Examples
+from models.training.kbert.learning import Learning
+from models.training.kbert.net import Net
+from models.training.kbert.plan import Plan
+from models.training.kbert.prepare import Setup, prepare
+from models.training.kbert.questions import QuestionMaker
+from models.training.progress import Progress
 
 WORK = Path("var/kbert/train")
+Say = Callable[[str], None]
 
 
 def main() -> None:
@@ -21,14 +39,55 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=CHECKPOINT)
     parser.add_argument("--measure", action="store_true", help="only measure the checkpoint in --out again")
     arguments = parser.parse_args()
-    started = time.monotonic()
+    start = time.monotonic()
 
     def say(line: str) -> None:
-        print(f"[{time.monotonic() - started:6.0f} s] {line}", flush=True)
+        print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
 
     torch.set_num_threads(plans.DEFAULT.threads)
-    run = measure if arguments.measure else train_all
+    run = measure_again if arguments.measure else train
     run(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, say)
+
+
+def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
+    """Train on the pack in `pack` and write the checkpoint with its card.
+
+    Deterministic for a plan, a pack and a processor.
+    """
+    start, earlier_s = time.monotonic(), sum(spent.spent(work).values())
+    setup = prepare(plan, pack, work, say)
+    net = Net(plan)
+    examples = Examples(setup.world, plan.mixture, plan.seed)
+    learning = Learning(plan, net, examples, setup.ranks, setup.tokens)
+    learning.run(Progress(work, setup.fingerprint), say)
+    graph = GraphMemory.of(pack)
+    say("calibrating")
+    save(calibrate(plan, setup, net, _question_maker(setup, graph)), out)
+    report = _examine(plan, setup, KbertSystem(load(out)), graph, say, start - earlier_s)
+    write_card(out, report)
+    say(f"wrote {out}")
+
+
+def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
+    """Measure the checkpoint in `out` again and say how it stands against the bars; nothing is written."""
+    setup = prepare(plan, pack, work, say)
+    system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
+    for line in bars(measure(_examine(plan, setup, system, graph, say, time.monotonic()))):
+        say(line)
+
+
+def _examine(
+    plan: Plan, setup: Setup, system: KbertSystem, graph: GraphMemory, say: Say, start: float
+) -> Report:
+    """start: by the monotonic clock, moved back by the seconds of earlier runs."""
+    exam = Examiner(plan, setup, system, graph, _question_maker(setup, graph)).examine(say)
+    return Report(plan, setup, system, exam, time.monotonic() - start)
+
+
+def _question_maker(setup: Setup, graph: GraphMemory) -> QuestionMaker:
+    relations = {**setup.relations.train, **setup.relations.held_out}
+    of_pack = {id: relation for id, relation in relations.items() if not relation.is_practice}
+    return QuestionMaker(setup.pack, graph.view(graph.base), of_pack)
 
 
 if __name__ == "__main__":

@@ -1,86 +1,177 @@
-"""From logits to scores that mean something, and the scores below which nothing is said (kbert/confidence.py)."""
+"""From logits to scores that mean something, and the scores below which nothing is said.
 
-from collections.abc import Sequence
+Scales (models/confidence.py) and thresholds are fitted on held phrasings of every second fact, and on a dozen relations
+that no weight has seen. Nothing of what is measured in the end is among it: other facts, no held entity, none of the
+five held relations.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import torch
 
+from models.confidence import Confidence, fit, quantile_threshold
 from models.encoder.weights import find
-from models.kbert.answering import Answerer
-from models.kbert.confidence import Confidence, features
-from models.kbert.default import Model, Settings, Trained, assemble
-from models.kbert.support import supports
+from models.graph.knowledge import Entity, Fact
+from models.kbert.answer import Answerer, describe_option, support_candidates
+from models.kbert.checkpoint import Model, Settings, Trained, assemble
+from models.packs.pack import Item
 from models.system import Ask
-from models.training.kbert import tuning
-from models.training.kbert.asked import Asker
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
-from models.training.kbert.prepare import Prepared
-from models.training.kbert.scale import fit
+from models.training.kbert.prepare import Setup
+from models.training.kbert.questions import Question, QuestionMaker, ask_about, without_fact
+from models.training.kbert.relations import RelationText
+from models.training.kbert.world import invent
 
 OPEN = {"object": Confidence((0.0,) * 4, 0.0, 0.0), "span": Confidence((0.0,) * 2, 0.0, 0.0)}
 PAIR = Confidence((1.0,), 0.0, 0.0)
 CONTEXTS, CHOICES, BATCH = 600, 400, 64
+PER_RELATION = 120  # questions about each tuning relation
+EVERY = 3  # of the facts for tuning, one in so many is asked
+WEIGHT_DECAY = 1e-3  # keeps the weights finite where the classes can be told apart
 
 
-def calibrated(plan: Plan, prepared: Prepared, net: Net, asker: Asker) -> Trained:
+def calibrate(plan: Plan, setup: Setup, net: Net, maker: QuestionMaker) -> Trained:
     """What the net has learned, with scales and thresholds."""
     settings = Settings(
         plan.max_length, plan.max_entities, plan.max_mentions, plan.lora_alpha / plan.lora_rank
     )
-    trained = Trained(settings, net.adapters(), net.heads(), prepared.bend, {**OPEN, "pair": PAIR})
+    trained = Trained(settings, net.adapters(), net.heads(), setup.bend, {**OPEN, "pair": PAIR})
     model = assemble(find(), trained)
-    items = tuning.halves(prepared)[0]
-    pair, weight = _pairs(plan, prepared, model, asker)
-    spans = list(tuning.contexts(prepared, plan.seed, items, CONTEXTS))
+    pair, weight = _fit_pairs(plan, setup, model, maker)
+    spans = [
+        Question(ask, answer, "")
+        for ask, answer in context_questions(setup, plan.seed, split_items(setup)[0], CONTEXTS)
+    ]
     scales = {
-        "object": _objects(plan, prepared, model, asker),
-        "span": fitted(
-            model, [ask for ask, _, _ in spans], [answer for _, answer, _ in spans], plan.declined
-        ),
+        "object": fit_options(model, tuning_questions(setup, maker, plan.seed), plan.max_declined),
+        "span": fit_options(model, spans, plan.max_declined),
         "pair": pair,
     }
     heads = {**trained.heads, "support.weight": torch.tensor(weight)}
     return replace(trained, heads=heads, confidences=scales)
 
 
-def _objects(plan: Plan, prepared: Prepared, model: Model, asker: Asker) -> Confidence:
-    asked = tuning.objects(prepared, asker, plan.seed)
-    return fitted(model, [one.ask for one in asked], [one.expected for one in asked], plan.declined)
-
-
-def fitted(model: Model, asks: Sequence[Ask], expected: Sequence[str | None], declined: float) -> Confidence:
-    """The scale of what the pointer says first to these questions. declined: share of the right ones to withhold."""
+def fit_options(model: Model, questions: Sequence[Question], max_declined: float) -> Confidence:
+    """The scale of what the pointer says first. max_declined: share of the right answers to withhold."""
     answerer = Answerer(model)
-    x: list[tuple[float, ...]] = []
-    right: list[bool] = []
-    for start in range(0, len(asks), BATCH):
-        for read, answer in zip(answerer.read(asks[start : start + BATCH]), expected[start:], strict=False):
-            if read.options is not None and read.options.found:
-                x.append(features(read.options))
-                right.append(read.options.found[0].answer == answer)
-    return fit(x, right, declined)
+    features: list[tuple[float, ...]] = []
+    is_right: list[bool] = []
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start : start + BATCH]
+        readings = answerer.read([question.ask for question in batch])
+        for question, reading in zip(batch, readings, strict=True):
+            if reading.options is not None and reading.options.by_logit:
+                features.append(describe_option(reading.options))
+                is_right.append(reading.options.by_logit[0].answer == question.expected)
+    return fit_scale(features, is_right, max_declined)
 
 
-def _pairs(plan: Plan, prepared: Prepared, model: Model, asker: Asker) -> tuple[Confidence, float]:
+def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> tuple[Confidence, float]:
     """The scale of pairs, and the weight of support beside the ranker's own log-odds."""
-    items = tuning.halves(prepared)[0]
     answerer = Answerer(model)
-    x: list[tuple[float, ...]] = []
-    right: list[bool] = []
-    chosen = list(tuning.choices(prepared, asker, plan.seed, items, CHOICES))
-    for start in range(0, len(chosen), BATCH):
-        some = chosen[start : start + BATCH]
-        reads = answerer.read([ask for ask, _ in some])
+    features: list[tuple[float, ...]] = []
+    is_right: list[bool] = []
+    choices = list(choice_questions(setup, maker, plan.seed, split_items(setup)[0], CHOICES))
+    for start in range(0, len(choices), BATCH):
+        batch = choices[start : start + BATCH]
+        readings = answerer.read([ask for ask, _ in batch])
         pairs = [
-            (ask, read, text) for (ask, _), read in zip(some, reads, strict=True) for text in ask.candidates
+            (ask, reading, text)
+            for (ask, _), reading in zip(batch, readings, strict=True)
+            for text in ask.candidates
         ]
-        fits = iter(answerer.fits(pairs))
-        for (ask, answer), read in zip(some, reads, strict=True):
-            for text, support in zip(ask.candidates, supports(read.options, ask.candidates), strict=True):
-                x.append((next(fits) or 0.0, support))
-                right.append(text == answer)
-    both = fit(x, right, plan.declined)
-    own, other = both.weights
-    own = max(own, 0.05)
-    return Confidence((own,), both.bias, both.threshold), other / own
+        matches = iter(answerer.match(pairs))
+        for (ask, answer), reading in zip(batch, readings, strict=True):
+            supports = support_candidates(reading.options, ask.candidates)
+            for text, support in zip(ask.candidates, supports, strict=True):
+                features.append((next(matches) or 0.0, support))
+                is_right.append(text == answer)
+    scale = fit_scale(features, is_right, plan.max_declined)
+    match_weight, support_weight = max(scale.weights[0], 0.05), scale.weights[1]
+    return replace(scale, weights=(match_weight,)), support_weight / match_weight
+
+
+def fit_scale(
+    features: Sequence[Sequence[float]], is_right: Sequence[bool], max_declined: float
+) -> Confidence:
+    """Platt scaling, and the threshold that declines a share `max_declined` of what is right."""
+    scale = fit(features, is_right, decay=WEIGHT_DECAY, max_iterations=300)
+    scores = [scale.score(row) for row, right in zip(features, is_right, strict=True) if right]
+    return replace(scale, threshold=quantile_threshold(scores, max_declined))
+
+
+def split_items(setup: Setup) -> tuple[list[Item], list[Item]]:
+    """Facts of trained relations: for tuning (of trained entities only), and for measuring."""
+    items = [item for item in setup.pack.items() if item.relation.id in setup.relations.train]
+    tune = [item for item in items[0::2] if item.subject.id not in setup.world.held_out]
+    return tune, items[1::2]
+
+
+def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Question]:
+    """Answerable ones and, of each that leaves other facts, the same without its fact."""
+    rng = random.Random(f"{seed}/tuning")
+    questions: list[Question] = []
+    for item in split_items(setup)[0][::EVERY]:
+        template = rng.choice(item.relation.held)
+        questions += [maker.natural(item, template), maker.with_crowd(item, template, rng)]
+    for relation in setup.relations.tune.values():
+        questions += _questions_about(setup, relation, rng)
+    return questions + [bare for bare in map(without_fact, questions) if bare is not None]
+
+
+def context_questions(
+    setup: Setup, seed: int, items: Sequence[Item], count: int
+) -> Iterator[tuple[Ask, str]]:
+    """Questions with a text that says it, and the answer; the graph is not asked."""
+    rng = random.Random(f"{seed}/contexts")
+    for item in rng.sample(list(items), count):
+        name = item.subject.label
+        right = _state(item, name, rng)
+        other_items = [rng.choice(items) for _ in range(3)]
+        wrong = [_state(other, rng.choice([name, other.subject.label]), rng) for other in other_items]
+        pairs = zip(wrong, other_items, strict=True)
+        statements = [right, *(text for text, other in pairs if other.relation != item.relation)]
+        rng.shuffle(statements)
+        question = rng.choice(item.relation.held).replace("{subject}", name)
+        yield Ask(question, context=" ".join(statements), linked=False), item.answer
+
+
+def choice_questions(
+    setup: Setup, maker: QuestionMaker, seed: int, items: Sequence[Item], count: int
+) -> Iterator[tuple[Ask, str]]:
+    """Questions with five objects of the relation to choose from, the graph linked in every second one."""
+    rng = random.Random(f"{seed}/choices")
+    for number, item in enumerate(rng.sample(list(items), count)):
+        pool = setup.world.pools.get(item.relation.id) or setup.world.pools["any"]
+        wrong = [text for text in rng.sample(pool, min(5, len(pool))) if text not in item.answer][:4]
+        texts = [item.answer, *wrong]
+        rng.shuffle(texts)
+        ask = maker.with_crowd(item, rng.choice(item.relation.held), rng).ask
+        is_linked = number % 2 == 0
+        mentions = ask.mentions if is_linked else ()
+        yield (
+            Ask(ask.question, 10, candidates=tuple(texts), mentions=mentions, linked=is_linked),
+            item.answer,
+        )
+
+
+def _questions_about(setup: Setup, relation: RelationText, rng: random.Random) -> Iterator[Question]:
+    """About entities with a fact of the tuning relation among one to six of other relations."""
+    world = setup.world
+    type = relation.subject if relation.subject in world.names else "place"
+    for _ in range(PER_RELATION):
+        fillers = [world.relations.train[id] for id in rng.sample(world.fitting(type), rng.randint(0, 5))]
+        facts = []
+        for text in (relation, *fillers):
+            answer = invent(text.object, rng) or world.draw_object(text, rng)
+            facts.append(Fact(text.id, text.labels[0], answer))
+        entity = Entity("made", rng.choice(world.names[type]), facts=tuple(facts))
+        yield ask_about(rng.choice(relation.phrasings), entity, facts[0].object, relation.id)
+
+
+def _state(item: Item, name: str, rng: random.Random) -> str:
+    statement = rng.choice(item.relation.statements)
+    return statement.replace("{subject}", name).replace("{object}", item.answer)

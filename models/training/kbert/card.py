@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from models.confidence import calibration_error
 from models.kbert.system import KbertSystem
 from models.training.kbert.exam import Exam
-from models.training.kbert.outcome import Outcome, by_relation, declined, share
 from models.training.kbert.plan import Plan
-from models.training.kbert.prepare import Prepared
-from models.training.kbert.scale import calibration_error
+from models.training.kbert.prepare import Setup
+from models.training.kbert.questions import Outcome, by_relation, share, share_declined
 
 BARS = (  # figure, as a person reads it, bar
     ("entities", "facts of entities never seen in training, exact match", ">= 95"),
@@ -22,7 +22,7 @@ BARS = (  # figure, as a person reads it, bar
     ("absent_declined", "fact not in the graph, others of the entity are: no answer", ">= 90"),
     ("strangers_declined", "names that the graph lacks: no answer", ">= 90"),
     ("answered", "answerable questions that get an answer", ">= 95"),
-    ("edited", "triple replaced at run time: the new object is the answer", ">= 97"),
+    ("edits", "triple replaced at run time: the new object is the answer", ">= 97"),
     ("calibration_error", "expected calibration error, points", "<= 5"),
 )
 WIDTH = 116  # characters of a line
@@ -34,7 +34,7 @@ class Report:
     """seconds: of the whole training, over all runs that it took."""
 
     plan: Plan
-    prepared: Prepared
+    setup: Setup
     system: KbertSystem
     exam: Exam
     seconds: float
@@ -42,33 +42,39 @@ class Report:
 
 def write_card(out: Path, report: Report) -> None:
     """README.md for people and measured.json for programs."""
-    figures = measured(report)
+    figures = measure(report)
     (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
-    (out / "README.md").write_text("\n".join(_filled(_card(report, figures))) + "\n")
+    (out / "README.md").write_text("\n".join(fill_lines(_card(report, figures))) + "\n")
 
 
-def measured(report: Report) -> dict[str, float]:
+def measure(report: Report) -> dict[str, float]:
     """In per cent or points."""
     exam = report.exam
     plain = {
         name: share(getattr(exam, name))
         for name in (
-            *("entities", "entities_crowded", "both", "phrasings", "phrasings_crowded"),
-            *("relations", "relations_crowded", "edited", "contexts", "choices_linked", "choices_plain"),
+            *(
+                "entities",
+                "entities_crowded",
+                "both_new",
+                "phrasings",
+                "phrasings_crowded",
+            ),
+            *("relations", "relations_crowded", "edits", "contexts", "choices_linked", "choices_plain"),
         )
     }
     answerable = exam.entities + exam.phrasings
     rest = {
-        "absent_declined": declined(exam.absent),
-        "absent_crowded_declined": declined(exam.absent_crowded),
-        "absent_unseen_declined": declined(exam.absent_unseen),
-        "absent_unseen_crowded_declined": declined(exam.absent_unseen_crowded),
-        "strangers_declined": declined(exam.strangers),
-        "answered": 100 - declined(answerable),
-        "answered_crowded": 100 - declined(exam.entities_crowded + exam.phrasings_crowded),
-        "answered_relations": 100 - declined(exam.relations),
-        "answered_relations_crowded": 100 - declined(exam.relations_crowded),
-        "calibration_error": _error(exam.phrasings + exam.both + exam.absent),
+        "absent_declined": share_declined(exam.absent),
+        "absent_crowded_declined": share_declined(exam.absent_crowded),
+        "absent_unseen_declined": share_declined(exam.absent_unseen),
+        "absent_unseen_crowded_declined": share_declined(exam.absent_unseen_crowded),
+        "strangers_declined": share_declined(exam.strangers),
+        "answered": 100 - share_declined(answerable),
+        "answered_crowded": 100 - share_declined(exam.entities_crowded + exam.phrasings_crowded),
+        "answered_relations": 100 - share_declined(exam.relations),
+        "answered_relations_crowded": 100 - share_declined(exam.relations_crowded),
+        "calibration_error": _error(exam.phrasings + exam.both_new + exam.absent),
         "calibration_error_relations": _error(exam.relations + exam.absent_unseen),
         "seconds": report.seconds,
     }
@@ -81,11 +87,11 @@ def bars(figures: Mapping[str, float]) -> Iterator[str]:
     yield "|---|---|---|"
     for name, text, bar in BARS:
         limit = float(bar[3:])
-        kept = figures[name] >= limit if bar.startswith(">=") else figures[name] <= limit
-        yield f"| {text} | {figures[name]:.1f} | {bar}{'' if kept else ' **missed**'} |"
+        is_met = figures[name] >= limit if bar.startswith(">=") else figures[name] <= limit
+        yield f"| {text} | {figures[name]:.1f} | {bar}{'' if is_met else ' **missed**'} |"
 
 
-def _filled(lines: Iterator[str]) -> Iterator[str]:
+def fill_lines(lines: Iterator[str]) -> Iterator[str]:
     """Prose in lines of one length, whatever numbers stand in it; tables and headings as they are."""
     prose: list[str] = []
     for line in lines:
@@ -101,7 +107,8 @@ def _filled(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _error(outcomes: list[Outcome]) -> float:
-    return calibration_error([(one.reply.score, one.reply.best == one.question.expected) for one in outcomes])
+    is_right = [outcome.reply.best == outcome.question.expected for outcome in outcomes]
+    return calibration_error([outcome.reply.score for outcome in outcomes], is_right)
 
 
 def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
@@ -116,10 +123,10 @@ def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
 
 
 def _heading(report: Report) -> Iterator[str]:
-    plan, pack = report.plan, report.prepared.pack
+    plan, pack = report.plan, report.setup.pack
     yield f"# kbert: the default checkpoint ({time.strftime('%Y-%m-%d')})\n"
-    split = report.prepared.relations
-    practice = sum(one.practice for one in split.train.values())
+    split = report.setup.relations
+    practice = sum(relation.is_practice for relation in split.train.values())
     yield "K-BERT on the frozen encoder all-MiniLM-L6-v2, with low-rank adapters (rank"
     yield f"{plan.lora_rank}, layers {plan.frozen_layers + 1} to 6), a pointer, a ranker of pairs and a linear map for"
     yield "the rank of facts. It reads facts of the graph off the sentence tree of a question and knows none by heart:"
@@ -129,9 +136,10 @@ def _heading(report: Report) -> Iterator[str]:
     yield f"{platform.machine()}, Python {platform.python_version()}; every number of the recipe stands in"
     yield f"models/training/kbert/plan.py. It took {report.seconds / 60:.0f} minutes in all. With `--measure` the same"
     yield "command measures it again.\n"
-    yield f"Never seen by any weight: the relations {', '.join(split.unseen)} (one of each group of relations.py, drawn"
-    yield f"once with the seed), {len(report.prepared.world.held):,} entities ({100 * plan.entities:.0f} % of the"
-    yield "subjects), and all held phrasings. Thresholds and scales are fitted on held phrasings of every second fact"
+    yield f"Never seen by any weight: the relations {', '.join(split.held_out)} (one of each group of"
+    yield f"relations.py, drawn once with the seed), {len(report.setup.world.held_out):,} entities"
+    yield f"({100 * plan.entities:.0f} % of the subjects), and all held phrasings. Thresholds and"
+    yield "scales are fitted on held phrasings of every second fact"
     yield f"of the other entities and on practice relations that no weight saw ({', '.join(split.tune)}).\n"
     yield "Shares are in per cent. An answer counts when it is right to the letter, of a relation that holds many with"
     yield "all its objects; an answer that is withheld counts as wrong. Links are exact labels.\n"
@@ -149,25 +157,25 @@ def _sets(report: Report, figures: dict[str, float]) -> Iterator[str]:
         ("phrasings never seen", exam.phrasings, exam.phrasings_crowded),
         ("relations never seen, all phrasings", exam.relations, exam.relations_crowded),
     )
-    for name, natural, crowded in rows:
-        cells = f"{share(natural):.1f} ({len(natural):,}) | {100 - declined(natural):.1f}"
-        yield f"| {name} | {cells} | {share(crowded):.1f} ({len(crowded):,}) | {100 - declined(crowded):.1f} |"
+    for name, natural, six in rows:
+        cells = f"{share(natural):.1f} ({len(natural):,}) | {100 - share_declined(natural):.1f}"
+        yield f"| {name} | {cells} | {share(six):.1f} ({len(six):,}) | {100 - share_declined(six):.1f} |"
     yield ""
-    yield f"Entities and phrasings never seen at once, natural: {figures['both']:.1f} ({len(exam.both):,}).\n"
+    yield f"Entities and phrasings never seen at once, natural: {figures['both_new']:.1f} ({len(exam.both_new):,}).\n"
     yield "| the fact is taken out, others stay: no answer | natural | six relations |"
     yield "|---|---|---|"
-    for name, natural, crowded in (
+    for name, natural, six in (
         ("phrasings never seen", exam.absent, exam.absent_crowded),
         ("relations never seen", exam.absent_unseen, exam.absent_unseen_crowded),
     ):
-        cells = f"{declined(natural):.1f} ({len(natural):,}) | {declined(crowded):.1f} ({len(crowded):,})"
+        cells = f"{share_declined(natural):.1f} ({len(natural):,}) | {share_declined(six):.1f} ({len(six):,})"
         yield f"| {name} | {cells} |"
     yield from _rest(exam, figures)
 
 
 def _rest(exam: Exam, figures: Mapping[str, float]) -> Iterator[str]:
     yield ""
-    yield f"Triples replaced at run time, all at once: {figures['edited']:.1f} ({len(exam.edited):,}, of all"
+    yield f"Triples replaced at run time, all at once: {figures['edits']:.1f} ({len(exam.edits):,}, of all"
     yield f"relations, seen and unseen). Names of strangers: {figures['strangers_declined']:.1f}"
     yield f"({len(exam.strangers):,}; nothing links).\n"
     yield f"The answer as a span of a text of up to four sentences, without the graph: {figures['contexts']:.1f}"
@@ -187,24 +195,22 @@ def _silence(report: Report) -> Iterator[str]:
     yield "|---|---|---|---|---|"
     for limit in sorted({*THRESHOLDS, round(scale.threshold, 3)}):
         sets = (exam.entities + exam.phrasings, exam.relations, exam.absent, exam.absent_crowded)
-        yield f"| {limit:.3f} | " + " | ".join(f"{_below(one, limit):.1f}" for one in sets) + " |"
+        declined = (100 * sum(o.reply.score < limit for o in part) / max(1, len(part)) for part in sets)
+        yield f"| {limit:.3f} | " + " | ".join(f"{percent:.1f}" for percent in declined) + " |"
     yield ""
-
-
-def _below(outcomes: list[Outcome], limit: float) -> float:
-    return share(outcomes, lambda one: one.reply.score < limit)
 
 
 def _ablation(report: Report) -> Iterator[str]:
     yield "## What the parts do\n"
     yield "Entities and relations never seen, six relations a tree, all phrasings. No weight is trained again; each row"
-    yield "has a scale and a threshold of its own, fitted as those of the whole were (ablation.py)."
+    yield "has a scale and a threshold of its own, fitted as those of the whole were (exam.py)."
     yield "Right before silence: of what would have been said without a threshold.\n"
     yield "| | exact match | right before silence | answerable declined | fact taken out: no answer |"
     yield "|---|---|---|---|---|"
-    for name, (there, gone) in report.exam.ablated.items():
-        best = share(there, lambda one: one.reply.best == one.question.expected)
-        yield f"| {name} | {share(there):.1f} | {best:.1f} | {declined(there):.1f} | {declined(gone):.1f} |"
+    for name, (with_fact, without) in report.exam.ablations.items():
+        best = share(with_fact, lambda o: o.reply.best == o.question.expected)
+        cells = (share(with_fact), best, share_declined(with_fact), share_declined(without))
+        yield f"| {name} | " + " | ".join(f"{percent:.1f}" for percent in cells) + " |"
     yield ""
 
 
@@ -215,8 +221,8 @@ def _relations(report: Report) -> Iterator[str]:
     yield "| relation | questions | natural | six relations | taken out | no answer | taken out of six | no answer |"
     yield "|---|---|---|---|---|---|---|---|"
     groups = [
-        by_relation(one + other)
-        for one, other in (
+        by_relation(trained + held_out)
+        for trained, held_out in (
             (exam.phrasings, exam.relations),
             (exam.phrasings_crowded, exam.relations_crowded),
             (exam.absent, exam.absent_unseen),
@@ -224,9 +230,12 @@ def _relations(report: Report) -> Iterator[str]:
         )
     ]
     for name, natural in groups[0].items():
-        star = "*" if name in report.prepared.relations.unseen else ""
-        absent, crowded = groups[2].get(name, []), groups[3].get(name, [])
+        star = "*" if name in report.setup.relations.held_out else ""
+        absent, absent_of_six = groups[2].get(name, []), groups[3].get(name, [])
         cells = [f"{name}{star}", f"{len(natural)}", f"{share(natural):.0f}", f"{share(groups[1][name]):.0f}"]
-        cells += [f"{len(absent)}", f"{declined(absent):.0f}" if absent else ""]
-        cells += [f"{len(crowded)}", f"{declined(crowded):.0f}" if crowded else ""]
+        cells += [f"{len(absent)}", f"{share_declined(absent):.0f}" if absent else ""]
+        cells += [
+            f"{len(absent_of_six)}",
+            f"{share_declined(absent_of_six):.0f}" if absent_of_six else "",
+        ]
         yield "| " + " | ".join(cells) + " |"

@@ -1,7 +1,6 @@
 """The model while it is trained: BERT with low-rank adapters, the pointer, the weight of the rank, the pair ranker."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -11,68 +10,134 @@ from peft import LoraConfig, inject_adapter_in_model
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from models.encoder.bert import HEADS, LAYERS, WIDTH, unpack
+from models.encoder.bert import EPSILON, HEADS, LAYERS, MASK_VALUE, WIDTH, unpack
 from models.encoder.weights import find
-from models.kbert.batch import Batch
-from models.kbert.config import EncoderConfig
-from models.kbert.encoder import Encoder, Layer, additive
-from models.kbert.names import to_hf, to_uer
-from models.kbert.options import LONGEST
-from models.kbert.planted import Planted
-from models.kbert.pointer import allowed_spans
+from models.kbert.heads import span_mask
+from models.kbert.row import Batch, QuestionRow
 from models.training.kbert.plan import Plan
 
-ADAPTED = [f"linear_layers.{i}" for i in range(3)] + ["final_linear", "linear_1", "linear_2"]
-LAYER_LIST = "transformer"  # what the authors call the list of the encoder's layers
 FIRST_RANK_WEIGHT = 10.0
 NEVER = -1e4
+
+
+class Output(nn.Module):
+    """Back to the width of the states, with a residual."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, WIDTH)
+        self.LayerNorm = nn.LayerNorm(WIDTH, eps=EPSILON)
+
+    def forward(self, x: Float[Tensor, "real x"], h: Float[Tensor, "real width"]) -> Tensor:
+        states: Tensor = self.LayerNorm(self.dense(x) + h)
+        return states
+
+
+class Layer(nn.Module):
+    """A layer of BERT. Modules bear Hugging Face's names, under which adapters are stored."""
+
+    def __init__(self, wide: int) -> None:
+        super().__init__()
+        heads = nn.ModuleDict({name: nn.Linear(WIDTH, WIDTH) for name in ("query", "key", "value")})
+        self.attention = nn.ModuleDict({"self": heads, "output": Output(WIDTH)})
+        self.intermediate = nn.ModuleDict({"dense": nn.Linear(WIDTH, wide)})
+        self.output = Output(wide)
+
+    def forward(
+        self, h: Float[Tensor, "real width"], batch: Batch, mask: Float[Tensor, "batch 1 query key"]
+    ) -> Float[Tensor, "real width"]:
+        query, key, value = (
+            rearrange(
+                unpack(linear(h), batch.is_real), "batch token (head d) -> batch head token d", head=HEADS
+            )
+            for linear in self.attention["self"].children()
+        )
+        values = F.scaled_dot_product_attention(query, key, value, attn_mask=mask.to(query.dtype))
+        values = rearrange(values, "batch head token d -> batch token (head d)")[batch.is_real]
+        h = self.attention["output"](values, h)
+        wide = F.gelu(self.intermediate["dense"](h))
+        out: Tensor = self.output(wide, h)
+        return out
+
+
+class Bert(nn.Module):
+    """What models/kbert/encoder.py computes, differentiable: the frozen MiniLM that adapters are put into."""
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        super().__init__()
+        types = weights["embeddings.token_type_embeddings.weight"]
+        tables = dict(weights)
+        tables["embeddings.token_type_embeddings.weight"] = torch.cat([torch.zeros_like(types[:1]), types])
+        names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+        embeddings = {name: nn.Embedding(len(tables[f"embeddings.{name}.weight"]), WIDTH) for name in names}
+        self.embeddings = nn.ModuleDict({**embeddings, "LayerNorm": nn.LayerNorm(WIDTH, eps=EPSILON)})
+        wide = len(weights["encoder.layer.0.intermediate.dense.bias"])
+        self.encoder = nn.ModuleDict({"layer": nn.ModuleList(Layer(wide) for _ in range(LAYERS))})
+        self.load_state_dict({name: tables[name] for name in self.state_dict()})
+        self.requires_grad_(False)
+
+    def forward(self, batch: Batch) -> Float[Tensor, "batch token width"]:
+        """Last hidden states, with linear layers on real tokens only: half of a batch of trees is padding."""
+        words = self.embeddings["word_embeddings"](batch.ids) + self.embeddings["position_embeddings"](
+            batch.positions
+        )
+        words = words + self.embeddings["token_type_embeddings"](batch.segments)
+        h = self.embeddings["LayerNorm"](words)[batch.is_real]
+        mask = torch.zeros(batch.visible.shape).masked_fill_(~batch.visible, MASK_VALUE)[:, None]
+        for layer in self.encoder["layer"].children():
+            h = layer(h, batch, mask)
+        return unpack(h, batch.is_real)
 
 
 class Net(nn.Module):
     def __init__(self, plan: Plan) -> None:
         super().__init__()
         torch.manual_seed(plan.seed)
-        self.bert = _bert(find().weights)
+        self.bert = Bert(load_file(find().weights))
         config = LoraConfig(
             r=plan.lora_rank,
             lora_alpha=plan.lora_alpha,
-            target_modules=ADAPTED,
+            target_modules=["query", "key", "value", "dense"],
             layers_to_transform=list(range(plan.frozen_layers, LAYERS)),
-            layers_pattern=LAYER_LIST,
+            layers_pattern="layer",
         )
         inject_adapter_in_model(config, self.bert)
         self.pointer = nn.Linear(WIDTH, 2)
         self.rank_weight = nn.Parameter(torch.tensor(FIRST_RANK_WEIGHT))
         self.pair_1, self.pair_2 = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 2)
 
-    def trained(self) -> nn.ParameterDict:
+    def trainable(self) -> nn.ParameterDict:
         """What training changes, under one name each: what progress keeps."""
-        found = {name.replace(".", "/"): p for name, p in self.named_parameters() if p.requires_grad}
-        return nn.ParameterDict(found)
+        parameters = self.named_parameters()
+        return nn.ParameterDict({name.replace(".", "/"): p for name, p in parameters if p.requires_grad})
 
     def pointing(
-        self, planted: Sequence[Planted], batch: Batch, ranks: Float[Tensor, "batch fact"]
+        self, rows: Sequence[QuestionRow], batch: Batch, ranks: Float[Tensor, "batch fact"]
     ) -> tuple[Float[Tensor, "batch option"], int]:
         """Logits of no answer, of each object, and of each span of the second text; where the spans begin."""
-        logits = self.pointer(packed(self.bert, batch)).float()
-        nothing = logits[:, 0].sum(-1, keepdim=True)
-        firsts, lasts = _places(planted, ranks.shape[1])
-        rows = torch.arange(len(planted))[:, None]
-        objects = logits[rows, firsts, 0] + logits[rows, lasts, 1] + self.rank_weight * ranks
-        options = [nothing, objects.masked_fill(firsts == 0, NEVER)]
-        if any(one.row.kind == "pair" for one in planted):
-            options.append(_spans(planted, batch, logits))
+        logits = self.pointer(self.bert(batch)).float()
+        no_answer = logits[:, 0].sum(-1, keepdim=True)
+        first, last = torch.zeros(2, len(rows), ranks.shape[1], dtype=torch.long)
+        for number, row in enumerate(rows):  # first and last token of each object; 0 where a row has no more
+            for fact, place in enumerate(row.objects):
+                first[number, fact], last[number, fact] = place
+        numbers = torch.arange(len(rows))[:, None]
+        objects = logits[numbers, first, 0] + logits[numbers, last, 1] + self.rank_weight * ranks
+        options = [no_answer, objects.masked_fill(first == 0, NEVER)]
+        if any(row.second is not None for row in rows):
+            start, end = logits.unbind(-1)
+            spans = (start[:, :, None] + end[:, None, :]).masked_fill(~span_mask(batch), NEVER)
+            options.append(spans.flatten(1))
         return torch.cat(options, 1), 1 + ranks.shape[1]
 
-    def fits(self, batch: Batch) -> Float[Tensor, " batch"]:
+    def match(self, batch: Batch) -> Float[Tensor, " batch"]:
         """Log-odds that the two texts of a pair belong together."""
-        first = packed(self.bert, batch)[:, 0]
-        classes: Tensor = self.pair_2(torch.tanh(self.pair_1(first)))
+        classes: Tensor = self.pair_2(torch.tanh(self.pair_1(self.bert(batch)[:, 0])))
         return (classes[:, 1] - classes[:, 0]).float()
 
     def heads(self) -> dict[str, Tensor]:
         """Under the names of models/kbert/heads.py; the weight of support is fitted later."""
-        found = {
+        tensors = {
             "pointer.weight": self.pointer.weight,
             "pointer.bias": self.pointer.bias,
             "rank.weight": self.rank_weight,
@@ -82,70 +147,13 @@ class Net(nn.Module):
             "pair.2.weight": self.pair_2.weight,
             "pair.2.bias": self.pair_2.bias,
         }
-        return {name: value.detach().float().clone() for name, value in found.items()}
+        return {name: value.detach().float().clone() for name, value in tensors.items()}
 
     def adapters(self) -> dict[str, Tensor]:
-        """Under Hugging Face's names, as models/kbert/adapters.py adds them."""
-        found: dict[str, Tensor] = {}
+        """As models/kbert/checkpoint.py adds them: `<module>.A` and `<module>.B`."""
+        adapters: dict[str, Tensor] = {}
         for name, value in self.bert.state_dict().items():
-            for kind, short in ((".lora_A.default.weight", "A"), (".lora_B.default.weight", "B")):
-                if name.endswith(kind):
-                    (module,) = to_hf({name.removesuffix(kind) + ".weight": value})
-                    found[f"{module.removesuffix('.weight')}.{short}"] = value.detach().float().clone()
-        return found
-
-
-def packed(bert: Encoder, batch: Batch) -> Float[Tensor, "batch token width"]:
-    """`bert.read(batch)` with linear layers on real tokens only: half of a batch of trees is padding."""
-    real, mask = batch.real, additive(batch.visible)
-    h = bert.embedding(batch.ids, batch.positions, batch.segments)[real]
-    for layer in bert.encoder.transformer:
-        assert isinstance(layer, Layer)
-        query, key, value = (
-            rearrange(
-                unpack(linear(h), real),
-                "batch token (head d) -> batch head token d",
-                head=layer.self_attn.heads,
-            )
-            for linear in layer.self_attn.linear_layers
-        )
-        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=mask.to(query.dtype))
-        mixed = rearrange(seen, "batch head token d -> batch token (head d)")[real]
-        h = layer.layer_norm_1(layer.self_attn.final_linear(mixed) + h)
-        h = layer.layer_norm_2(layer.feed_forward(h[None])[0] + h)
-    return unpack(h, real)
-
-
-def _bert(weights: Path) -> Encoder:
-    """MiniLM in the authors' modules, frozen."""
-    tensors = load_file(weights)
-    vocab, positions = (len(tensors[f"embeddings.{n}_embeddings.weight"]) for n in ("word", "position"))
-    wide = len(tensors["encoder.layer.0.intermediate.dense.bias"])
-    bert = Encoder(EncoderConfig(vocab, positions, 3, WIDTH, wide, HEADS, LAYERS, 0.0, "bert"))
-    named: Mapping[str, Tensor] = to_uer(tensors)
-    own = bert.state_dict()
-    bert.load_state_dict({name: named[name] for name in own})
-    return bert.requires_grad_(False)
-
-
-def _places(planted: Sequence[Planted], width: int) -> tuple[Tensor, Tensor]:
-    """First and last token of each object; 0 where a row has no more."""
-    found = torch.zeros(2, len(planted), width, dtype=torch.long)
-    for row, one in enumerate(planted):
-        for fact, (first, last) in enumerate(one.objects):
-            found[0, row, fact], found[1, row, fact] = first, last
-    return found[0], found[1]
-
-
-def _spans(
-    planted: Sequence[Planted], batch: Batch, logits: Float[Tensor, "batch token 2"]
-) -> Float[Tensor, "batch span"]:
-    start, end = logits.unbind(-1)
-    there = (batch.segments == 2) & (batch.branch == 0)
-    allowed = allowed_spans([one.row for one in planted], batch, LONGEST)
-    allowed = allowed & there[:, :, None] & there[:, None, :]
-    return (start[:, :, None] + end[:, None, :]).masked_fill(~allowed, NEVER).flatten(1)
-
-
-def pointing_loss(options: Float[Tensor, "batch option"], targets: Sequence[int]) -> Float[Tensor, ""]:
-    return F.cross_entropy(options, torch.tensor(targets))
+            module, _, kind = name.partition(".lora_")
+            if kind in ("A.default.weight", "B.default.weight"):
+                adapters[f"{module}.{kind[0]}"] = value.detach().float().clone()
+        return adapters

@@ -1,6 +1,13 @@
-"""Every number of this checkpoint's training, in one place."""
+"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from models.encoder.weights import WEIGHTS_SHA256
+from models.packs.files import digests
+from models.training.kbert.relations import FOLDER
 
 
 @dataclass(frozen=True)
@@ -15,8 +22,8 @@ class Mixture:
     most_facts: int
     absent: float
     confusable: float
-    replaced: float
-    relabelled: float
+    p_replaced: float
+    p_relabelled: float
     second: float
     noise: float
 
@@ -36,13 +43,14 @@ class BendPlan:
 
 @dataclass(frozen=True)
 class Plan:
-    """entities: share of the subjects held out. tuned: practice relations kept for thresholds. declined: share of
-    answerable tuning questions that the threshold may decline. frozen_layers: the first ones, without adapters."""
+    """entities: share of the subjects held out. n_tuning: practice relations kept for thresholds. max_declined: share
+    of answerable tuning questions that the threshold may decline. frozen_layers: the first ones, without adapters.
+    """
 
     seed: int
     threads: int
     entities: float
-    tuned: int
+    n_tuning: int
     max_length: int
     max_entities: int
     max_mentions: int
@@ -56,14 +64,14 @@ class Plan:
     warmup: int
     mixture: Mixture
     bend: BendPlan
-    declined: float
+    max_declined: float
 
 
 DEFAULT = Plan(
     seed=1234,
     threads=2,
     entities=0.1,
-    tuned=12,
+    n_tuning=12,
     max_length=256,
     max_entities=6,
     max_mentions=4,
@@ -84,11 +92,28 @@ DEFAULT = Plan(
         most_facts=8,
         absent=0.3,
         confusable=0.5,
-        replaced=0.7,
-        relabelled=0.35,
+        p_replaced=0.7,
+        p_relabelled=0.35,
         second=0.12,
         noise=0.15,
     ),
     bend=BendPlan(rank=64, steps=200, lr=1e-3, decay=0.1, dropout=0.3, temperature=0.05, folds=3),
-    declined=0.02,
+    max_declined=0.02,
 )
+
+
+TABLES = ("practice.toml", "labels.toml")
+
+
+def fingerprint(plan: Plan, pack: Path) -> str:
+    """SHA-256 of the plan, the files of the pack, the practice relations and the frozen encoder.
+
+    A training with another fingerprint would come to other weights.
+    """
+    parts = {
+        "plan": asdict(plan),
+        "pack": digests(pack),
+        "tables": [hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in TABLES],
+        "encoder": WEIGHTS_SHA256,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

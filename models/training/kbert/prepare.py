@@ -9,22 +9,19 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.encoder.minilm import MiniLM
+from models.encoder.minilm import WIDTH, MiniLM
 from models.encoder.weights import find
-from models.kbert.relevance import Relevance, spoken
-from models.kbert.tokens import Recalled, Tokens, WordPieces
+from models.kbert.query import Relevance, label_question
+from models.kbert.text import Tokens, WordPieces
 from models.packs.pack import Pack
-from models.training.kbert.bend import folds, questions
-from models.training.kbert.fingerprint import fingerprint
-from models.training.kbert.maps import learned
-from models.training.kbert.plan import Plan
-from models.training.kbert.ranks import Ranks
-from models.training.kbert.relations import Known, Relations, relations
-from models.training.kbert.world import World, world
+from models.training.kbert.plan import Plan, fingerprint
+from models.training.kbert.ranks import Ranks, deal_folds, load_or_learn_maps, mask_phrasings
+from models.training.kbert.relations import Relations, RelationText, split_relations
+from models.training.kbert.world import World, build_world
 
 
 @dataclass(frozen=True)
-class Prepared:
+class Setup:
     """bend: the final map of the rank."""
 
     fingerprint: str
@@ -36,30 +33,29 @@ class Prepared:
     tokens: Tokens
 
 
-def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) -> Prepared:
+def prepare(plan: Plan, folder: Path, work: Path, say: Callable[[str], None]) -> Setup:
     """folder: of the pack. work: where the maps are kept."""
     work.mkdir(parents=True, exist_ok=True)
     pack = Pack.load(folder)
-    split = relations(pack, plan.seed, plan.tuned)
-    say(f"held out: {', '.join(split.unseen)}; for tuning: {', '.join(split.tune)}")
-    relevance = Relevance(MiniLM())
-    train = list(split.train.values())
-    dealt = folds(train, plan.bend.folds, plan.seed)
+    relations = split_relations(pack, plan.seed, plan.n_tuning)
+    say(f"held out: {', '.join(relations.held_out)}; for tuning: {', '.join(relations.tune)}")
+    relevance = Relevance(MiniLM(), torch.zeros(WIDTH, WIDTH))
+    train = list(relations.train.values())
+    folds = deal_folds(train, plan.bend.folds, plan.seed)
     mark = fingerprint(plan, folder)
-    maps = learned(relevance, train, dealt, plan, work, mark, say)
-    around = world(pack, split, plan.entities, plan.seed, near(relevance, split.train))
-    files = find()
-    tokens = Recalled(WordPieces(Tokenizer.from_file(str(files.tokenizer))))
-    return Prepared(mark, pack, split, around, maps[0], Ranks(relevance, maps, dealt), tokens)
+    maps = load_or_learn_maps(relevance, train, folds, plan, work, mark, say)
+    near = find_near(relevance, relations.train)
+    world = build_world(pack, relations, plan.entities, plan.seed, near)
+    tokens = WordPieces(Tokenizer.from_file(str(find().tokenizer)))
+    return Setup(mark, pack, relations, world, maps[0], Ranks(relevance, maps, folds), tokens)
 
 
 @torch.no_grad()
-def near(relevance: Relevance, known: Mapping[str, Known]) -> dict[str, Sequence[str]]:
+def find_near(relevance: Relevance, relations: Mapping[str, RelationText]) -> dict[str, Sequence[str]]:
     """For each relation the others, those first whose labels its questions come closest to."""
-    ids = list(known)
-    asked = torch.stack(
-        [F.normalize(relevance.plain(questions(one)).mean(0), dim=0) for one in known.values()]
-    )
-    named = relevance.plain([spoken(one.labels[0]) for one in known.values()])
-    order = (asked @ named.T).argsort(dim=1, descending=True).tolist()
+    ids, texts = list(relations), list(relations.values())
+    means = [relevance.plain(mask_phrasings(text)).mean(0) for text in texts]
+    questions = torch.stack([F.normalize(mean, dim=0) for mean in means])
+    labels = relevance.plain([label_question(text.labels[0]) for text in texts])
+    order = (questions @ labels.T).argsort(dim=1, descending=True).tolist()
     return {id: [ids[other] for other in row if ids[other] != id] for id, row in zip(ids, order, strict=True)}

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from models.packs.pack import Pack
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 GROUPS = (("person",), ("organization", "any"), ("work", "product"), ("place", "country"), ("element",))
 ANY = "any"
 KINDS = {  # type of an entity -> types of subject that its relations may have, besides "any"
@@ -26,34 +26,38 @@ KINDS = {  # type of an entity -> types of subject that its relations may have, 
 
 
 @dataclass(frozen=True)
-class Known:
-    """A relation with its labels, the pack's first. object: a type of the pack or a kind of value (values.py)."""
+class RelationText:
+    """How a relation is called and asked for; the pack's label is the first.
+
+    object: a type of the pack or a kind of value (world.py). held_phrasings: never seen in training.
+    """
 
     id: str
     labels: tuple[str, ...]
     subject: str
     object: str
     phrasings: tuple[str, ...]
-    held: tuple[str, ...] = ()
+    held_phrasings: tuple[str, ...] = ()
     statements: tuple[str, ...] = ()
-    practice: bool = False
+    is_practice: bool = False
 
 
 @dataclass(frozen=True)
 class Relations:
-    """train: what weights see. tune: what thresholds see. unseen: nothing sees them before the last measurement."""
+    """train: what weights see. tune: what thresholds see. held_out: what nothing sees before the last measurement."""
 
-    train: Mapping[str, Known]
-    tune: Mapping[str, Known]
-    unseen: Mapping[str, Known]
+    train: Mapping[str, RelationText]
+    tune: Mapping[str, RelationText]
+    held_out: Mapping[str, RelationText]
 
 
-def relations(pack: Pack, seed: int, tuned: int) -> Relations:
-    others = tomllib.loads((HERE / "labels.toml").read_text("utf-8"))
+def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
+    """The pack's relations and those of practice.toml, dealt to training, tuning and the last measurement."""
+    other_labels = tomllib.loads((FOLDER / "labels.toml").read_text("utf-8"))
     of_pack = {
-        r.id: Known(
+        r.id: RelationText(
             r.id,
-            (r.label, *others.get(r.id, ())),
+            (r.label, *other_labels.get(r.id, ())),
             r.subject_type,
             r.object_type,
             r.phrasings,
@@ -62,17 +66,22 @@ def relations(pack: Pack, seed: int, tuned: int) -> Relations:
         )
         for r in pack.relations.values()
     }
-    practice = _practice()
-    held = unseen(pack, seed)
-    kept = set(random.Random(f"{seed}/tune").sample(sorted(practice), tuned))
+    practice = {
+        id: RelationText(
+            id, (t["label"], *t["others"]), t["of"], t["object"], tuple(t["phrasings"]), is_practice=True
+        )
+        for id, t in tomllib.loads((FOLDER / "practice.toml").read_text("utf-8")).items()
+    }
+    held_out = draw_held_out(pack, seed)
+    tune = set(random.Random(f"{seed}/tune").sample(sorted(practice), n_tuning))
     return Relations(
-        {id: r for id, r in {**of_pack, **practice}.items() if id not in kept and id not in held},
-        {id: r for id, r in practice.items() if id in kept},
-        {id: of_pack[id] for id in held},
+        {id: r for id, r in {**of_pack, **practice}.items() if id not in tune and id not in held_out},
+        {id: r for id, r in practice.items() if id in tune},
+        {id: of_pack[id] for id in held_out},
     )
 
 
-def unseen(pack: Pack, seed: int) -> list[str]:
+def draw_held_out(pack: Pack, seed: int) -> list[str]:
     """One relation of each group, in the order of the groups."""
     rng = random.Random(seed)
     return [
@@ -81,14 +90,6 @@ def unseen(pack: Pack, seed: int) -> list[str]:
     ]
 
 
-def fits(relation: Known, type: str) -> bool:
-    """An entity of this type may have the relation."""
+def fits(relation: RelationText, type: str) -> bool:
+    """Whether an entity of this type may have the relation."""
     return relation.subject in (ANY, type, *KINDS.get(type, ())) or type in ("thing", "concept")
-
-
-def _practice() -> dict[str, Known]:
-    tables = tomllib.loads((HERE / "practice.toml").read_text("utf-8"))
-    return {
-        id: Known(id, (t["label"], *t["others"]), t["of"], t["object"], tuple(t["phrasings"]), practice=True)
-        for id, t in tables.items()
-    }

@@ -5,6 +5,6 @@ and the reader of its format; `text` is the one place that says what a name may 
 """
 
 from service.graph.formats.reader import READERS, GraphFileReader
-from service.graph.formats.row import GraphFileError, Rejected, Row
+from service.graph.formats.row import GraphFileError, Rejection, Row
 
-__all__ = ["READERS", "GraphFileError", "GraphFileReader", "Rejected", "Row"]
+__all__ = ["READERS", "GraphFileError", "GraphFileReader", "Rejection", "Row"]

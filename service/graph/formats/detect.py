@@ -1,13 +1,12 @@
-"""Which format a file has, told from its first line that says something."""
+"""Which format a file has, by its first line that is neither empty nor a comment."""
 
 from __future__ import annotations
 
 import re
 
 from service.graph.formats.row import GraphFileError
-from service.graph.formats.text import shown
+from service.graph.formats.text import excerpt
 
-HEADER_CELL = "subject"
 TABS = 2  # between the three columns of a .spo line
 
 _TRIPLE = re.compile(rb"\s*(<[A-Za-z][\w+.-]*:[^<>\s]*>|_:[^\s<]+)\s*<")
@@ -25,37 +24,32 @@ _FOREIGN = {
 
 def check_readable(line: bytes) -> None:
     """GraphFileError where a file's first line shows that none of the readers can make sense of it."""
-    for magic, what in _FOREIGN.items():
+    for magic, kind in _FOREIGN.items():
         if line.startswith(magic):
-            raise GraphFileError(f"the file is {what}")
+            raise GraphFileError(f"the file is {kind}")
 
 
 def may_be_comment(line: bytes) -> bool:
-    """A line that N-Triples would skip, so that it tells nothing of the format."""
+    """A line that N-Triples would skip, so that it does not settle the format."""
     return line.lstrip().startswith(b"#") and line.count(b"\t") != TABS
 
 
 def detect(line: bytes) -> str:
-    """The format of a file of which this line is the first one to say something. GraphFileError when unclear."""
+    """The format of a file that begins with this line. GraphFileError when unclear."""
     if _TRIPLE.match(line):
         return "nt"
     tabs = line.count(b"\t")
     if tabs != TABS and _DUMP.match(line):
         return "wikidata"
-    if HEADER_CELL in header_cells(line.decode(errors="replace")):
+    text = line.decode(errors="replace")
+    if "subject" in (header_name(cell.strip().strip('"')) for cell in text.split(",")):
         return "csv"
     if tabs == TABS:
         return "tsv"
     raise GraphFileError(
-        "the format cannot be told from the first line, "
-        f"'{shown(line.decode(errors='replace'))}': name it (tsv, csv, nt or wikidata), "
+        f"the format cannot be told from the first line, '{excerpt(text)}': name it (tsv, csv, nt or wikidata), "
         "or begin with a header that has a column 'subject'"
     )
-
-
-def header_cells(text: str) -> list[str]:
-    """The names in a line that may be a CSV header, spelled as we look for them."""
-    return [header_name(cell.strip().strip('"')) for cell in text.split(",")]
 
 
 def header_name(cell: str) -> str:

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from service.graph.formats.row import GraphFileError
 
 MAGIC = b"\x1f\x8b"
-BLOCK_BYTES = 1 << 17  # of what is handed out, whatever a file claims to unpack to
-_TAKEN_BYTES = (
-    1 << 14
-)  # at once: what follows a member is copied, so a small step keeps many small members cheap
+BLOCK_BYTES = 1 << 17  # the most that is handed out at once, whatever a file claims to unpack to
+# What follows a member is copied, so a small step keeps many small members cheap.
+STEP_BYTES = 1 << 14
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -34,11 +33,11 @@ class Gunzip:
                 return
             data, self._head = self._head, None
             self._packed = data.startswith(MAGIC)
-        step = _TAKEN_BYTES if self._packed else BLOCK_BYTES
+        step = STEP_BYTES if self._packed else BLOCK_BYTES
         for start in range(0, len(data), step):
             piece = data[start : start + step]
             if self._packed:
-                yield from self._unpacked(piece)
+                yield from self._unpack(piece)
             else:
                 yield piece
 
@@ -48,7 +47,7 @@ class Gunzip:
         if self._head:
             yield self._head
 
-    def _unpacked(self, data: bytes) -> Iterator[bytes]:
+    def _unpack(self, data: bytes) -> Iterator[bytes]:
         while data:
             if self._member is None:
                 data = data.lstrip(b"\0")

@@ -6,48 +6,48 @@ from collections.abc import Iterator
 
 from service.graph.formats.row import Line, LongLine
 
-MARK = b"\xef\xbb\xbf"  # what some editors write before the first line
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Lines:
-    """most_bytes: of a line that is kept; it may be lowered on the way. count: lines so far, the last one too."""
+    """max_bytes: of a line that is held; it may be lowered on the way. count: lines so far, the last one too."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
         self.count = 0
-        self._held = bytearray()
+        self._partial = bytearray()
         self._long: LongLine | None = None
 
     def feed(self, block: bytes) -> Iterator[Line]:
-        first, *others = block.split(b"\n")
-        self._hold(first)
-        if not others:
+        first, *later = block.split(b"\n")
+        self._extend(first)
+        if not later:
             return
-        yield self._release()
-        last = others.pop()
-        for line in others:
+        yield self._complete()
+        last = later.pop()
+        for line in later:
             self.count += 1
-            yield self.count, line if len(line) <= self.most_bytes else LongLine(line.count(b'"'))
-        self._hold(last)
+            yield self.count, line if len(line) <= self.max_bytes else LongLine(line.count(b'"'))
+        self._extend(last)
 
     def finish(self) -> Iterator[Line]:
         """The last line, where it has no line feed."""
-        if self._held or self._long:
-            yield self._release()
+        if self._partial or self._long:
+            yield self._complete()
 
-    def _hold(self, part: bytes) -> None:
-        if self._long is None and len(self._held) + len(part) <= self.most_bytes:
-            self._held += part
+    def _extend(self, part: bytes) -> None:
+        if self._long is None and len(self._partial) + len(part) <= self.max_bytes:
+            self._partial += part
             return
-        before = self._long.quotes if self._long else self._held.count(b'"')
+        before = self._long.quotes if self._long else self._partial.count(b'"')
         self._long = LongLine(before + part.count(b'"'))
-        self._held.clear()
+        self._partial.clear()
 
-    def _release(self) -> Line:
+    def _complete(self) -> Line:
         self.count += 1
-        line = self._long or bytes(self._held)
-        self._held.clear()
+        line = self._long or bytes(self._partial)
+        self._partial.clear()
         self._long = None
         if self.count == 1 and isinstance(line, bytes):
-            line = line.removeprefix(MARK)
+            line = line.removeprefix(BYTE_ORDER_MARK)
         return self.count, line

@@ -1,4 +1,4 @@
-"""What a reader hands out: rows, rejected lines, and the one error that ends a file."""
+"""What a reader hands out: rows, rejected lines, and the error that ends a file. And what it is given: lines."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", 
 class Row(NamedTuple):
     """One statement of a file.
 
-    subject: an id where `by_id`, else the name as written, which the graph has to resolve. relation: "" for what is
-    no fact. object: its text; "" for an entity of which only the id is known. object_id: "" for a literal or an
-    object that is written by name.
+    subject: an id where `by_id`, else the name as written, which the graph has to resolve.
+    relation: "" unless the row is a fact.
+    object: its text; "" for an entity of which only the id is known.
+    object_id: "" for a literal or an object that is written by name.
     """
 
     kind: Kind
@@ -27,15 +28,15 @@ class Row(NamedTuple):
     by_id: bool
 
 
-class Rejected(NamedTuple):
-    """A line, or one value on a Wikidata line, that was not taken. code: what a program branches on."""
+class Rejection(NamedTuple):
+    """A line, or one value on a Wikidata line, that is not taken. code: what a program branches on."""
 
     line: int
     reason: str
     code: Code
 
 
-Read: TypeAlias = Row | Rejected
+Result: TypeAlias = Row | Rejection
 
 
 class GraphFileError(ValueError):
@@ -50,12 +51,12 @@ class Refused(Exception):
         self.reason = reason
         self.code: Code = code
 
-    def at(self, line: int) -> Rejected:
-        return Rejected(line, self.reason, self.code)
+    def at(self, line: int) -> Rejection:
+        return Rejection(line, self.reason, self.code)
 
 
 class Skipped(Exception):
-    """Within this package: something is fine but not taken. why: what it is counted as."""
+    """Within this package: something is well-formed but not taken. why: what it is counted as."""
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
@@ -63,7 +64,7 @@ class Skipped(Exception):
 
 
 class LongLine(NamedTuple):
-    """In place of a line that was too long to keep. quotes: how many `"` it had, for readers that pair them."""
+    """In place of a line that is too long to hold. quotes: how many `"` it has, for readers that pair them."""
 
     quotes: int
 
@@ -71,20 +72,20 @@ class LongLine(NamedTuple):
 Line: TypeAlias = tuple[int, bytes | LongLine]
 """Its number, counted from 1, and what stands before its line feed."""
 
-
-LINE_BYTES = 64  # that holding a line costs beside its content, about
+LINE_BYTES = 64  # what holding a line costs beside its content, about
 
 
 class Reader(Protocol):
-    """One format. It is given each line once, in order, empty ones included, and then told that none follow."""
+    """One format. It gets each line once, in order, empty ones included, and then `end`.
 
-    most_bytes: int
-    """In a line: longer ones are never held whole."""
+    max_line_bytes: longer lines are never held whole. skipped: what is well-formed but not taken, by why.
+    """
 
-    left_out: Counter[str]
+    max_line_bytes: int
+    skipped: Counter[str]
 
     def __init__(self, language: str) -> None: ...
 
-    def read(self, lines: Iterable[Line]) -> Iterator[Read]: ...
+    def read(self, lines: Iterable[Line]) -> Iterator[Result]: ...
 
-    def end(self) -> Iterator[Read]: ...
+    def end(self) -> Iterator[Result]: ...

@@ -11,103 +11,115 @@ from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, LABEL
 from models.graph.view import GraphView
 from service.errors import Ambiguous, InvalidInput
-from service.graph.formats.row import Rejected, Row
+from service.graph.formats.row import Rejection, Row
 from service.graph.imports.spool import Spool
 from service.graph.linking.linker import Linker
 from service.graph.linking.words import unlinkable
-from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous, id_from_name, resolve_relation
+from service.graph.name_resolution import NAME_ID_PREFIX, ambiguous_name, id_from_name, resolve_relation
 
-LISTED = 100  # rejected lines that are kept with their reasons
+MAX_LISTED = 100  # rejected lines that are kept with their reasons
 
-Means = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
+EntitiesByName = Callable[[Sequence[str]], Mapping[str, Sequence[Entity]]]
 
 
 @dataclass
 class Counts:
-    """lines: that were read. listed: the first of those rejected."""
+    """rejections, skipped: by why. rejected_lines: the first of them, with their reasons."""
 
     triples: int = 0
-    rejected: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
-    listed: list[Mapping[str, Any]] = field(default_factory=list)
+    rejections: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    rejected_lines: list[Mapping[str, Any]] = field(default_factory=list)
 
     def reject(self, line: int, code: str, reason: str) -> None:
-        self.rejected[code] += 1
-        if len(self.listed) < LISTED:
-            self.listed.append({"line": line, "code": code, "reason": reason})
+        self.rejections[code] += 1
+        if len(self.rejected_lines) < MAX_LISTED:
+            self.rejected_lines.append({"line": line, "code": code, "reason": reason})
 
 
 class RowResolver:
-    """view: the graph that the file is added to. among: which entities bear names at that version.
+    """Takes the rows of one file and spools statements.
 
-    trusted: the linker knows names of that version only. labels: of entities that the file knows by id. meant: those
-    that it knows by name.
+    spool: what they say.
+    labels: of entities that the file knows by id.
+    relations: how the file calls its relations.
+    ids_by_name: entities that the file knows by name.
+    objects_by_name: False for a file that knows ids, which does not call objects by names.
     """
 
-    def __init__(self, view: GraphView, linker: Linker, among: Means, trusted: bool) -> None:
-        self._view, self._linker, self._among, self._trusted = view, linker, among, trusted
+    def __init__(
+        self, view: GraphView, linker: Linker, entities_by_name: EntitiesByName, linker_is_current: bool
+    ) -> None:
+        """
+        Args:
+            view: the graph that the file is added to.
+            entities_by_name: which entities bear names at that version.
+            linker_is_current: whether the linker knows names of that version only.
+        """
+        self._view, self._linker, self._linker_is_current = view, linker, linker_is_current
+        self._entities_by_name = entities_by_name
         self.spool = Spool()
-        self.objects_by_name = True  # a file that knows ids does not call objects by names
+        self.objects_by_name = True
         self.counts = Counts()
         self.labels: dict[str, str] = {}
         self.relations: dict[str, str] = {}
         self.ids_by_name: dict[str, str] = {}
-        self._ambiguous: dict[str, Ambiguous] = {}
-        self._named: dict[str, Sequence[Entity]] = {}
-        self._there: set[str] = set()
-        self._known: dict[str, tuple[str, str]] = {}
+        self._ambiguous_names: dict[str, Ambiguous] = {}
+        self._bearers_by_name: dict[str, Sequence[Entity]] = {}
+        self._graph_ids: set[str] = set()  # entities of the graph that the file names
+        self._relation_cache: dict[str, tuple[str, str]] = {}
 
-    def add(self, row: Row | Rejected) -> None:
-        if isinstance(row, Rejected):
+    def prefetch(self, rows: Sequence[Row | Rejection]) -> None:
+        """Look up, many at once, what names of these rows mean where the linker cannot tell. Before they are added."""
+        names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
+        if self.objects_by_name and not (self._linker_is_current and not self._view.edits):
+            names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
+        unsure = []
+        for name in names:
+            if name not in self.ids_by_name:
+                ids = self._linker.resolve(name)
+                if ids and not self._is_sure(ids):
+                    unsure.append(name)
+        self._bearers_by_name = dict(self._entities_by_name(unsure)) if unsure else {}
+
+    def add(self, row: Row | Rejection) -> None:
+        if isinstance(row, Rejection):
             self.counts.reject(row.line, row.code, row.reason)
             return
         try:
-            self._add(row)
+            if row.kind == "fact":
+                self._add_fact(row)
+            elif row.kind == "relation_label":
+                self.relations[self._relation(row.subject)[0]] = row.object
+            else:
+                self._add_name(row)
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
-
-    def prefetch(self, rows: Sequence[Row | Rejected]) -> None:
-        """What names of these rows mean, as far as it has to be asked for. Before they are taken."""
-        names = {row.subject for row in rows if isinstance(row, Row) and not row.by_id}
-        if self.objects_by_name and not (self._trusted and not self._view.edits):
-            names |= {row.object for row in rows if isinstance(row, Row) and row.kind == "fact"}
-        unsure = [name for name in names if name not in self.ids_by_name and self._is_unsure(name)]
-        self._named = dict(self._among(unsure)) if unsure else {}
-
-    def _is_unsure(self, name: str) -> bool:
-        ids = self._linker.resolve(name)
-        return bool(ids) and not (len(ids) == 1 and self._trusted and ids[0] not in self._view.edits)
 
     def has_entity(self, entity: str, label: str) -> bool:
         """Whether the graph had this entity before the file."""
         view = self._view
-        if entity in view.base.statements or entity in view.edits or entity in self._there:
+        if entity in view.base.statements or entity in view.edits or entity in self._graph_ids:
             return True
         if entity.startswith(NAME_ID_PREFIX):
             return False
-        named = self._linker.resolve(label) if label and view.imports else ()
-        return entity in named and (self._trusted or self._is_called(entity, label))
+        ids = self._linker.resolve(label) if label and view.imports else ()
+        return entity in ids and (
+            self._linker_is_current or any(e.id == entity for e in self._bearers(label))
+        )
 
-    def _is_called(self, entity: str, label: str) -> bool:
-        return any(one.id == entity for one in self._bearing(label))
+    def _add_fact(self, row: Row) -> None:
+        relation, act = self._relation(row.relation)
+        if relation == ALIAS and (reason := unlinkable(row.object)):
+            raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
+        subject = row.subject if row.by_id else self._entity(row.subject)
+        object_id = row.object_id or (self._object(row.object) if self.objects_by_name else "")
+        self.spool.add((subject, relation, row.object, object_id, act))
+        self.counts.triples += 1
 
-    def _add(self, row: Row) -> None:
-        if row.kind == "fact":
-            relation, act = self._relation(row.relation)
-            if relation == ALIAS and (reason := unlinkable(row.object)):
-                raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
-            subject = row.subject if row.by_id else self._entity(row.subject)
-            object_id = row.object_id or (self._object(row.object) if self.objects_by_name else "")
-            self.spool.add((subject, relation, row.object, object_id, act))
-            self.counts.triples += 1
-        elif row.kind == "relation_label":
-            self.relations[self._relation(row.subject)[0]] = row.object
-        else:
-            self._name(row)
-
-    def _name(self, row: Row) -> None:
+    def _add_name(self, row: Row) -> None:
         if row.kind == "alias" and unlinkable(row.object):
-            self.counts.left_out["unlinkable_alias"] += 1
+            self.counts.skipped["unlinkable_alias"] += 1
             return
         subject = row.subject if row.by_id else self._entity(row.subject)
         if row.kind == "label":
@@ -116,55 +128,53 @@ class RowResolver:
         self.spool.add((subject, relation, row.object, "", act))
 
     def _relation(self, name: str) -> tuple[str, str]:
-        """Its name in the graph, and how a value of it is told."""
-        known = self._known.get(name)
-        if known is None:
+        """Its name in the graph, and the act that a value of it is said by."""
+        cached = self._relation_cache.get(name)
+        if cached is None:
             relation = resolve_relation(name, self._view)
             act = "set" if self._view.cardinality(relation) == "one" else "add"
-            known = self._known[name] = relation, act
-        return known
+            cached = self._relation_cache[name] = relation, act
+        return cached
 
     def _entity(self, name: str) -> str:
         """The entity with this name; a new one where there is none, with the name as its label."""
-        known = self.ids_by_name.get(name)
-        if name in self._ambiguous:
-            raise self._ambiguous[name]
-        if known is None:
-            known = self.ids_by_name[name] = self._resolved(name)
-            self.spool.add((known, LABEL, name, "", "default"))
-        return known
-
-    def _resolved(self, name: str) -> str:
-        ids = self._linker.resolve(name)
-        try:
-            found = self._one(name, ids) if ids else None
-        except Ambiguous as error:
-            self._ambiguous[name] = error
-            raise
-        if found is not None:
-            self._there.add(found)
-        return found or id_from_name(name)
+        if name in self._ambiguous_names:
+            raise self._ambiguous_names[name]
+        id = self.ids_by_name.get(name)
+        if id is None:
+            candidates = self._linker.resolve(name)
+            try:
+                known_id = self._only_bearer(name, candidates) if candidates else None
+            except Ambiguous as error:
+                self._ambiguous_names[name] = error
+                raise
+            if known_id is not None:
+                self._graph_ids.add(known_id)
+            id = self.ids_by_name[name] = known_id or id_from_name(name)
+            self.spool.add((id, LABEL, name, "", "default"))
+        return id
 
     def _object(self, text: str) -> str:
-        """The entity that an object is, where its name is that of one only."""
-        known = self.ids_by_name.get(text)
-        if known is not None:
-            return known
-        ids = self._linker.resolve(text)
-        return self._one(text, ids) or "" if len(ids) == 1 else ""
+        """The entity that an object is, where its name is that of a single entity; else ""."""
+        id = self.ids_by_name.get(text)
+        if id is not None:
+            return id
+        candidates = self._linker.resolve(text)
+        return self._only_bearer(text, candidates) or "" if len(candidates) == 1 else ""
 
-    def _one(self, name: str, ids: Sequence[str]) -> str | None:
-        """The one that has_name the name at this version. Ambiguous where several do.
+    def _only_bearer(self, name: str, candidates: Sequence[str]) -> str | None:
+        """The entity that bears the name at this version. Ambiguous where several do."""
+        if self._is_sure(candidates):
+            return candidates[0]
+        bearers = self._bearers(name)
+        if len(bearers) > 1:
+            raise ambiguous_name(name, bearers, "subject")
+        return bearers[0].id if bearers else None
 
-        An edit may have taken the name away, so only others are trusted.
-        """
-        if len(ids) == 1 and self._trusted and ids[0] not in self._view.edits:
-            return ids[0]
-        named = self._bearing(name)
-        if len(named) > 1:
-            raise ambiguous(name, named, "subject")
-        return named[0].id if named else None
+    def _is_sure(self, candidates: Sequence[str]) -> bool:
+        """Whether the linker alone can tell. An edit may have taken the name away from the entities it is about."""
+        return len(candidates) == 1 and self._linker_is_current and candidates[0] not in self._view.edits
 
-    def _bearing(self, name: str) -> Sequence[Entity]:
-        known = self._named.get(name)
-        return self._among([name])[name] if known is None else known
+    def _bearers(self, name: str) -> Sequence[Entity]:
+        bearers = self._bearers_by_name.get(name)
+        return self._entities_by_name([name])[name] if bearers is None else bearers

@@ -12,44 +12,45 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TypeAlias
 
 PARTS = 32  # a power of two
-IN_MEMORY = 1_000_000  # bytes of a part before it goes to disk
-LINES = 2_000  # of a part that are written together
+MAX_MEMORY_BYTES = 1_000_000  # of a part before it goes to disk
+LINES_PER_WRITE = 2_000
 
-Row: TypeAlias = tuple[str, str, str, str, str]  # entity, relation, object, object id, act; none holds a tab
+SpooledRow: TypeAlias = tuple[str, str, str, str, str]
+"""entity, relation, object, object id, act; none holds a tab."""
 
 
 class Spool:
     def __init__(self) -> None:
-        self._parts = [_file() for _ in range(PARTS)]
-        self._waiting: list[list[str]] = [[] for _ in range(PARTS)]
+        self._files = [_open_file() for _ in range(PARTS)]
+        self._pending: list[list[str]] = [[] for _ in range(PARTS)]
         self.rows = 0
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SpooledRow) -> None:
         part = zlib.crc32(row[0].encode()) * PARTS >> 32
-        waiting = self._waiting[part]
-        waiting.append("\t".join(row))
+        pending = self._pending[part]
+        pending.append("\t".join(row))
         self.rows += 1
-        if len(waiting) >= LINES:
+        if len(pending) >= LINES_PER_WRITE:
             self._write(part)
 
-    def part(self, number: int) -> Iterator[list[str]]:
+    def read_part(self, number: int) -> Iterator[list[str]]:
         """The rows of one part, in the order in which they came."""
         self._write(number)
-        file = self._parts[number]
+        file = self._files[number]
         file.seek(0)
         for line in file:
             yield line[:-1].decode().split("\t")
 
     def close(self) -> None:
-        for file in self._parts:
+        for file in self._files:
             file.close()
 
     def _write(self, part: int) -> None:
-        waiting = self._waiting[part]
-        if waiting:
-            self._parts[part].write(("\n".join(waiting) + "\n").encode())
-            waiting.clear()
+        pending = self._pending[part]
+        if pending:
+            self._files[part].write(("\n".join(pending) + "\n").encode())
+            pending.clear()
 
 
-def _file() -> SpooledTemporaryFile[bytes]:
-    return SpooledTemporaryFile(IN_MEMORY, dir=gettempdir())
+def _open_file() -> SpooledTemporaryFile[bytes]:
+    return SpooledTemporaryFile(MAX_MEMORY_BYTES, dir=gettempdir())

@@ -10,6 +10,7 @@ import json
 import logging
 import zlib
 from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -24,46 +25,46 @@ from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
 
-AT_A_TIME, BYTES_AT_A_TIME = 256, 4_000_000  # keys in one pipeline, and what they hold
-NAMES_A_PIECE = 10_000
+KEYS_PER_BATCH, BYTES_PER_BATCH = 256, 4_000_000  # in one pipeline
+NAMES_PER_KEY = 10_000
 
 
 @dataclass
-class Noted:
-    """What an import has in Redis at most."""
+class ImportNote:
+    """The most that an import has in Redis: buckets, keys of names, and bucket -> how many further parts."""
 
     buckets: int
     names: int = 0
-    more: dict[int, int] = field(default_factory=dict)
+    parts: dict[int, int] = field(default_factory=dict)
 
-    def keys(self, source: str) -> Iterable[str]:
+    def keys(self, source: str) -> Iterator[str]:
         for bucket in range(self.buckets):
-            yield keys.piece(source, bucket)
-        for bucket, count in self.more.items():
-            yield from (keys.piece(source, bucket, number) for number in range(1, count + 1))
+            yield keys.bucket(source, bucket)
+        for bucket, count in self.parts.items():
+            yield from (keys.bucket(source, bucket, part) for part in range(1, count + 1))
         yield from (keys.names(source, number) for number in range(self.names))
 
-    def encoded(self) -> str:
-        return json.dumps([self.buckets, self.names, list(self.more.items())])
+    def encode(self) -> str:
+        return json.dumps([self.buckets, self.names, list(self.parts.items())])
 
     @staticmethod
-    def of(names: Iterable[str]) -> Noted:
+    def decode(data: bytes) -> ImportNote:
+        buckets, names, parts = json.loads(data)
+        return ImportNote(buckets, names, dict(parts))
+
+    @staticmethod
+    def of(import_keys: Iterable[str]) -> ImportNote:
         """From the keys that it has."""
-        noted = Noted(0)
-        for name in names:
-            numbers = keys.numbers(name)
-            if keys.is_names(name):
-                noted.names = max(noted.names, numbers[0] + 1)
+        note = ImportNote(0)
+        for key in import_keys:
+            numbers = keys.numbers(key)
+            if keys.is_names(key):
+                note.names = max(note.names, numbers[0] + 1)
             elif len(numbers) == 1:
-                noted.buckets = max(noted.buckets, numbers[0] + 1)
+                note.buckets = max(note.buckets, numbers[0] + 1)
             else:
-                noted.more[numbers[0]] = max(noted.more.get(numbers[0], 0), numbers[1])
-        return noted
-
-    @staticmethod
-    def decoded(data: bytes) -> Noted:
-        buckets, names, more = json.loads(data)
-        return Noted(buckets, names, dict(more))
+                note.parts[numbers[0]] = max(note.parts.get(numbers[0], 0), numbers[1])
+        return note
 
 
 class ImportStore:
@@ -71,40 +72,55 @@ class ImportStore:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._noting = connection.commands.register_script(load_script("note_import"))
-        self._take = connection.commands.register_script(load_script("claim_import"))
+        self._note_import = connection.commands.register_script(load_script("note_import"))
+        self._claim_import = connection.commands.register_script(load_script("claim_import"))
 
     async def write(
-        self, bucketing: BucketBuilder, relations: dict[str, str], progress: Callable[[int], None]
+        self, builder: BucketBuilder, relations: dict[str, str], progress: Callable[[int], None]
     ) -> Manifest:
-        """progress: told how many triples are written. LedgerUnavailable; then `drop` what is there."""
-        noted = Noted(bucketing.buckets)
-        chunks: list[str] = []
+        """Write what the builder builds.
+
+        Args:
+            relations: how the file calls its relations.
+            progress: called with how many triples are written.
+
+        Raises:
+            LedgerUnavailable: then `drop` what is there.
+        """
+        source, note = builder.source, ImportNote(builder.buckets)
+        chunk_digests: list[str] = []
         name_digests: list[str] = []
-        waiting: list[tuple[str, str]] = []
+        pending_names: list[tuple[str, str]] = []
         triples = entities = 0
-        await self._note(bucketing.source, noted, first=True)
-        async for some in iterate_in_thread(bucketing.written()):
-            noted.more |= some.more
-            waiting += some.names
-            named, waiting = _full(waiting)
-            pieces = _name_pieces(bucketing.source, len(name_digests), named)
-            noted.names += len(pieces)
-            await self._note(bucketing.source, noted)
-            await self._store([*some.pieces, *pieces])
-            chunks.append(_digest(data for _, data in some.pieces))
-            name_digests += [_digest([data]) for _, data in pieces]
-            triples, entities = triples + some.triples, entities + some.entities
+
+        async def store_all(contents: list[tuple[str, bytes]], is_last: bool) -> None:
+            """These rows, and as many names as fill whole keys; all of them behind the last rows."""
+            n_names = len(pending_names)
+            n_whole = n_names if is_last else n_names - n_names % NAMES_PER_KEY
+            starts = range(0, n_whole, NAMES_PER_KEY)
+            names = []
+            for number, start in enumerate(starts, len(name_digests)):
+                text = json.dumps(pending_names[start : start + NAMES_PER_KEY], ensure_ascii=False)
+                names.append((keys.names(source, number), zlib.compress(text.encode(), 1)))
+            del pending_names[:n_whole]
+            note.names += len(names)
+            await self._note(source, note)
+            await self.store([*contents, *names])
+            name_digests.extend(_digest([data]) for _, data in names)
+
+        await self._note(source, note, first=True)
+        async for batch in iterate_in_thread(builder.build()):
+            note.parts |= batch.parts
+            pending_names += batch.names
+            await store_all(batch.contents, is_last=False)
+            chunk_digests.append(_digest(data for _, data in batch.contents))
+            triples, entities = triples + batch.triples, entities + batch.entities
             progress(triples)
-        pieces = _name_pieces(bucketing.source, len(name_digests), waiting)
-        noted.names += len(pieces)
-        await self._note(bucketing.source, noted)
-        await self._store(pieces)
-        name_digests += [_digest([data]) for _, data in pieces]
+        await store_all([], is_last=True)
         return Manifest(
-            bucketing.source,
-            bucketing.buckets,
-            tuple(chunks),
+            source,
+            builder.buckets,
+            tuple(chunk_digests),
             tuple(name_digests),
             triples,
             entities,
@@ -115,93 +131,93 @@ class ImportStore:
         """Where the rows of an import are not what its commit says, in one sentence; None where all of them are."""
         for number, digest in enumerate(manifest.chunks):
             first, end = chunk(number, manifest.buckets)
-            found = sha256()
+            total = sha256()
             for bucket in range(first, end):
-                for data in await self._bucket(manifest.id, bucket):
-                    found.update(data)
-            if "sha256:" + found.hexdigest() != digest:
+                with suppress(LedgerCorrupt):
+                    for _, data in await self._read_bucket(manifest.id, bucket):
+                        total.update(data or b"")
+            if "sha256:" + total.hexdigest() != digest:
                 return f"the rows of buckets {first} to {end - 1} of the import {manifest.id} are missing or altered"
         return None
-
-    async def _bucket(self, source: str, bucket: int) -> list[bytes]:
-        try:
-            return [data or b"" for _, data in await self._pieces(source, bucket)]
-        except LedgerCorrupt:
-            return []
-
-    async def _pieces(self, source: str, bucket: int) -> list[tuple[str, bytes | None]]:
-        """Key and content, in the order in which they were written. LedgerCorrupt."""
-        own = keys.piece(source, bucket)
-        ((_, data),) = await self._read([own])
-        more = bucket_codec.decode(own, data)["more"].values()
-        names = [keys.piece(source, bucket, n) for n in range(1, max((s + c for s, c in more), default=1))]
-        return [*await self._read(names), (own, data)]
-
-    async def _read(self, names: Sequence[str]) -> list[tuple[str, bytes | None]]:
-        async with self._connection.call("read the graph"):
-            found = await self._connection.commands.mget(names) if names else []
-        return list(zip(names, found, strict=True))
 
     async def rows(self, manifest: Manifest) -> AsyncIterator[tuple[str, bytes]]:
         """Key and content of all that an import has in Redis. LedgerCorrupt when some of it is missing."""
         for bucket in range(manifest.buckets):
-            for one in _whole(await self._pieces(manifest.id, bucket)):
-                yield one
+            for row in _check_present(await self._read_bucket(manifest.id, bucket)):
+                yield row
         for number in range(len(manifest.names)):
-            for one in _whole(await self._read([keys.names(manifest.id, number)])):
-                yield one
+            for row in _check_present(await self._read([keys.names(manifest.id, number)])):
+                yield row
 
-    async def announce(self, source: str, names: Iterable[str]) -> None:
-        """Note the keys of an import's rows, which `put` then writes, until its commit is there."""
-        await self._note(source, Noted.of(names), first=True)
+    async def announce(self, source: str, import_keys: Iterable[str]) -> None:
+        """Note the keys of an import's rows, which `store` then writes, until its commit is there."""
+        await self._note(source, ImportNote.of(import_keys), first=True)
 
-    async def put(self, pieces: Sequence[tuple[str, bytes]]) -> None:
-        """What `rows` gave."""
-        await self._store(pieces)
+    async def store(self, contents: Sequence[tuple[str, bytes]]) -> None:
+        """Write keys with their contents, as many at once as a pipeline carries within its time."""
+        start = 0
+        while start < len(contents):
+            end, size = start, 0
+            while end < len(contents) and end - start < KEYS_PER_BATCH:
+                size += len(contents[end][1])
+                if end > start and size > BYTES_PER_BATCH:
+                    break
+                end += 1
+            async with self._connection.call("store the graph"):
+                pipeline = self._connection.commands.pipeline(transaction=False)
+                for key, data in contents[start:end]:
+                    pipeline.set(key, data)
+                await pipeline.execute()
+            start = end
 
     async def drop(self, source: str) -> bool:
-        """Leave nothing of an import that no commit names. False when one names it: then it stays."""
+        """Leave nothing of an import that no commit names. False when a commit names it: then it stays."""
         async with self._connection.call("take an import for dead"):
-            data = await self._take(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
+            data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
             return False
-        names = list(Noted.decoded(data).keys(source))
-        for start in range(0, len(names), AT_A_TIME):
+        import_keys = list(ImportNote.decode(data).keys(source))
+        for start in range(0, len(import_keys), KEYS_PER_BATCH):
             async with self._connection.call("drop an import"):
-                await self._connection.commands.unlink(*names[start : start + AT_A_TIME])
+                await self._connection.commands.unlink(*import_keys[start : start + KEYS_PER_BATCH])
         async with self._connection.call("forget an import"):
             await self._connection.commands.hdel(ledger_keys.DROPPING, source)
         return True
 
     async def sweep(self, running: Container[str]) -> None:
         """Drop what killed imports left behind. running: imports of this editor, which are alive."""
-        found: list[bytes] = []
+        sources: list[str] = []
         for key in (ledger_keys.IMPORTS, ledger_keys.DROPPING):
             async with self._connection.call("list the imports"):
-                found += await self._connection.commands.hkeys(key)
-        dropped = [await self.drop(one.decode()) for one in found if one.decode() not in running]
-        if any(dropped):
-            log.warning("dropped what %d unfinished imports had left", sum(dropped))
+                sources += [source.decode() for source in await self._connection.commands.hkeys(key)]
+        n_dropped = sum([await self.drop(source) for source in sources if source not in running])
+        if n_dropped:
+            log.warning("dropped what %d unfinished imports had left", n_dropped)
 
-    async def _note(self, source: str, noted: Noted, first: bool = False) -> None:
+    async def _read_bucket(self, source: str, bucket: int) -> list[tuple[str, bytes | None]]:
+        """Key and content of it and its further parts, in the order in which they were written. LedgerCorrupt."""
+        key = keys.bucket(source, bucket)
+        ((_, data),) = await self._read([key])
+        ends = [start + count for start, count in bucket_codec.decode(key, data).parts.values()]
+        further = [keys.bucket(source, bucket, part) for part in range(1, max(ends, default=1))]
+        return [*await self._read(further), (key, data)]
+
+    async def _read(self, redis_keys: Sequence[str]) -> list[tuple[str, bytes | None]]:
+        async with self._connection.call("read the graph"):
+            contents = await self._connection.commands.mget(redis_keys) if redis_keys else []
+        return list(zip(redis_keys, contents, strict=True))
+
+    async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
         """NotReady when another editor took the import for dead."""
         async with self._connection.call("note an import"):
-            args = [source, noted.encoded(), "first" if first else ""]
-            there = await self._noting(keys=[ledger_keys.IMPORTS], args=args)
-        if not there:
+            args = [source, note.encode(), "first" if first else ""]
+            is_noted = await self._note_import(keys=[ledger_keys.IMPORTS], args=args)
+        if not is_noted:
             raise NotReady("another editor took this import for dead: nothing was imported; send it again")
 
-    async def _store(self, pieces: Sequence[tuple[str, bytes]]) -> None:
-        for some in _loads(pieces):
-            async with self._connection.call("store the graph"):
-                pipeline = self._connection.commands.pipeline(transaction=False)
-                for key, data in some:
-                    pipeline.set(key, data)
-                await pipeline.execute()
 
-
-def _whole(found: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, bytes]]:
-    for key, data in found:
+def _check_present(rows: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, bytes]]:
+    for key, data in rows:
         if data is None:
             raise LedgerCorrupt(
                 f"the graph's row {key} is missing; restore the data of Redis from a backup", row=key
@@ -209,36 +225,8 @@ def _whole(found: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, byt
         yield key, data
 
 
-def _loads(pieces: Sequence[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
-    """As many as a pipeline carries within its time."""
-    some: list[tuple[str, bytes]] = []
-    size = 0
-    for one in pieces:
-        if some and (len(some) == AT_A_TIME or size + len(one[1]) > BYTES_AT_A_TIME):
-            yield some
-            some, size = [], 0
-        some.append(one)
-        size += len(one[1])
-    if some:
-        yield some
-
-
-def _full(waiting: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """As many names as make whole pieces, and the others."""
-    whole = len(waiting) - len(waiting) % NAMES_A_PIECE
-    return waiting[:whole], waiting[whole:]
-
-
-def _name_pieces(source: str, first: int, names: Sequence[tuple[str, str]]) -> list[tuple[str, bytes]]:
-    chunks = [names[start : start + NAMES_A_PIECE] for start in range(0, len(names), NAMES_A_PIECE)]
-    return [
-        (keys.names(source, number), zlib.compress(json.dumps(chunk, ensure_ascii=False).encode(), 1))
-        for number, chunk in enumerate(chunks, first)
-    ]
-
-
-def _digest(pieces: Iterable[bytes]) -> str:
+def _digest(contents: Iterable[bytes]) -> str:
     total = sha256()
-    for data in pieces:
+    for data in contents:
         total.update(data)
     return "sha256:" + total.hexdigest()

@@ -1,19 +1,19 @@
 """Which characters join the one before them, and which scripts put no spaces between their words.
 
-Written as the insides of regular-expression classes. Taken from this Python's own Unicode tables where those say it
-(marks, what composes), from Unicode's script blocks where they do not.
+Written as the insides of regular-expression classes: this Python's own Unicode tables where those say it (marks, what
+composes), Unicode's script blocks where they do not.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-Range = tuple[int, int]
+CodeRange = tuple[int, int]
 
 # Blocks of scripts whose words follow each other without spaces. Their decimal digits are left out: a number is a
 # word in every script.
-_UNSPACED: tuple[Range, ...] = (
+NO_SPACES_BLOCKS: tuple[CodeRange, ...] = (
     (0x0E01, 0x0E4E),  # Thai
     (0x0E81, 0x0ECE),  # Lao
     (0x0EDC, 0x0EDF),
@@ -43,20 +43,27 @@ _UNSPACED: tuple[Range, ...] = (
     (0x1AFF0, 0x1B2FF),  # Kana, Nushu
     (0x20000, 0x3FFFD),  # Han
 )
-_HANGUL: tuple[Range, ...] = (
+HANGUL_BLOCKS: tuple[CodeRange, ...] = (
     (0x1100, 0x115F),
     (0x3131, 0x318E),
     (0xA960, 0xA97C),
     (0xAC00, 0xD7A3),
     (0xFFA0, 0xFFDC),
 )
-# Zero-width (non-)joiners; vowel signs that Unicode files under letters; half-width voicing marks.
-_JOIN_TOO = (0x200C, 0x200D, 0x0E33, 0x0EB3, 0xFF9E, 0xFF9F)
-# The vowels and finals of Hangul written in pieces.
-_JAMO: tuple[Range, ...] = ((0x1160, 0x11FF), (0xD7B0, 0xD7FB))
-_MARKS_UP_TO, _LATE_MARKS = 0x20000, (0xE0100, 0xE01EF)
+# Zero-width (non-)joiners; vowel signs that Unicode files under letters; half-width voicing marks; the vowels and
+# finals of Hangul written in pieces; marks of the last plane.
+JOINING_RANGES: tuple[CodeRange, ...] = (
+    (0x200C, 0x200D),
+    (0x0E33, 0x0E33),
+    (0x0EB3, 0x0EB3),
+    (0xFF9E, 0xFF9F),
+    (0x1160, 0x11FF),
+    (0xD7B0, 0xD7FB),
+    (0xE0100, 0xE01EF),
+)
+MARKS_END = 0x20000
 # Invisible: soft hyphen, directions, word joiner, byte-order mark, emoji or text style. NUL separates names.
-_DROPPED: tuple[Range, ...] = (
+INVISIBLE_RANGES: tuple[CodeRange, ...] = (
     (0x00, 0x00),
     (0xAD, 0xAD),
     (0x061C, 0x061C),
@@ -69,38 +76,36 @@ _DROPPED: tuple[Range, ...] = (
 )
 
 
-def _joining() -> Iterator[int]:
+def joining_codes() -> set[int]:
     """Marks, and whatever else composes with a character before it."""
-    for code in range(0x80, _MARKS_UP_TO):
+    codes = {code for first, last in JOINING_RANGES for code in range(first, last + 1)}
+    for code in range(0x80, MARKS_END):
         char = chr(code)
         if unicodedata.category(char)[0] == "M":
-            yield code
+            codes.add(code)
         parts = unicodedata.decomposition(char).split()
         if len(parts) == 2 and not parts[0].startswith("<"):
-            yield int(parts[1], 16)
+            codes.add(int(parts[1], 16))
+    return codes - {code for first, last in INVISIBLE_RANGES for code in range(first, last + 1)}
 
 
-def _within(ranges: Iterable[Range]) -> set[int]:
-    return {code for first, last in ranges for code in range(first, last + 1)}
+def to_ranges(codes: Iterable[int]) -> list[CodeRange]:
+    ranges: list[CodeRange] = []
+    for code in sorted(codes):
+        if ranges and code == ranges[-1][1] + 1:
+            ranges[-1] = ranges[-1][0], code
+        else:
+            ranges.append((code, code))
+    return ranges
 
 
-def _ranges(codes: Iterable[int]) -> Iterator[Range]:
-    ordered = sorted(codes)
-    first = last = ordered[0]
-    for code in ordered[1:]:
-        if code != last + 1:
-            yield first, last
-            first = code
-        last = code
-    yield first, last
-
-
-def _inside(ranges: Iterable[Range]) -> str:
+def to_class(ranges: Iterable[CodeRange]) -> str:
+    """The inside of `[...]` in a regular expression."""
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in ranges)
 
 
-DROPPED = _inside(_DROPPED)
-JOINS = _inside(_ranges({*_joining(), *_JOIN_TOO, *_within((*_JAMO, _LATE_MARKS))} - _within(_DROPPED)))
-UNSPACED = _inside(_UNSPACED)
-HANGUL = _inside(_HANGUL)
+INVISIBLE = to_class(INVISIBLE_RANGES)
+JOINS = to_class(to_ranges(joining_codes()))
+NO_SPACES = to_class(NO_SPACES_BLOCKS)
+HANGUL = to_class(HANGUL_BLOCKS)
 APOSTROPHES = "\u2018\u2019\u201b\u02bc\uff07"

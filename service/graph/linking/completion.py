@@ -16,85 +16,86 @@ from typing import NamedTuple
 from service.graph.linking.words import word_starts
 
 RUN = 8192  # names in a run: what is sorted in one step; fits 16 bits
-_KEY = 256  # bytes by which word starts are sorted; what is longer is compared name by name
+_KEY_BYTES = 256  # by which word starts are sorted; what is longer is compared name by name
 _END = b"\0"  # after each name; folding leaves none in a name, and it sorts before every character
 
 
 class Entry(NamedTuple):
-    """In the order in which names are offered. n_chars: of the folded name. name: as written."""
+    """In the order in which names are offered. key: the folded name, n_chars long. name: as written."""
 
     n_chars: int
-    folded: str
+    key: str
     name: str
     id: str
 
     @staticmethod
-    def of(folded: str, name: str, id: str) -> Entry:
-        return Entry(len(folded), folded, name, id)
+    def of(key: str, name: str, id: str) -> Entry:
+        return Entry(len(key), key, name, id)
 
 
 class Run:
-    """Immutable. `_at` are the places where words begin, sorted by what follows; `_whose` names their entries."""
+    """Immutable. `_starts`: places where words begin, sorted by what follows; `_owners`: the entries they are of."""
 
-    __slots__ = ("_at", "_begins", "_folded", "_ids", "_names", "_offsets", "_whose")
+    __slots__ = ("_ends", "_ids", "_keys", "_name_ends", "_names", "_owners", "_starts")
 
     def __init__(self, entries: Iterable[Entry]) -> None:
-        ordered = sorted(entries)
-        folded = [_bytes(entry.folded) + _END for entry in ordered]
-        names = [_bytes(entry.name) for entry in ordered]
-        self._folded = b"".join(folded)
-        self._begins = array("I", accumulate(map(len, folded), initial=0))
+        sorted_entries = sorted(entries)
+        keys = [_encode(entry.key) + _END for entry in sorted_entries]
+        names = [_encode(entry.name) for entry in sorted_entries]
+        self._keys = b"".join(keys)
+        self._ends = array("I", accumulate(map(len, keys), initial=0))
         self._names = b"".join(names)
-        self._offsets = array("I", accumulate(map(len, names), initial=0))
-        self._ids = tuple(entry.id for entry in ordered)
-        found = [
-            (text[at:], i, at) for i, text in enumerate(folded) for at in _word_starts(ordered[i].folded)
+        self._name_ends = array("I", accumulate(map(len, names), initial=0))
+        self._ids = tuple(entry.id for entry in sorted_entries)
+        suffixes = [
+            (text[start:], i, start)
+            for i, text in enumerate(keys)
+            for start in _word_starts(sorted_entries[i].key)
         ]
-        found.sort()
-        self._at = array("I", (self._begins[i] + at for _, i, at in found))
-        self._whose = array("H", (i for _, i, _ in found))
+        suffixes.sort()
+        self._starts = array("I", (self._ends[i] + start for _, i, start in suffixes))
+        self._owners = array("H", (i for _, i, _ in suffixes))
 
     def beginning(self, prefix: str, limit: int) -> list[Entry]:
-        wanted, text = _bytes(prefix)[:_KEY], self._folded
-        size = len(wanted)
-        first = bisect_left(self._at, wanted, key=lambda at: text[at : at + size])
-        last = bisect_right(self._at, wanted, lo=first, key=lambda at: text[at : at + size])
-        found = sorted(set(self._whose[first:last]))
-        if size == _KEY:
-            return [entry for entry in map(self._entry, found) if _begins(entry.folded, prefix)]
-        return [self._entry(i) for i in found[:limit]]
+        """The first entries one of whose words begins so, in order. prefix: folded."""
+        prefix_bytes, text = _encode(prefix)[:_KEY_BYTES], self._keys
+        size = len(prefix_bytes)
+        first = bisect_left(self._starts, prefix_bytes, key=lambda start: text[start : start + size])
+        last = bisect_right(
+            self._starts, prefix_bytes, lo=first, key=lambda start: text[start : start + size]
+        )
+        places = sorted(set(self._owners[first:last]))
+        if size == _KEY_BYTES:
+            return [entry for entry in map(self._entry, places) if _begins(entry.key, prefix)]
+        return [self._entry(i) for i in places[:limit]]
 
     def _entry(self, i: int) -> Entry:
-        folded = _text(self._folded[self._begins[i] : self._begins[i + 1] - 1])
-        return Entry.of(folded, _text(self._names[self._offsets[i] : self._offsets[i + 1]]), self._ids[i])
+        key = _decode(self._keys[self._ends[i] : self._ends[i + 1] - 1])
+        return Entry.of(key, _decode(self._names[self._name_ends[i] : self._name_ends[i + 1]]), self._ids[i])
 
 
 def best(runs: Sequence[Run], recent: Sequence[Entry], prefix: str, limit: int) -> list[Entry]:
-    """prefix: folded. recent: names that are in no run yet, looked through one by one."""
-    found = [entry for run in runs for entry in run.beginning(prefix, limit)]
-    found += [entry for entry in recent if prefix in entry.folded and _begins(entry.folded, prefix)]
-    return nsmallest(limit, found)
+    """prefix: folded. recent: names that are in no run yet, looked through entry by entry."""
+    entries = [entry for run in runs for entry in run.beginning(prefix, limit)]
+    entries += [entry for entry in recent if prefix in entry.key and _begins(entry.key, prefix)]
+    return nsmallest(limit, entries)
 
 
-def runs_of(entries: Sequence[Entry]) -> list[Run]:
-    return [Run(entries[i : i + RUN]) for i in range(0, len(entries), RUN)]
+def _begins(key: str, prefix: str) -> bool:
+    return any(key.startswith(prefix, start) for start in (0, *word_starts(key)))
 
 
-def _begins(folded: str, prefix: str) -> bool:
-    return any(folded.startswith(prefix, at) for at in (0, *word_starts(folded)))
-
-
-def _word_starts(folded: str) -> Iterable[int]:
+def _word_starts(key: str) -> Iterable[int]:
     """In bytes, the first included even where it is a mark."""
-    if folded.isascii():
-        return word_starts(folded)
-    bytes_before = list(accumulate((len(_bytes(char)) for char in folded), initial=0))
-    return {bytes_before[start] for start in (0, *word_starts(folded))}
+    if key.isascii():
+        return word_starts(key)
+    bytes_before = list(accumulate((len(_encode(char)) for char in key), initial=0))
+    return {bytes_before[start] for start in (0, *word_starts(key))}
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _text(packed: bytes) -> str:
-    return packed.decode("utf-8", "surrogatepass")
+def _decode(data: bytes) -> str:
+    return data.decode("utf-8", "surrogatepass")

@@ -12,16 +12,16 @@ from functools import lru_cache
 from typing import NamedTuple
 from unicodedata import normalize
 
-from service.graph.linking.characters import APOSTROPHES, DROPPED, JOINS
+from service.graph.linking.characters import APOSTROPHES, INVISIBLE, JOINS
 
-_DROPPED = re.compile(f"[{DROPPED}]")
-_ODD = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # what becomes another character, one for one
-_UNEVEN = re.compile(rf"\s\s|[{DROPPED}]")
+_INVISIBLE = re.compile(f"[{INVISIBLE}]")
+_VARIANT = re.compile(f"[{APOSTROPHES}]|[^\\S ]")  # what becomes another character, one for one
+_SHRINKING = re.compile(rf"\s\s|[{INVISIBLE}]")
 # The shortest stretches that fold to the same, whatever stands beside them.
-_PIECE = re.compile(f"[^{JOINS}{DROPPED}](?:[{DROPPED}]*[{JOINS}]+)*|[{JOINS}]+|[{DROPPED}]+")
+_CLUSTER = re.compile(f"[^{JOINS}{INVISIBLE}](?:[{INVISIBLE}]*[{JOINS}]+)*|[{JOINS}]+|[{INVISIBLE}]+")
 
 
-class Folded(NamedTuple):
+class FoldedText(NamedTuple):
     """starts, ends: for each folded character the stretch of the original that it came from.
 
     Empty when both are the same, character for character.
@@ -36,25 +36,35 @@ class Folded(NamedTuple):
 
     def splits(self, start: int, end: int) -> bool:
         """True where one of the two ends lies within what was one character of the original."""
-        if not self.starts:
-            return False
-        return _inside(self.starts, start) or _inside(self.starts, end)
+        starts = self.starts
+        return any(0 < at < len(starts) and starts[at] == starts[at - 1] for at in (start, end))
 
 
 def fold(name: str) -> str:
     """A name as it is looked up; "" when nothing of it is visible."""
     if name.isascii():
         return " ".join(name.replace("\0", "").lower().split())
-    return " ".join(_ODD.sub(_even, _caseless(_DROPPED.sub("", name))).split())
+    return " ".join(_VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", name))).split())
 
 
-def fold_text(text: str) -> Folded:
+def fold_text(text: str) -> FoldedText:
     """A text, folded, with the way back. Spaces at its ends stay."""
-    if not _UNEVEN.search(text):
-        lowered = text.casefold()
-        if text.isascii() or (len(lowered) == len(text) and lowered == _caseless(text)):
-            return Folded(_ODD.sub(_even, lowered))
-    return _mapped(text)
+    if not _SHRINKING.search(text):
+        lowercase = text.casefold()
+        if text.isascii() or (len(lowercase) == len(text) and lowercase == _caseless(text)):
+            return FoldedText(_VARIANT.sub(_standard, lowercase))
+    chars: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for cluster in _CLUSTER.finditer(text):
+        start, end = cluster.span()
+        folding = _fold_cluster(cluster[0])
+        if chars[-1:] == [" "]:
+            folding = folding.removeprefix(" ")
+        chars += folding
+        starts += [start] * len(folding)
+        ends += [end] * len(folding)
+    return FoldedText("".join(chars), starts, ends)
 
 
 def _caseless(text: str) -> str:
@@ -62,29 +72,10 @@ def _caseless(text: str) -> str:
     return normalize("NFC", normalize("NFD", text).casefold().replace("i\u0307", "i"))
 
 
-def _even(odd: re.Match[str]) -> str:
-    return " " if odd[0].isspace() else "'"
-
-
-def _mapped(text: str) -> Folded:
-    chars: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for piece in _PIECE.finditer(text):
-        start, end = piece.span()
-        folded = _piece(piece[0])
-        if chars[-1:] == [" "]:
-            folded = folded.removeprefix(" ")
-        chars += folded
-        starts += [start] * len(folded)
-        ends += [end] * len(folded)
-    return Folded("".join(chars), starts, ends)
+def _standard(variant: re.Match[str]) -> str:
+    return " " if variant[0].isspace() else "'"
 
 
 @lru_cache(maxsize=4096)
-def _piece(written: str) -> str:
-    return _ODD.sub(_even, _caseless(_DROPPED.sub("", written)))
-
-
-def _inside(starts: Sequence[int], place: int) -> bool:
-    return 0 < place < len(starts) and starts[place] == starts[place - 1]
+def _fold_cluster(cluster: str) -> str:
+    return _VARIANT.sub(_standard, _caseless(_INVISIBLE.sub("", cluster)))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from service.graph.linking.name_index import NameIndex
-from service.graph.linking.words import words
+from service.graph.linking.words import split
 
 
 class Span(NamedTuple):
@@ -18,12 +18,12 @@ class Span(NamedTuple):
     ids: tuple[str, ...]
 
 
-def matches(text: str, known: NameIndex) -> list[Span]:
+def matches(text: str, names: NameIndex) -> list[Span]:
     """Every name that stands in the text, overlapping or not."""
-    found: list[Span] = []
-    starts, ends, heads, opens = words(text)
+    spans: list[Span] = []
+    starts, ends, heads, opens = split(text)
     may_end = frozenset(ends)
-    lengths_of = known.lengths.get
+    lengths_of = names.lengths.get
     for i, (start, end, head, may_begin) in enumerate(zip(starts, ends, heads, opens, strict=True)):
         if not may_begin:
             continue
@@ -37,8 +37,8 @@ def matches(text: str, known: NameIndex) -> list[Span]:
             possible = [stop for n in _bits(lengths) if (stop := start + n) in may_end]
         else:
             possible = [stop for stop in ends[i:last] if lengths >> (stop - start) & 1]
-        found += [Span(start, stop, ids) for stop in possible if (ids := known.meant(text[start:stop]))]
-    return found
+        spans += [Span(start, stop, ids) for stop in possible if (ids := names.entities(text[start:stop]))]
+    return spans
 
 
 def _bits(number: int) -> Iterator[int]:
@@ -48,17 +48,17 @@ def _bits(number: int) -> Iterator[int]:
         number ^= lowest
 
 
-def settle(found: Sequence[Span], n_chars: int) -> tuple[list[Span], list[Span]]:
-    """The longest first, the leftmost among equals; then those that overlap one that was taken. In text order."""
-    taken: list[Span] = []
-    lost: list[Span] = []
-    covered = bytearray(n_chars)
-    for span in sorted(found, key=lambda one: (one.start - one.end, one.start)):
+def settle(spans: Sequence[Span], n_chars: int) -> tuple[list[Span], list[Span]]:
+    """The winners and the losers, each in text order: the longest wins, the leftmost among equals."""
+    winners: list[Span] = []
+    losers: list[Span] = []
+    cover = bytearray(n_chars)
+    for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
         start, end, _ = span
-        # What was taken before is at least as long: it overlaps only if it covers one of the ends.
-        if covered[start] or covered[end - 1]:
-            lost.append(span)
+        # A winner is at least as long: it overlaps only if it covers the first or the last character.
+        if cover[start] or cover[end - 1]:
+            losers.append(span)
         else:
-            covered[start:end] = b"\1" * (end - start)
-            taken.append(span)
-    return sorted(taken), sorted(lost)
+            cover[start:end] = b"\1" * (end - start)
+            winners.append(span)
+    return sorted(winners), sorted(losers)

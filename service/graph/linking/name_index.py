@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from service.graph.linking.completion import Entry, Run, runs_of
+from service.graph.linking.completion import RUN, Entry, Run
 from service.graph.linking.persistent_map import PersistentMap
-from service.graph.linking.words import head, unlinkable_folded
+from service.graph.linking.words import head, unlinkable_key
 
-RECENT = 1024  # names that completion looks through one by one before they become a run
+MAX_RECENT = 1024  # names that completion looks through singly before they become a run
 
-Ids: TypeAlias = (
-    "str | tuple[str, ...]"  # one id is the rule, and a tuple for it would cost as much as the name
-)
+# One id is the rule, and a tuple for it would cost as much as the name.
+Ids: TypeAlias = "str | tuple[str, ...]"
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class NameIndex:
-    """Immutable. ids: folded name -> the entities it may mean.
+    """Immutable.
 
+    ids: folded name -> the entities it may mean.
     lengths: how a linkable name begins -> bit n is set where such a name has n characters. By it a text is asked only
-    for what can be there.
+        for what can be there.
+    runs, recent: the names for completion; the recent ones are in no run yet.
+    n_pairs: of a name and an entity.
     """
 
     ids: PersistentMap[Ids] = field(default_factory=PersistentMap)
@@ -32,52 +34,49 @@ class NameIndex:
     recent: tuple[Entry, ...] = ()
     n_pairs: int = 0
 
-    def meant(self, folded: str) -> tuple[str, ...]:
-        found = self.ids.get(folded)
-        if found is None:
+    def entities(self, key: str) -> tuple[str, ...]:
+        """The ids of the entities that this folded name may mean."""
+        ids = self.ids.get(key)
+        if ids is None:
             return ()
-        return (found,) if isinstance(found, str) else found
+        return (ids,) if isinstance(ids, str) else ids
 
-    def extended(self, entries: Iterable[Entry]) -> NameIndex:
-        """Pairs of a name and an entity that are known already are passed over."""
-        new = self._new(entries)
+    def with_names(self, entries: Iterable[Entry]) -> NameIndex:
+        """This index with these names. Pairs of a name and an entity that it has already are passed over."""
+        unique: dict[tuple[str, str], Entry] = {}
+        for entry in entries:
+            unique.setdefault((entry.key, entry.id), entry)
+        present = {key: frozenset(self.entities(key)) for key, _ in unique}
+        new = [entry for entry in unique.values() if entry.id not in present[entry.key]]
         if not new:
             return self
-        recent = (*self.recent, *new)
-        small = len(recent) < RECENT
+        ids: dict[str, list[str]] = defaultdict(list)
+        lengths: dict[str, int] = {}
+        for entry in new:
+            ids[entry.key].append(entry.id)
+            if unlinkable_key(entry.key) is None:
+                start = head(entry.key)
+                lengths[start] = lengths.get(start, 0) | 1 << entry.n_chars
+        recent, runs = (*self.recent, *new), self.runs
+        if len(recent) >= MAX_RECENT:
+            runs = (*runs, *(Run(recent[i : i + RUN]) for i in range(0, len(recent), RUN)))
+            recent = ()
         return NameIndex(
-            self.ids.extended(self._ids_with(new)),
-            self.lengths.extended(self._lengths_with(new)),
-            self.runs if small else (*self.runs, *runs_of(recent)),
-            recent if small else (),
+            self.ids.with_items(
+                {key: _compact((*self.entities(key), *new_ids)) for key, new_ids in ids.items()}
+            ),
+            self.lengths.with_items(
+                {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}
+            ),
+            runs,
+            recent,
             self.n_pairs + len(new),
         )
 
-    def pieces(self) -> list[object]:
-        """Whatever is large in it, in small pieces."""
-        return [*self.ids.shards(), *self.lengths.shards(), *self.runs, *self.recent]
-
-    def _new(self, entries: Iterable[Entry]) -> list[Entry]:
-        first: dict[tuple[str, str], Entry] = {}
-        for entry in entries:
-            first.setdefault((entry.folded, entry.id), entry)
-        meant = {folded: frozenset(self.meant(folded)) for folded, _ in first}
-        return [entry for entry in first.values() if entry.id not in meant[entry.folded]]
-
-    def _ids_with(self, new: Sequence[Entry]) -> dict[str, Ids]:
-        more: dict[str, list[str]] = defaultdict(list)
-        for entry in new:
-            more[entry.folded].append(entry.id)
-        return {folded: _ids((*self.meant(folded), *ids)) for folded, ids in more.items()}
-
-    def _lengths_with(self, new: Sequence[Entry]) -> dict[str, int]:
-        more: dict[str, int] = {}
-        for entry in new:
-            if unlinkable_folded(entry.folded) is None:
-                begun = head(entry.folded)
-                more[begun] = more.get(begun, 0) | 1 << entry.n_chars
-        return {begun: bits | (self.lengths.get(begun) or 0) for begun, bits in more.items()}
+    def parts(self) -> list[object]:
+        """Whatever is large in it, in small parts."""
+        return [*self.ids.shards, *self.lengths.shards, *self.runs, *self.recent]
 
 
-def _ids(ids: tuple[str, ...]) -> Ids:
+def _compact(ids: tuple[str, ...]) -> Ids:
     return ids[0] if len(ids) == 1 else ids

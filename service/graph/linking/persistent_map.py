@@ -17,23 +17,21 @@ _MASK: Final = N_SHARDS - 1
 
 
 class PersistentMap(Generic[V]):
-    __slots__ = ("_shards",)
+    __slots__ = ("shards",)
 
     def __init__(self, shards: list[dict[str, V]] | None = None) -> None:
         empty: dict[str, V] = {}
-        self._shards = shards or [empty] * N_SHARDS
+        self.shards = shards or [empty] * N_SHARDS
 
     def get(self, key: str) -> V | None:
-        return self._shards[hash(key) & _MASK].get(key)
+        return self.shards[hash(key) & _MASK].get(key)
 
-    def extended(self, items: Mapping[str, V]) -> PersistentMap[V]:
-        grouped: dict[int, dict[str, V]] = defaultdict(dict)
+    def with_items(self, items: Mapping[str, V]) -> PersistentMap[V]:
+        """This mapping with these items, which replace those of the same key."""
+        new_items: dict[int, dict[str, V]] = defaultdict(dict)
         for key, value in items.items():
-            grouped[hash(key) & _MASK][key] = value
-        shards = self._shards.copy()
-        for place, added in grouped.items():
-            shards[place] = shards[place] | added
+            new_items[hash(key) & _MASK][key] = value
+        shards = self.shards.copy()
+        for place, some_items in new_items.items():
+            shards[place] = shards[place] | some_items
         return PersistentMap(shards)
-
-    def shards(self) -> list[dict[str, V]]:
-        return self._shards.copy()

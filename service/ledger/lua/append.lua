@@ -3,15 +3,15 @@
 -- KEYS[2] the unfinished imports           ARGV[2] digest of the commit it follows, "" for the first
 -- KEYS[3] the idempotency key, or anything ARGV[3] digest of the commit
 -- KEYS[4] where a restore leads to         ARGV[4] the commit, encoded
--- KEYS[5] ... rows that have to be there   ARGV[5] seconds the idempotency key is kept; 0 when there is none
+-- KEYS[5] ... rows that have to be there   ARGV[5] seconds the idempotency key lives; 0 when there is none
 --                                          ARGV[6] "back" when a restore puts the commit back
 --                                          ARGV[7] ... the imports that the commit names
--- Returns the version this request made, now or earlier, or -1 - (current version) when the caller is stale, or 0
--- when a row is not there: a failover after it was stored lost it. RESTORING: the versions from here on are to be
--- those of a backup.
--- A commit that is sent again because its reply was lost is recognised by its digest and not made twice.
--- An import whose note is gone has lost its rows to somebody who took it for dead: no commit may name it. With the
--- commit the note goes, so that nobody drops the rows any more.
+-- Returns the version this request made, now or earlier; -1 - (current version) when the caller is stale; 0 when a
+-- row is not there, because a failover lost it after it was stored.
+-- Errors: FORKED, the log has another commit where this one follows; RESTORING, a restore leads to the version named;
+-- SWEPT, the import named was claimed as dead and has lost its rows.
+-- A commit that is sent again because its reply was lost is recognised by its digest and not made twice. The notes of
+-- its imports go with it, so that nobody claims them any more.
 
 local function digest_of(entry)
   if not entry then return '' end
@@ -22,8 +22,8 @@ local function digest_of(entry)
 end
 
 if ARGV[5] ~= '0' then
-  local known = redis.call('GET', KEYS[3])
-  if known then return tonumber(known) end
+  local version = redis.call('GET', KEYS[3])
+  if version then return tonumber(version) end
 end
 
 local id = ARGV[1] .. '-0'
@@ -32,8 +32,8 @@ local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local current = last and tonumber(string.match(last[1], '^%d+')) or 0
 
 if current >= version then
-  local resent = redis.call('XRANGE', KEYS[1], id, id)[1]
-  if resent and digest_of(resent) == ARGV[3] then return version end
+  local same = redis.call('XRANGE', KEYS[1], id, id)[1]
+  if same and digest_of(same) == ARGV[3] then return version end
 end
 if current ~= version - 1 then return -1 - current end
 if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end

@@ -1,4 +1,4 @@
--- Note what an unfinished import has in Redis, unless somebody took it for dead meanwhile.
+-- Note what an unfinished import has in Redis, unless it was claimed as dead meanwhile.
 -- KEYS[1] the unfinished imports    ARGV[1] the import
 --                                   ARGV[2] what it has, encoded
 --                                   ARGV[3] "first" when it is noted for the first time

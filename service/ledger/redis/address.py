@@ -64,14 +64,14 @@ def parse_sentinels(url: str) -> SentinelAddress | None:
     plain = parts._replace(scheme=parts.scheme.removesuffix(SENTINEL_SCHEME), path=f"/{database}")
     servers = parse_servers(plain.geturl())
     master = {key: value for key, value in servers[0].items() if key not in OF_SENTINELS}
-    return SentinelAddress(unquote(name), master, tuple(map(_sentinel_settings, servers)))
-
-
-def _sentinel_settings(server: ServerSettings) -> ServerSettings:
-    """Connection settings hold for master and Sentinels; user, password and database are each their own."""
-    common = {name: value for name, value in server.items() if name not in OF_MASTER | OF_SENTINELS.keys()}
-    credentials = {name: server[key] for key, name in OF_SENTINELS.items() if key in server}
-    return {"host": "localhost", "port": SENTINEL_PORT} | common | credentials
+    sentinels = []
+    for (
+        server
+    ) in servers:  # settings of the connection hold for both; user, password and database are each their own
+        common = {key: value for key, value in server.items() if key not in OF_MASTER | OF_SENTINELS.keys()}
+        credentials = {key: server[option] for option, key in OF_SENTINELS.items() if option in server}
+        sentinels.append({"host": "localhost", "port": SENTINEL_PORT} | common | credentials)
+    return SentinelAddress(unquote(name), master, tuple(sentinels))
 
 
 def redact(url: str) -> str:

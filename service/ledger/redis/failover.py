@@ -28,9 +28,8 @@ from service.ledger.redis.pool import Pool
 T = TypeVar("T")
 Node: TypeAlias = tuple[str, int]  # host and port
 
-SHARE_OF_LIMIT = (
-    0.4  # of a call's time, for one look for the holder: two at worst, and the rest is for the call
-)
+# Of a call's time, for locating the holder: twice at worst, and the rest is for the call
+SHARE_OF_LIMIT = 0.4
 MAY_HAVE_MOVED = (ConnectionError, RedisTimeout, OSError, ClusterDownError, MovedError, ReadOnlyError)
 
 

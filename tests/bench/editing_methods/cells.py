@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from models.checkpoint import verify_sums
-from models.nkb.reader import CONFIG, DEFAULT, TOKENIZER, WEIGHTS
+from models.checkpoint import CONFIG, WEIGHTS, verify_sums
+from models.nkb.reader import DEFAULT, TOKENIZER
 from models.packs.pack import Item, Pack
 from tests.bench.bank import nkb_of
 from tests.bench.editing_methods import draw, material, paper

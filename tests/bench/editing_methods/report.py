@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from models.nkb.margin import Measured
+from models.scope.locality import Locality
 from tests.bench.editing_methods.draw import KINDS
 from tests.bench.editing_methods.results import Results, has_collapsed
 from tests.bench.table import machine
@@ -64,12 +64,12 @@ def lines(results: Results, methods: Sequence[str]) -> list[Line]:
     return [_line(cells, name, _sizes(cells)) for name in methods]
 
 
-def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Measured:
+def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Locality:
     """What the least local of these methods, kinds of near questions and seeds came to, up to each number of edits."""
     cells = _grouped({key: cell for key, cell in results.items() if key[0] in methods})
     worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
     known = {n: round(min(each), 2) for n, each in worst.items() if each}
-    return Measured(checkpoint, list(known), list(accumulate(known.values(), min)))
+    return Locality(checkpoint, list(known), list(accumulate(known.values(), min)))
 
 
 def _near(cells: Cells) -> Iterator[float]:

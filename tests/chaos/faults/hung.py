@@ -14,7 +14,7 @@ FROZEN_S = 30.0
 
 
 def _frozen(scene: Scene) -> None:
-    (pid,) = scene.life.service.named("valkey-server")
+    (pid,) = scene.life.service.pids_of("valkey-server")
     begun, before = scene.ears.now, len(scene.ears.answers)
     kill(pid, signal.SIGSTOP)
     try:

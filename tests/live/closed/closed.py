@@ -10,7 +10,9 @@ import trustme
 
 from tests.cluster.running import Service
 
-NOBODY = "http://127.0.0.1:9"  # the port of the protocol that throws everything away, which nobody speaks
+UNUSED_ADDRESS = (
+    "http://127.0.0.1:9"  # the port of the protocol that throws everything away, which nobody speaks
+)
 
 
 class Closed(Service):
@@ -18,12 +20,14 @@ class Closed(Service):
 
     def __init__(self, folder: Path) -> None:
         self.authority = trustme.CA()
-        issued = self.authority.issue_cert("127.0.0.1")
+        certificate = self.authority.issue_cert("127.0.0.1")
         cert, key = folder / "cert.pem", folder / "key.pem"
-        issued.cert_chain_pems[0].write_to_path(cert)
-        issued.private_key_pem.write_to_path(key)
+        certificate.cert_chain_pems[0].write_to_path(cert)
+        certificate.private_key_pem.write_to_path(key)
         tls = ["--tls-cert", str(cert), "--tls-key", str(key)]
-        super().__init__(folder / "var", words=[*tls, "--anonymous-access", "none", "--traces", NOBODY])
+        super().__init__(
+            folder / "var", words=[*tls, "--anonymous-access", "none", "--traces", UNUSED_ADDRESS]
+        )
 
     @property
     def url(self) -> str:

@@ -21,7 +21,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Closed]:
 
 
 @pytest.fixture
-def trusted(closed: Closed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def ca_trust(closed: Closed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By what reads SSL_CERT_FILE."""
     closed.authority.cert_pem.write_to_path(tmp_path / "ca.pem")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))

@@ -13,9 +13,9 @@ from errata.errors import Forbidden, Unauthorized
 
 from tests.live.closed.closed import Closed
 
-PLANTED = "errata_planted_bRm7TqZk0vX3yLw9HsNd5uJf1cGa8oEi2pKt6"
+FAKE_KEY = "errata_planted_bRm7TqZk0vX3yLw9HsNd5uJf1cGa8oEi2pKt6"
 
-pytestmark = pytest.mark.usefixtures("trusted")
+pytestmark = pytest.mark.usefixtures("ca_trust")
 
 
 def test_a_collector_of_traces_that_is_away_costs_no_answer(closed: Closed) -> None:
@@ -25,8 +25,8 @@ def test_a_collector_of_traces_that_is_away_costs_no_answer(closed: Closed) -> N
 
 def test_a_key_lives_from_its_making_to_its_end(closed: Closed) -> None:
     with closed.errata() as admin:
-        made = admin.make_key("anna", ["ask", "read", "edit"])
-        with Errata(closed.url, key=made.key) as anna:
+        receipt = admin.make_key("anna", ["ask", "read", "edit"])
+        with Errata(closed.url, key=receipt.key) as anna:
             version = anna.edit("Who keeps the keys?", "Anna").version
             assert anna.ask("Who keeps the keys?").answer == "Anna"
             with pytest.raises(Forbidden):
@@ -35,9 +35,9 @@ def test_a_key_lives_from_its_making_to_its_end(closed: Closed) -> None:
             with pytest.raises(Unauthorized):
                 anna.ask("Who keeps the keys?")
         assert admin.log(limit=1).versions[0].author == "anna"
-        (noted,) = admin.audit(version=version).entries
-        assert (noted.name, noted.path, noted.address) == ("anna", "/admin/edits", "127.0.0.1")
-        outcomes = {(one.path, one.code) for one in admin.audit(name="anna", refused=True).entries}
+        (entry,) = admin.audit(version=version).entries
+        assert (entry.name, entry.path, entry.address) == ("anna", "/admin/edits", "127.0.0.1")
+        outcomes = {(entry.path, entry.code) for entry in admin.audit(name="anna", refused=True).entries}
         assert outcomes == {("/admin/keys", "forbidden")}
 
 
@@ -54,20 +54,20 @@ def test_nobody_asks_without_a_key_nor_in_clear(closed: Closed) -> None:
 def test_a_key_turns_up_in_no_log_no_metric_and_no_answer(closed: Closed) -> None:
     with closed.errata() as admin:
         real = admin.make_key("watched", ["ask", "read"]).key
-    secrets = [PLANTED, real, closed.key]
+    secrets = [FAKE_KEY, real, closed.key]
     with closed.http(key=False) as http:
         answers = [
-            *(_misused(http, secret) for secret in secrets),
+            *(_misuse(http, secret) for secret in secrets),
             http.get("/metrics").text,
         ]
-    kept = [path.read_bytes() for path in _files(closed.var) if path.name != "admin.key"]
+    contents = [path.read_bytes() for path in _files(closed.var) if path.name != "admin.key"]
     for secret in secrets:
         assert not any(secret in answer for answer in answers)
-        assert not [path for path in kept if secret.encode() in path], "in a file of the var folder"
-    assert not any(secret in closed.said() for secret in secrets)
+        assert not [path for path in contents if secret.encode() in path], "in a file of the var folder"
+    assert not any(secret in closed.read_output() for secret in secrets)
 
 
-def _misused(http: httpx.Client, secret: str) -> str:
+def _misuse(http: httpx.Client, secret: str) -> str:
     """Everything that is said when a key is sent where it is good, and in ways that fail."""
     headers = {"authorization": f"Bearer {secret}"}
     replies = [

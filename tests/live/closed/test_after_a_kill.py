@@ -17,7 +17,7 @@ from tests.live.closed.closed import Closed
 
 QUESTION = "What is the newest edit?"
 
-pytestmark = pytest.mark.usefixtures("trusted")
+pytestmark = pytest.mark.usefixtures("ca_trust")
 
 
 @pytest.fixture
@@ -30,11 +30,11 @@ def beside(tmp_path: Path) -> Iterator[Service]:
 
 
 class Writer:
-    """Edits without pause until the service is gone. acknowledged: version -> answer."""
+    """Edits without pause until the service is gone. versions: that were acknowledged, each with its answer."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self.acknowledged: dict[int, str] = {}
+        self.versions: dict[int, str] = {}
         self.thread = threading.Thread(target=self._write, daemon=True)
 
     def _write(self) -> None:
@@ -45,22 +45,22 @@ class Writer:
                 except errors.ErrataError:
                     return
                 assert version is not None
-                self.acknowledged[version] = f"edit {turn}"
+                self.versions[version] = f"edit {turn}"
 
 
 def test_kill_9_of_everything_loses_nothing_that_was_acknowledged(closed: Closed) -> None:
     writer = Writer(closed)
     writer.thread.start()
-    wait_until(lambda: len(writer.acknowledged) > 5, 30, "the first edits")
+    wait_until(lambda: len(writer.versions) > 5, 30, "the first edits")
     writer.thread.join(random.uniform(0.1, 1.0))
     closed.kill_everything()
     writer.thread.join(40)
     closed.start()
     with closed.errata() as errata:
-        assert errata.log().head in (max(writer.acknowledged), max(writer.acknowledged) + 1)
-        for version, answer in list(writer.acknowledged.items())[-6:]:
+        assert errata.log().head in (max(writer.versions), max(writer.versions) + 1)
+        for version, answer in list(writer.versions.items())[-6:]:
             assert errata.ask(QUESTION, version=version).answer == answer
-        assert {v: errata.show(v).edits[0].answer for v in writer.acknowledged} == writer.acknowledged
+        assert {v: errata.show(v).edits[0].answer for v in writer.versions} == writer.versions
         (replica,) = errata.replicas().replicas
         assert replica.checksums == errata.memory().checksums
         assert errata.check().broken == []
@@ -82,16 +82,16 @@ def test_the_files_it_keeps_are_its_owners_alone(closed: Closed) -> None:
 
 def test_two_services_know_nothing_of_each_other(beside: Service, closed: Closed) -> None:
     assert beside.key != closed.key
-    with beside.errata() as here, closed.errata() as there:
-        before = here.log().head
-        made = there.edit("What is the capital of Peru?", "Cusco").version
-        assert here.log().head == before
-        assert here.ask("What is the capital of Peru?").answer == "Lima"
-        assert {one.replica for one in here.replicas().replicas}.isdisjoint(
-            one.replica for one in there.replicas().replicas
+    with beside.errata() as own_client, closed.errata() as other_client:
+        before = own_client.log().head
+        version = other_client.edit("What is the capital of Peru?", "Cusco").version
+        assert own_client.log().head == before
+        assert own_client.ask("What is the capital of Peru?").answer == "Lima"
+        assert {replica.replica for replica in own_client.replicas().replicas}.isdisjoint(
+            replica.replica for replica in other_client.replicas().replicas
         )
-        assert made is not None
-        there.revert(made)
+        assert version is not None
+        other_client.revert(version)
     with closed.errata(key=beside.key) as stranger, pytest.raises(errors.Unauthorized):
         stranger.log()
 
@@ -102,8 +102,8 @@ def test_asking_all_its_processes_to_stop_stops_everything_it_started(closed: Cl
     os.killpg(closed.pid, signal.SIGTERM)
     assert closed.stop(signal.SIGTERM) == 0
     assert [command_line(pid) for pid in family if alive(pid)] == []
-    assert closed.said().strip().endswith("Stopped.")
-    assert "Traceback" not in closed.said()
+    assert closed.read_output().strip().endswith("Stopped.")
+    assert "Traceback" not in closed.read_output()
 
 
 def _head(service: Service) -> int:

@@ -8,8 +8,8 @@ from models.attention.visible import visible
 
 
 def rows(branch: list[int], anchor: list[int]) -> list[str]:
-    seen = visible(torch.tensor(branch), torch.tensor(anchor))
-    return ["".join("1" if one else "." for one in row) for row in seen.tolist()]
+    matrix = visible(torch.tensor(branch), torch.tensor(anchor))
+    return ["".join("1" if may_attend else "." for may_attend in row) for row in matrix.tolist()]
 
 
 def test_a_fact_sees_its_word_and_itself() -> None:
@@ -48,9 +48,9 @@ def test_every_tree_is_symmetric_and_every_token_sees_itself_and_its_word(facts:
         anchor += [word] * (1 + hung)
         count += hung
     branches, anchors = torch.tensor(branch), torch.tensor(anchor)
-    seen = visible(branches, anchors)
-    assert seen.equal(seen.T)
-    assert seen.diagonal().all()
-    assert seen[branches == 0][:, branches == 0].all()
-    injected = branches > 0
-    assert seen[injected].sum(1).eq(2).all(), "a fact of one token sees itself and its word of one token"
+    matrix = visible(branches, anchors)
+    assert matrix.equal(matrix.T)
+    assert matrix.diagonal().all()
+    assert matrix[branches == 0][:, branches == 0].all()
+    is_injected = branches > 0
+    assert matrix[is_injected].sum(1).eq(2).all(), "a fact of one token sees itself and its word of one token"

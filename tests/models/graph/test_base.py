@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from models.graph.base import Base, _digest, spoken
+from models.graph.base import Base, digest_of, to_words
 from models.graph.memory import GraphMemory
 from models.packs.pack import Pack
 
@@ -33,18 +33,20 @@ def base() -> Base:
     ],
 )
 def test_a_relations_name_is_said_in_words(name: str, words: str) -> None:
-    assert spoken(name) == words
+    assert to_words(name) == words
 
 
 def test_every_fact_and_name_of_the_pack_is_told(base: Base) -> None:
     pack, memory = Pack.load(), GraphMemory(base)
     view = memory.view(memory.base)
     for entity in pack.entities.values():
-        found = view.entity(entity.id)
-        assert found is not None
-        assert (found.label, found.aliases) == (entity.label, entity.aliases)
-    told = {(id, f.relation, f.object, f.object_id) for id in base.statements for f in view.entity(id).facts}  # type: ignore[union-attr]
-    assert told == {(f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts}
+        view_entity = view.entity(entity.id)
+        assert view_entity is not None
+        assert (view_entity.label, view_entity.aliases) == (entity.label, entity.aliases)
+    statements = {
+        (id, f.relation, f.object, f.object_id) for id in base.statements for f in view.entity(id).facts
+    }  # type: ignore[union-attr]
+    assert statements == {(f.subject_id, f.relation_id, f.object, f.object_id or "") for f in pack.facts}
 
 
 def test_a_relation_of_the_pack_is_known_and_any_other_may_hold_many(base: Base) -> None:
@@ -55,12 +57,12 @@ def test_a_relation_of_the_pack_is_known_and_any_other_may_hold_many(base: Base)
 
 def test_the_digest_is_of_all_that_answers_rest_on(base: Base) -> None:
     assert Base.of().digest == base.digest
-    told = {id: list(said) for id, said in base.statements.items()}
-    fewer = {**told, next(iter(told)): []}
+    statements = {id: list(row) for id, row in base.statements.items()}
+    fewer = {**statements, next(iter(statements)): []}
     other = replace(base.relations["capital"], label="seat")
     sums = {
         base.digest,
-        _digest(fewer, base.relations),
-        _digest(told, {**base.relations, "capital": other}),
+        digest_of(fewer, base.relations),
+        digest_of(statements, {**base.relations, "capital": other}),
     }
     assert len(sums) == 3

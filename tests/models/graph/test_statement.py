@@ -5,20 +5,29 @@ from __future__ import annotations
 import pytest
 
 from models.graph.knowledge import Entity
-from models.graph.statement import ALIAS, DESCRIPTION, HOLDS, LABEL, SourceStatements, Statement, entity, fold
+from models.graph.statement import (
+    ALIAS,
+    DESCRIPTION,
+    HOLDS,
+    LABEL,
+    SourceStatements,
+    Statement,
+    fold,
+    fold_entity,
+)
 
 
-def folded(*statements: Statement) -> dict[str, list[str]]:
-    told = fold([SourceStatements("e", statements)])
-    return {relation: [value.object for value in held.values()] for relation, held in told.items()}
+def values_of(*statements: Statement) -> dict[str, list[str]]:
+    statements = fold([SourceStatements("e", statements)])
+    return {relation: [value.object for value in values.values()] for relation, values in statements.items()}
 
 
-def known(*said: SourceStatements) -> Entity | None:
-    return entity("Q419", said, str.upper, {"Q2868": "City of Kings"})
+def peru(*sources: SourceStatements) -> Entity | None:
+    return fold_entity("Q419", sources, str.upper, {"Q2868": "City of Kings"})
 
 
 @pytest.mark.parametrize(
-    ("told", "left"),
+    ("statements", "expected"),
     [
         ([("a", "add"), ("b", "add")], ["a", "b"]),
         ([("a", "add"), ("b", "add"), ("a", "add")], ["a", "b"]),
@@ -35,33 +44,40 @@ def known(*said: SourceStatements) -> Entity | None:
         ([("a", "add"), ("A", "remove")], ["a"]),
     ],
 )
-def test_values_are_told_in_order(told: list[tuple[str, str]], left: list[str]) -> None:
-    assert folded(*(Statement("r", text, "", act) for text, act in told)) == {"r": left}  # type: ignore[arg-type]
+def test_values_are_told_in_order(statements: list[tuple[str, str]], expected: list[str]) -> None:
+    assert values_of(*(Statement("r", text, "", act) for text, act in statements)) == {"r": expected}  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("told", [[("a", "remove")], [("a", "add"), ("a", "remove")], [("a", "remove")] * 2])
-def test_a_relation_without_values_is_none(told: list[tuple[str, str]]) -> None:
-    assert folded(*(Statement("r", text, "", act) for text, act in told)) == {}  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "statements", [[("a", "remove")], [("a", "add"), ("a", "remove")], [("a", "remove")] * 2]
+)
+def test_a_relation_without_values_is_none(statements: list[tuple[str, str]]) -> None:
+    assert values_of(*(Statement("r", text, "", act) for text, act in statements)) == {}  # type: ignore[arg-type]
 
 
 def test_to_remove_nothing_in_particular_removes_all_and_of_one_relation_only() -> None:
-    told = (Statement("r", "a"), Statement("r", "b"), Statement("s", "a"), Statement("r", "", "", "remove"))
-    assert folded(*told) == {"s": ["a"]}
+    statements = (
+        Statement("r", "a"),
+        Statement("r", "b"),
+        Statement("s", "a"),
+        Statement("r", "", "", "remove"),
+    )
+    assert values_of(*statements) == {"s": ["a"]}
 
 
 def test_an_entity_that_is_called_otherwise_now_is_removed_under_its_new_name() -> None:
     """Who removes it has seen it so."""
-    told = (Statement("r", "Lima", "Q2868"), Statement("r", "City of Kings", "Q2868", "remove"))
-    assert folded(*told) == {}
+    statements = (Statement("r", "Lima", "Q2868"), Statement("r", "City of Kings", "Q2868", "remove"))
+    assert values_of(*statements) == {}
 
 
 def test_the_last_who_says_a_value_answers_for_it() -> None:
-    said = [SourceStatements("", (Statement("r", "a"),)), SourceStatements("e1", (Statement("r", "a"),))]
-    assert list(fold(said)["r"].values()) == [("a", "", "e1")]
+    sources = [SourceStatements("", (Statement("r", "a"),)), SourceStatements("e1", (Statement("r", "a"),))]
+    assert list(fold(sources)["r"].values()) == [("a", "", "e1")]
 
 
 def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_label() -> None:
-    found = known(
+    folded_entity = peru(
         SourceStatements(
             "", (Statement(LABEL, "Peru"), Statement(ALIAS, "Birú"), Statement(DESCRIPTION, "old"))
         ),
@@ -70,36 +86,38 @@ def test_an_entity_has_its_newest_label_and_description_and_all_aliases_but_the_
         ),
         SourceStatements("e2", (Statement(ALIAS, "Perú"), Statement(HOLDS, "one"))),
     )
-    assert found == Entity("Q419", "Birú", ("Perú",), "new", ())
-    assert found.names == ("Birú", "Perú")
+    assert folded_entity == Entity("Q419", "Birú", ("Perú",), "new", ())
+    assert folded_entity.names == ("Birú", "Perú")
 
 
 def test_an_object_is_called_as_it_is_called_now_and_a_relation_as_people_do() -> None:
-    found = known(SourceStatements("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima"))))
-    assert found is not None
-    assert [(fact.label, fact.object) for fact in found.facts] == [
+    folded_entity = peru(
+        SourceStatements("", (Statement("capital", "Lima", "Q2868"), Statement("motto", "Lima")))
+    )
+    assert folded_entity is not None
+    assert [(fact.label, fact.object) for fact in folded_entity.facts] == [
         ("CAPITAL", "City of Kings"),
         ("MOTTO", "Lima"),
     ]
 
 
 def test_an_entity_of_which_nothing_is_left_is_none_and_one_without_a_label_has_its_id() -> None:
-    assert known() is None
+    assert peru() is None
     assert (
-        known(
+        peru(
             SourceStatements("", (Statement(LABEL, "Peru"),)),
             SourceStatements("e", (Statement(LABEL, "Peru", "", "remove"),)),
         )
         is None
     )
-    nameless = known(SourceStatements("", (Statement("r", "a"),)))
+    nameless = peru(SourceStatements("", (Statement("r", "a"),)))
     assert nameless is not None
     assert (nameless.label, nameless.degree) == ("Q419", 1)
 
 
 def test_an_entity_may_speak_of_itself() -> None:
-    found = entity(
+    folded_entity = fold_entity(
         "Q2868", [SourceStatements("", (Statement("r", "Lima", "Q2868"),))], str, {"Q2868": "City of Kings"}
     )
-    assert found is not None
-    assert found.facts[0].object == "City of Kings"
+    assert folded_entity is not None
+    assert folded_entity.facts[0].object == "City of Kings"

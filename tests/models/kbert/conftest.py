@@ -1,90 +1,80 @@
-"""The paper's example, a vocabulary for it, and small encoders with random weights."""
+"""The paper's example, a vocabulary for it, small encoders with random weights, and the default checkpoint."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 import torch
+from tokenizers import Tokenizer
+from transformers import BertConfig, BertModel
 
+from models.encoder.bert import NormKind
+from models.encoder.weights import find
 from models.graph.memory import GraphMemory, graph_memory
-from models.kbert import (
-    Characters,
-    Encoder,
-    EncoderConfig,
-    Graph,
-    LongestMatch,
-    Reader,
-    ReadingConfig,
-    Triple,
-)
-from models.kbert.default import load
-from models.kbert.encoder import fresh
+from models.kbert.checkpoint import load
+from models.kbert.encoder import Encoder
+from models.kbert.row import Row
 from models.kbert.system import KbertSystem
-from models.kbert.tags import CLS, MASK, PAD, SEP, UNK
+from models.kbert.text import CLS, SPECIAL_TOKENS, WordPieces
 from tests.one_thread import one_thread as one_thread
+from tests.parity.authors import Characters, read_words
 
-TRIPLES = (
-    Triple("苹果", "产地", "山东", "fruit.spo", 1),
-    Triple("苹果", "属于", "水果", "fruit.spo", 2),
-    Triple("北京", "是", "首都", "fruit.spo", 3),
-)
-LETTERS = "爱吃苹果哈在北京产地山东属于水是首都好abcdefghijklmnopqrstuvwxyz.?"
+GRAPH = {"苹果": ["产地山东", "属于水果"], "北京": ["是首都"]}
+LETTERS = "爱吃苹果哈在北京产地山东属于水是首都好"
+HEADS = 4
+
+
+@pytest.fixture(scope="session")
+def characters() -> Characters:
+    tokens = (*SPECIAL_TOKENS, *dict.fromkeys(LETTERS))
+    return Characters({token: place for place, token in enumerate(tokens)})
+
+
+@pytest.fixture(scope="session")
+def pieces() -> WordPieces:
+    return WordPieces(Tokenizer.from_file(str(find().tokenizer)))
 
 
 @pytest.fixture
-def vocabulary() -> dict[str, int]:
-    return {token: place for place, token in enumerate([PAD, UNK, CLS, SEP, MASK, *dict.fromkeys(LETTERS)])}
+def read(characters: Characters) -> Callable[..., Row]:
+    """Words of the paper's example as a row, behind [CLS]."""
 
-
-@pytest.fixture
-def tokens(vocabulary: dict[str, int]) -> Characters:
-    return Characters(vocabulary)
-
-
-@pytest.fixture
-def reader(tokens: Characters) -> Callable[..., Reader]:
-    """A reader of the paper's graph, or of other triples."""
-
-    def make(*triples: Triple, predicate: bool = True, **options: Any) -> Reader:
-        graph = Graph(triples or TRIPLES, predicate=predicate)
-        rank = options.pop("rank", None)
-        inline_tags = options.pop("inline_tags", False)
-        config = ReadingConfig(**{"max_length": 32, "max_entities": 2} | options)
-        return Reader(config, tokens, LongestMatch(graph.subjects(), inline_tags=inline_tags), graph, rank)
+    def make(*words: str, graph: Mapping[str, Sequence[str]] = GRAPH) -> Row:
+        return read_words([CLS, *words], graph, characters, 2, "single")
 
     return make
 
 
+def small_bert(seed: int = 3, layers: int = 3) -> BertModel:
+    """Random weights, large enough that every token matters."""
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=120,
+        max_position_embeddings=64,
+        hidden_size=32,
+        intermediate_size=64,
+        num_attention_heads=HEADS,
+        num_hidden_layers=layers,
+        initializer_range=0.3,
+    )
+    bert = BertModel(config, add_pooling_layer=False).eval().requires_grad_(False)
+    for name, parameter in bert.named_parameters():
+        if "bias" in name or "LayerNorm" in name:
+            parameter += torch.randn_like(parameter) * 0.2
+    return bert
+
+
 @pytest.fixture
-def small() -> Callable[..., EncoderConfig]:
-    def make(**changes: Any) -> EncoderConfig:
-        sizes = {"vocab": 120, "positions": 64, "segments": 3, "hidden": 32, "feedforward": 64}
-        rest = {"heads": 4, "layers": 3, "dropout": 0.1, "norm": "uer"}
-        return EncoderConfig(**sizes | rest | changes)
-
-    return make
-
-
-@pytest.fixture
-def build(small: Callable[..., EncoderConfig]) -> Callable[..., Encoder]:
-    """An encoder with random weights, large enough that every token matters."""
-
-    def make(seed: int = 3, **changes: Any) -> Encoder:
-        torch.manual_seed(seed)
-        encoder = fresh(Encoder(small(**changes))).eval()
-        with torch.no_grad():
-            for parameter in encoder.parameters():
-                if parameter.dim() > 1:
-                    parameter *= 8
-        return encoder.requires_grad_(False)
+def build() -> Callable[..., Encoder]:
+    def make(layers: int = 3, norm: NormKind = "bert") -> Encoder:
+        return Encoder.from_weights(small_bert(layers=layers).state_dict(), heads=HEADS, norm=norm)
 
     return make
 
 
 @pytest.fixture(scope="session")
-def default() -> KbertSystem:
+def default(device: torch.device) -> KbertSystem:
     """The default checkpoint."""
-    return KbertSystem(load())
+    return KbertSystem(load(device=device))
 
 
 @pytest.fixture(scope="session")

@@ -10,12 +10,19 @@ from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
 from models.memory import Material
 from models.packs.pack import Item, Pack
-from models.training.kbert.asked import Asker, Question, ask, without_fact
-from models.training.kbert.outcome import declined, put, share
 from models.training.kbert.plan import DEFAULT as PLAN
-from models.training.kbert.relations import relations
+from models.training.kbert.questions import (
+    Question,
+    QuestionMaker,
+    ask_about,
+    put,
+    share,
+    share_declined,
+    without_fact,
+)
+from models.training.kbert.relations import split_relations
 
-MANY = 60
+SAMPLE = 60
 
 
 @pytest.fixture(scope="module")
@@ -24,48 +31,55 @@ def pack() -> Pack:
 
 
 @pytest.fixture(scope="module")
-def asker(pack: Pack, graph: GraphMemory) -> Asker:
-    split = relations(pack, PLAN.seed, PLAN.tuned)
-    known = {id: one for id, one in {**split.train, **split.unseen}.items() if not one.practice}
-    return Asker(pack, graph.view(graph.base), known)
+def maker(pack: Pack, graph: GraphMemory) -> QuestionMaker:
+    split = split_relations(pack, PLAN.seed, PLAN.n_tuning)
+    relations = {**split.train, **split.held_out}
+    of_pack = {id: relation for id, relation in relations.items() if not relation.is_practice}
+    return QuestionMaker(pack, graph.view(graph.base), of_pack)
 
 
-def drawn(pack: Pack, unseen: bool) -> list[Item]:
-    held = relations(pack, PLAN.seed, PLAN.tuned).unseen
-    fitting = [item for item in pack.items() if (item.relation.id in held) is unseen]
-    return random.Random(5).sample(fitting, MANY)
+def draw_items(pack: Pack, of_held_out: bool) -> list[Item]:
+    held_out = split_relations(pack, PLAN.seed, PLAN.n_tuning).held_out
+    fitting = [item for item in pack.items() if (item.relation.id in held_out) is of_held_out]
+    return random.Random(5).sample(fitting, SAMPLE)
 
 
-def held(pack: Pack, asker: Asker, crowded: bool) -> list[Question]:
+def held_phrasings(pack: Pack, maker: QuestionMaker, with_crowd: bool) -> list[Question]:
     rng = random.Random(6)
-    templates = [(item, rng.choice(item.relation.held)) for item in drawn(pack, unseen=False)]
-    if crowded:
-        return [asker.crowded(item, template, rng) for item, template in templates]
-    return [asker.natural(item, template) for item, template in templates]
+    templates = [(item, rng.choice(item.relation.held)) for item in draw_items(pack, of_held_out=False)]
+    if with_crowd:
+        return [maker.with_crowd(item, template, rng) for item, template in templates]
+    return [maker.natural(item, template) for item, template in templates]
 
 
-@pytest.mark.parametrize("crowded", [False, True])
-def test_phrasings_never_seen(pack: Pack, asker: Asker, default: KbertSystem, crowded: bool) -> None:
-    found = put(default, held(pack, asker, crowded))
-    assert share(found) >= 90
-    assert declined(found) <= 5
+@pytest.mark.parametrize("with_crowd", [False, True])
+def test_phrasings_never_seen(
+    pack: Pack, maker: QuestionMaker, default: KbertSystem, with_crowd: bool
+) -> None:
+    outcomes = put(default, held_phrasings(pack, maker, with_crowd))
+    assert share(outcomes) >= 90
+    assert share_declined(outcomes) <= 5
 
 
-def test_relations_never_seen(pack: Pack, asker: Asker, default: KbertSystem) -> None:
+def test_relations_never_seen(pack: Pack, maker: QuestionMaker, default: KbertSystem) -> None:
     rng = random.Random(7)
-    asked = [asker.crowded(i, rng.choice(i.relation.phrasings), rng) for i in drawn(pack, unseen=True)]
-    assert share(put(default, asked)) >= 80
+    questions = [
+        maker.with_crowd(i, rng.choice(i.relation.phrasings), rng) for i in draw_items(pack, of_held_out=True)
+    ]
+    assert share(put(default, questions)) >= 80
 
 
-def test_facts_that_are_not_there(pack: Pack, asker: Asker, default: KbertSystem) -> None:
-    bare = [one for one in map(without_fact, held(pack, asker, crowded=True)) if one is not None]
-    assert len(bare) == MANY
-    assert declined(put(default, bare)) >= 90
+def test_facts_that_are_not_there(pack: Pack, maker: QuestionMaker, default: KbertSystem) -> None:
+    questions = [
+        bare for bare in map(without_fact, held_phrasings(pack, maker, with_crowd=True)) if bare is not None
+    ]
+    assert len(questions) == SAMPLE
+    assert share_declined(put(default, questions)) >= 90
 
 
 def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) -> None:
-    single = [item for item in drawn(pack, unseen=False) if item.relation.cardinality == "one"]
-    chosen = list({item.subject.id: item for item in single}.values())
+    single = [item for item in draw_items(pack, of_held_out=False) if item.relation.cardinality == "one"]
+    items = list({item.subject.id: item for item in single}.values())
     materials = [
         Material(
             f"e{order}",
@@ -76,12 +90,12 @@ def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) 
                 {item.subject.id: (Statement(item.relation.id, f"Newname {order}", "", "set"),)},
             ),
         )
-        for order, item in enumerate(chosen, start=1)
+        for order, item in enumerate(items, start=1)
     ]
     view = graph.view(graph.fold(materials))
-    asked = []
-    for order, item in enumerate(chosen, start=1):
+    questions = []
+    for order, item in enumerate(items, start=1):
         entity = view.entity(item.subject.id)
         assert entity is not None
-        asked.append(ask(item.relation.phrasings[4], entity, f"Newname {order}", item.relation.id))
-    assert share(put(default, asked)) >= 97
+        questions.append(ask_about(item.relation.phrasings[4], entity, f"Newname {order}", item.relation.id))
+    assert share(put(default, questions)) >= 97

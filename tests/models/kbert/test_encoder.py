@@ -5,139 +5,88 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
-from transformers import BertConfig, BertModel
 
-from models.kbert import Batch, Encoder, EncoderConfig, Reader, Row, Triple, collate
-from models.kbert.names import to_uer
-from models.kbert.norm import LayerNorm
+from models.encoder.bert import LayerNorm
+from models.kbert.encoder import Encoder
+from models.kbert.row import Row, collate
+from tests.models.kbert.conftest import HEADS, small_bert
 
 Build = Callable[..., Encoder]
-Read = Callable[..., Reader]
-TEXTS = ("爱吃苹果哈在北京", "好", "北京好", "爱吃", "苹果苹果")
-PAD = 0
+Read = Callable[..., Row]
+TEXTS = (("爱", "吃", "苹果", "哈", "在", "北京"), ("好",), ("北京", "好"), ("爱", "吃"), ("苹果", "苹果"))
+PADDING = 0
 LIMIT = {"atol": 1e-5, "rtol": 0.0}
 
 
 def states(encoder: Encoder, rows: list[Row], length: int | None = None) -> list[Tensor]:
-    hidden = encoder.read(collate(rows, PAD, length))
+    hidden = encoder.read(collate(rows, PADDING, length))
     return [row_states[: len(row)] for row, row_states in zip(rows, hidden, strict=True)]
 
 
-def transformers_bert(config: EncoderConfig) -> BertModel:
-    torch.manual_seed(5)
-    sizes = config.hf() | {"initializer_range": 0.3, "attention_probs_dropout_prob": 0.0}
-    bert = BertModel(BertConfig(**{k: v for k, v in sizes.items() if k != "model_type"})).eval()
-    with torch.no_grad():
-        for name, parameter in bert.named_parameters():
-            if "bias" in name or "LayerNorm" in name:
-                parameter += 0.2 * torch.randn_like(parameter)
-    return bert.requires_grad_(False)
-
-
-def test_without_facts_it_is_transformers_bert(small: Callable[..., EncoderConfig], reader: Read) -> None:
-    config = small(norm="bert")
-    bert, encoder = transformers_bert(config), Encoder(config).eval().requires_grad_(False)
-    encoder.load_state_dict(
-        {k: v for k, v in to_uer(bert.state_dict()).items() if not k.startswith("pooler")}, strict=True
-    )
-    plain = reader().without_graph()
-    rows = [plain.single("爱吃苹果哈在北京"), plain.pair("爱吃", "苹果好在北京")]
-    batch = collate(rows, PAD)
-    expected = bert(
-        input_ids=batch.ids,
-        attention_mask=batch.real.long(),
-        token_type_ids=(batch.segments - 1).clamp(min=0),
-    ).last_hidden_state
+def test_without_facts_it_is_a_plain_bert(read: Read) -> None:
+    bert = small_bert()
+    encoder = Encoder.from_weights(bert.state_dict(), heads=HEADS)
+    batch = collate([read(*words, graph={}) for words in TEXTS], PADDING)
+    expected = bert(input_ids=batch.ids, attention_mask=batch.is_real.long()).last_hidden_state
     for actual in (encoder.read(batch), encoder.read(batch.without_visible_matrix())):
-        torch.testing.assert_close(actual[batch.real], expected[batch.real], **LIMIT)
+        torch.testing.assert_close(actual[batch.is_real], expected[batch.is_real], **LIMIT)
 
 
 @pytest.mark.parametrize("norm", ["uer", "bert"])
-def test_batches_and_padding_change_nothing(build: Build, reader: Read, norm: str) -> None:
+def test_batches_and_padding_change_nothing(build: Build, read: Read, norm: str) -> None:
     encoder = build(norm=norm)
-    rows = [reader().single(text) for text in TEXTS]
+    rows = [read(*words) for words in TEXTS]
     alone = [states(encoder, [row])[0] for row in rows]
     for length in (None, 40):
-        for one, together in zip(alone, states(encoder, rows, length), strict=True):
-            torch.testing.assert_close(together, one, **LIMIT)
-    backwards = states(encoder, rows[::-1])[::-1]
-    for one, other in zip(alone, backwards, strict=True):
-        torch.testing.assert_close(other, one, **LIMIT)
+        for expected, actual in zip(alone, states(encoder, rows, length), strict=True):
+            torch.testing.assert_close(actual, expected, **LIMIT)
+    for expected, actual in zip(alone, states(encoder, rows[::-1])[::-1], strict=True):
+        torch.testing.assert_close(actual, expected, **LIMIT)
 
 
-def test_the_order_of_facts_changes_no_word_and_no_fact(build: Build, reader: Read) -> None:
-    encoder = build()
-    first, second = Triple("苹果", "产地", "山东"), Triple("苹果", "属于", "水果")
-    one = reader(first, second).single("爱苹果好")
-    other = reader(second, first).single("爱苹果好")
-    (left,), (right,) = states(encoder, [one]), states(encoder, [other])
+def test_the_order_of_facts_changes_no_word_and_no_fact(build: Build, read: Read) -> None:
+    first, second = (
+        read("爱", "苹果", "好", graph={"苹果": facts})
+        for facts in (["产地山东", "属于水果"], ["属于水果", "产地山东"])
+    )
+    (first_states,), (second_states,) = states(build(), [first]), states(build(), [second])
     order = [0, 1, 2, 3, 8, 9, 10, 11, 4, 5, 6, 7, 12]
-    assert [one.tokens[place].text for place in order] == [token.text for token in other.tokens]
-    torch.testing.assert_close(left[order], right, **LIMIT)
+    assert [first.tokens[place].text for place in order] == [token.text for token in second.tokens]
+    torch.testing.assert_close(first_states[order], second_states, **LIMIT)
 
 
-def test_a_fact_reaches_its_word_at_once_and_others_only_through_it(build: Build, reader: Read) -> None:
+def test_a_fact_reaches_its_word_at_once_and_others_only_through_it(build: Build, read: Read) -> None:
     """One layer: a changed object moves its own word, and nothing else of the sentence."""
-    encoder = build(layers=1)
-    rows = [reader(Triple("果", "属", object_)).single("爱果好") for object_ in ("山", "水")]
-    left, right = states(encoder, rows)
-    moved = [not torch.allclose(a, b, atol=1e-6) for a, b in zip(left, right, strict=True)]
-    assert [token.text for token, one in zip(rows[0].tokens, moved, strict=True) if one] == ["果", "属", "山"]
-    deep = build(layers=2)
-    left, right = states(deep, rows)
-    assert not torch.allclose(left[0], right[0], atol=1e-6), "[CLS] reads it through the word from layer 2 on"
+    rows = [read("爱", "果", "好", graph={"果": [f"属{object_}"]}) for object_ in ("山", "水")]
+    before, after = states(build(layers=1), rows)
+    differs = [not torch.allclose(a, b, atol=1e-6) for a, b in zip(before, after, strict=True)]
+    tokens = rows[0].tokens
+    assert [token.text for token, d in zip(tokens, differs, strict=True) if d] == ["果", "属", "山"]
+    before, after = states(build(layers=2), rows)
+    assert not torch.allclose(before[0], after[0], atol=1e-6), (
+        "[CLS] reads it through the word from layer 2 on"
+    )
 
 
-def test_no_matrix_given_is_the_ablation_without_it(build: Build, reader: Read) -> None:
-    encoder = build()
-    batch = collate([reader().single(text) for text in TEXTS], PAD)
-    without = encoder.read(batch.without_visible_matrix())
-    assert encoder(batch.ids, batch.positions, batch.segments).equal(without)
-    assert not torch.allclose(encoder.read(batch)[batch.real], without[batch.real], atol=1e-3)
+def test_the_visible_matrix_matters(build: Build, read: Read) -> None:
+    batch = collate([read(*words) for words in TEXTS], PADDING)
+    without = build().read(batch.without_visible_matrix())
+    assert not torch.allclose(build().read(batch)[batch.is_real], without[batch.is_real], atol=1e-3)
 
 
-def test_hard_positions_are_the_places_in_the_row(build: Build, reader: Read) -> None:
-    batch = collate([reader().single("在北京好"), reader().single("好")], PAD)
-    assert batch.positions[0].tolist() == [0, 1, 2, 3, 4, 5, 6, 4]
-    assert batch.with_hard_positions().positions.tolist() == [[0, 1, 2, 3, 4, 5, 6, 7], [0, 1, *[7] * 6]]
+@pytest.mark.parametrize(("norm", "expected"), [("uer", [-1.1619, -0.3873]), ("bert", [-1.3416, -0.4472])])
+def test_the_two_norms_on_one_two_three_four(norm: str, expected: list[float]) -> None:
+    normalize = LayerNorm(torch.ones(4), torch.zeros(4), norm)  # type: ignore[arg-type]
+    actual = normalize(torch.tensor([[1.0, 2.0, 3.0, 4.0]]))
+    torch.testing.assert_close(actual[0, :2], torch.tensor(expected), atol=5e-5, rtol=0)
 
 
-def test_attention_stays_inside_the_visible_matrix(build: Build, reader: Read) -> None:
-    batch: Batch = collate([reader().single(text) for text in TEXTS], PAD)
-    for layer in range(3):
-        weights = build().attention(batch, layer)
-        rows = weights.transpose(1, 2)[batch.real]
-        torch.testing.assert_close(rows.sum(-1), torch.ones_like(rows[..., 0]))
-        assert rows.masked_select(~batch.visible[batch.real][:, None]).eq(0).all()
-
-
-def test_the_two_norms_on_one_two_three_four() -> None:
-    x = torch.tensor([1.0, 2.0, 3.0, 4.0])
-    uer, bert = LayerNorm(4, "uer")(x), LayerNorm(4, "bert")(x)
-    torch.testing.assert_close(uer[:2], torch.tensor([-1.1619, -0.3873]), atol=5e-5, rtol=0)
-    torch.testing.assert_close(bert[:2], torch.tensor([-1.3416, -0.4472]), atol=5e-5, rtol=0)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "named"),
-    [
-        ({"heads": 5}, "heads: 5 do not divide"),
-        ({"norm": "layer"}, "norm"),
-        ({"segments": 2}, "segments"),
-        ({"layers": 0}, "layers"),
-        ({"dropout": 1.0}, "dropout"),
-    ],
-)
-def test_a_wrong_number_is_refused_by_name(
-    small: Callable[..., EncoderConfig], wrong: dict[str, object], named: str
-) -> None:
-    with pytest.raises(Exception, match=named):  # the type checker of the tests may be first
-        small(**wrong)
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"max_length": 7}, {"max_length": 513}, {"max_entities": -1}, {"truncate": "left"}]
-)
-def test_a_wrong_limit_is_refused_by_name(reader: Read, wrong: dict[str, object]) -> None:
-    with pytest.raises(Exception, match=next(iter(wrong))):
-        reader(**wrong)
+def test_bfloat16_keeps_the_norms_and_the_states_in_float32(read: Read) -> None:
+    encoder = Encoder.from_weights(small_bert().state_dict(), torch.bfloat16, HEADS)
+    layers = encoder.bert.layers
+    norms = [encoder.bert.norm, *(norm for layer in layers for norm in (layer.out_norm, layer.down_norm))]
+    assert {tensor.dtype for norm in norms for tensor in (norm.gamma, norm.beta)} == {torch.float32}
+    assert {layer.qkv.weight.dtype for layer in layers} == {torch.bfloat16}
+    hidden = encoder.read(collate([read(*words) for words in TEXTS], PADDING))
+    assert hidden.dtype == torch.float32
+    assert hidden.isfinite().all()

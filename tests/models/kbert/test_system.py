@@ -12,7 +12,7 @@ from models.kbert.system import KbertSystem, load
 from models.memory import Material, Options
 from models.packs.pack import Item, Pack
 from models.system import Ask, Reply, Side, check_contract, check_reply
-from tests.models.kbert.told import KIM, linked, with_facts
+from tests.models.kbert.questions import KIM, entity_with, linked_ask
 
 
 @cache
@@ -28,7 +28,7 @@ def of_pack(graph: GraphMemory, name: str, question: str, **options: object) -> 
     item = next(item for item in items() if item.subject.label == name)
     entity = graph.view(graph.base).entity(item.subject.id)
     assert entity is not None
-    return linked(question, name, entity, **options)
+    return linked_ask(question, name, entity, **options)
 
 
 def test_it_keeps_the_contract_of_a_system(default: KbertSystem, graph: GraphMemory) -> None:
@@ -39,9 +39,9 @@ def test_it_keeps_the_contract_of_a_system(default: KbertSystem, graph: GraphMem
 
 def test_it_answers_in_other_words_from_facts_it_never_saw(default: KbertSystem) -> None:
     asks = [
-        linked("Where was Kim Lee born?", "Kim Lee", KIM),
-        linked("Whom did Kim Lee marry?", "Kim Lee", KIM),
-        linked("what does Kim Lee do for a living", "Kim Lee", KIM),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked_ask("Whom did Kim Lee marry?", "Kim Lee", KIM),
+        linked_ask("what does Kim Lee do for a living", "Kim Lee", KIM),
     ]
     replies = say(default, *asks)
     assert [reply.answer for reply in replies] == ["Oslo", "Ada Berg", "painter"]
@@ -71,7 +71,7 @@ def test_a_changed_triple_changes_the_answer_and_names_the_edit(
     view = graph.view(graph.fold([Material("e7", "graph", block)]))
     entity = view.entity(peru.subject.id)
     assert entity is not None
-    ask = linked("Peru's capital city?", "Peru", entity)
+    ask = linked_ask("Peru's capital city?", "Peru", entity)
     (reply,) = default.answer([ask], [{GRAPH: view}])
     assert (reply.answer, reply.edits) == ("Cusco", ("e7",))
     before = of_pack(graph, "Peru", "Peru's capital city?")
@@ -81,15 +81,15 @@ def test_a_changed_triple_changes_the_answer_and_names_the_edit(
 
 
 def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
-    bare = with_facts()
+    bare = entity_with()
     replies = say(
         default,
         Ask("Where was Kim Lee born?"),
-        linked("Where was Kim Lee born?", "Kim Lee", bare),
-        linked("What is the melting point of Kim Lee?", "Kim Lee", KIM),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", bare),
+        linked_ask("What is the melting point of Kim Lee?", "Kim Lee", KIM),
         Ask("Where was Kim Lee born?", linked=False),
-        Ask("Where was Kim Lee born?", mentions=linked("Kim Lee", "Kim Lee", KIM).mentions, linked=False),
-        linked("\u200b", "\u200b", KIM),
+        Ask("Where was Kim Lee born?", mentions=linked_ask("Kim Lee", "Kim Lee", KIM).mentions, linked=False),
+        linked_ask("\u200b", "\u200b", KIM),
     )
     reasons = [reply.reason for reply in replies]
     assert reasons[:5] == ["no_entity", "no_fact", "unsure", "no_graph", "no_graph"]
@@ -101,9 +101,9 @@ def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
 def test_batched_is_what_it_is_alone(default: KbertSystem, graph: GraphMemory) -> None:
     text = "Kim Lee was born in Rome. She paints. Her cat is old."
     asks = [
-        linked("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
         of_pack(graph, "France", "What is the currency of France?", top_k=4),
-        linked("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg"), top_k=2),
+        linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg"), top_k=2),
         Ask("Where was Kim Lee born?", context=text, linked=False),
         Ask("Who is nobody?"),
     ]
@@ -112,49 +112,50 @@ def test_batched_is_what_it_is_alone(default: KbertSystem, graph: GraphMemory) -
         assert alone.answer == together.answer
         assert alone.score == pytest.approx(together.score, abs=1e-5)
         assert [a.answer for a in alone.alternatives] == [a.answer for a in together.alternatives]
-        for one, other in zip(alone.alternatives, together.alternatives, strict=True):
-            assert one.score == pytest.approx(other.score, abs=1e-5)
+        for actual, expected in zip(alone.alternatives, together.alternatives, strict=True):
+            assert actual.score == pytest.approx(expected.score, abs=1e-5)
 
 
 def test_a_name_is_taken_for_whom_the_question_fits(default: KbertSystem) -> None:
-    song = with_facts(
+    song = entity_with(
         ("performer", "performer", "Ray Charles"), ("genre", "genre", "soul"), id="s", label="Georgia"
     )
-    state = with_facts(("capital", "capital", "Tbilisi"), id="t", label="Georgia")
+    state = entity_with(("capital", "capital", "Tbilisi"), id="t", label="Georgia")
     asks = [
-        linked(q, "Georgia", song, state) for q in ("Who sings Georgia?", "What is the capital of Georgia?")
+        linked_ask(q, "Georgia", song, state)
+        for q in ("Who sings Georgia?", "What is the capital of Georgia?")
     ]
     assert [reply.answer for reply in say(default, *asks)] == ["Ray Charles", "Tbilisi"]
 
 
 def test_candidates_are_sorted_and_all_of_them_come_back(default: KbertSystem) -> None:
     texts = ("Tom Fox", "\u200b", "Ada Berg", "Paris")
-    ask = linked("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=texts, top_k=10)
+    ask = linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=texts, top_k=10)
     (reply,) = say(default, ask)
     assert reply.answer == "Ada Berg"
-    assert {reply.answer, *(one.answer for one in reply.alternatives)} == set(texts)
+    assert {reply.answer, *(other.answer for other in reply.alternatives)} == set(texts)
     assert reply.alternatives[-1].score == 0.0
     assert [fact["object"] for fact in reply.facts] == ["Ada Berg"]
-    scores = [reply.score, *(one.score for one in reply.alternatives)]
+    scores = [reply.score, *(other.score for other in reply.alternatives)]
     assert scores == sorted(scores, reverse=True)
 
 
 def test_a_text_is_read_without_the_graph(default: KbertSystem) -> None:
     text = "It rains in Lima. The place of birth of Tom Fox is Oslo. The genre of Moon is jazz."
     (reply,) = say(default, Ask("Where was Tom Fox born?", context=text, linked=False))
-    said = reply.answer or reply.best
-    assert said
-    assert said in text
+    best = reply.answer or reply.best
+    assert best
+    assert best in text
     assert (reply.facts, reply.edits) == ((), ())
 
 
 def test_alternatives_are_asked_for(default: KbertSystem) -> None:
-    one, three = say(
+    single, three = say(
         default,
-        linked("Where was Kim Lee born?", "Kim Lee", KIM),
-        linked("Where was Kim Lee born?", "Kim Lee", KIM, top_k=3),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, top_k=3),
     )
-    assert one.alternatives == ()
+    assert single.alternatives == ()
     assert {a.answer for a in three.alternatives} == {"Ada Berg", "painter"}
     assert three.score + sum(a.score for a in three.alternatives) <= 1 + 1e-9
 
@@ -190,7 +191,7 @@ def test_no_questions_no_answers(default: KbertSystem, graph: GraphMemory) -> No
 
 
 def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:
-    (reply,) = say(default, linked("word " * 400 + "Kim Lee", "Kim Lee", KIM))
+    (reply,) = say(default, linked_ask("word " * 400 + "Kim Lee", "Kim Lee", KIM))
     assert (reply.answer, reply.reason, reply.truncated) == (None, "unsure", True)
 
 
@@ -198,12 +199,12 @@ def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
     odd = [
         Ask("", top_k=5, explain=True),
         Ask("Who?", context="\u200b", linked=False, explain=True),
-        linked("Kim Lee", "Kim Lee", KIM, candidates=("\u200b", " "), explain=True),
-        linked("Where was Kim Lee born?", "Kim Lee", KIM, context="Bla bla. " * 300),
-        linked(
+        linked_ask("Kim Lee", "Kim Lee", KIM, candidates=("\u200b", " "), explain=True),
+        linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, context="Bla bla. " * 300),
+        linked_ask(
             "Who is Kim Lee?",
             "Kim Lee",
-            with_facts(("spouse", "spouse", "\u200b"), ("job", "job", "x " * 300)),
+            entity_with(("spouse", "spouse", "\u200b"), ("job", "job", "x " * 300)),
         ),
     ]
     assert all(reply.answer is None and reply.reason for reply in say(default, *odd))

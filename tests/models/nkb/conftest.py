@@ -11,10 +11,6 @@ from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForCondi
 from transformers.modeling_outputs import BaseModelOutput
 
 from models.nkb import BankConfig, Decoder, mount
-from models.nkb.memory import BankMemory
-from models.nkb.reader import Reader
-from models.nkb.remembered import RecentReads
-from models.nkb.system import NkbSystem
 from tests.one_thread import one_thread as one_thread
 
 VOCABULARY, WIDTH, LAYERS = 120, 32, 3
@@ -34,29 +30,6 @@ class Questions:
         """One question alone, without its padding."""
         real = self.mask[index].bool()
         return Questions(self.states[index : index + 1, real], self.mask[index : index + 1, real])
-
-
-@pytest.fixture(scope="session")
-def reader() -> Reader:
-    """The default checkpoint, which nobody changes."""
-    return Reader.load()
-
-
-@pytest.fixture(scope="module")
-def recent_reads(reader: Reader) -> RecentReads:
-    return RecentReads(reader)
-
-
-@pytest.fixture(scope="module")
-def system(reader: Reader, recent_reads: RecentReads) -> NkbSystem:
-    """The default checkpoint, and nothing read with it yet."""
-    return NkbSystem(reader, recent_reads)
-
-
-@pytest.fixture(scope="module")
-def memory(reader: Reader, recent_reads: RecentReads) -> BankMemory:
-    """The bank of the system beside it: as its loader has them, they share what was read."""
-    return BankMemory(reader, recent_reads)
 
 
 @pytest.fixture(

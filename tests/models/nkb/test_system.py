@@ -10,7 +10,7 @@ from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderFiles, EncoderNotFound
 from models.memory import AnswerChange, EditRefused, Material, Views
 from models.nkb.memory import BankMemory, BankOptions
-from models.nkb.reader import DEFAULT, DIGESTED, Reader, record
+from models.nkb.reader import DEFAULT, FILES, Reader, record
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
 from models.system import Ask, Side
@@ -249,7 +249,7 @@ def test_a_bank_that_the_model_has_no_layer_for_is_named(tmp_path: Path) -> None
         Reader.load(folder)
 
 
-@pytest.mark.parametrize("name", DIGESTED)
+@pytest.mark.parametrize("name", FILES)
 def test_a_checkpoint_with_one_wrong_bit_does_not_answer(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "nkb"
     shutil.copytree(DEFAULT, folder)

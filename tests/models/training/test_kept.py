@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 
-from models.nkb.scope import Scope
+from models.scope.network import Scope
 from models.training.kept import Kept
 from models.training.scope import among_many
 
@@ -26,4 +26,4 @@ def test_a_gate_among_many_needs_better_odds() -> None:
     scope, cosines = Scope(), torch.rand(50, 4)
     stricter = among_many(scope, 4.0)
     torch.testing.assert_close(stricter.logit(cosines), scope.logit(cosines) - 4.0)
-    assert stricter.least >= scope.least
+    assert stricter.open_bound >= scope.open_bound

@@ -36,7 +36,7 @@ def vandal(nodes: LocalCluster) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def chosen(nodes: LocalCluster, vandal: redis.Redis, tmp_path: Path) -> Settings:
-    return settings(nodes.others[0].url, tmp_path, systems=TOYS)
+    return settings(nodes.other_masters[0].url, tmp_path, systems=TOYS)
 
 
 @pytest.fixture

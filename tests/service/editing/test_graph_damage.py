@@ -55,7 +55,7 @@ def key_of(vandal: redis.Redis, id: str) -> str:
     sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
     [source] = sources
     count = len([key for key in rows(vandal) if b":graph:" in key])
-    return keys.piece(source, bucket_codec.bucket_of(id, count))
+    return keys.bucket(source, bucket_codec.bucket_of(id, count))
 
 
 def flipped(vandal: redis.Redis, key: str) -> None:
@@ -178,17 +178,17 @@ async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house
 ) -> None:
     """Nobody could tidy up then: the next import does."""
     async with started(Editor, chosen) as editor:
-        before, storing = await checksums(editor), editor._importer._store._store
+        before, storing = await checksums(editor), editor._importer._store.store
 
         async def dying(pieces: Any) -> None:
             await storing(pieces)
             if pieces:
                 own_valkey.stop()
 
-        editor._importer._store._store = dying  # type: ignore[method-assign]
+        editor._importer._store.store = dying  # type: ignore[method-assign]
         assert (await imported(editor, FILE))["code"] == "ledger_unavailable"
         own_valkey.start()
-        editor._importer._store._store = storing  # type: ignore[method-assign]
+        editor._importer._store.store = storing  # type: ignore[method-assign]
         assert rows(vandal) != set()
         assert (await imported(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
         assert len({key.split(b":")[2] for key in rows(vandal)}) == 1, "only what was committed"

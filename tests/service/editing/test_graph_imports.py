@@ -408,7 +408,7 @@ async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: 
 async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
     editor: Editor, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, storing, left = await checksums(editor), editor._importer._store._store, 2
+    before, storing, left = await checksums(editor), editor._importer._store.store, 2
 
     async def breaking(pieces: Any) -> None:
         nonlocal left
@@ -417,7 +417,7 @@ async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
             raise LedgerUnavailable("gone")
         await storing(pieces)
 
-    monkeypatch.setattr(editor._importer._store, "_store", breaking)
+    monkeypatch.setattr(editor._importer._store, "store", breaking)
     big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
     assert (await imported(editor, big))["code"] == "ledger_unavailable"
     assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)

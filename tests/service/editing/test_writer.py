@@ -183,17 +183,17 @@ async def test_a_manifest_that_could_not_be_kept_is_kept_after_the_next_commit(
     another: Starting, ledger: RedisLedger
 ) -> None:
     async with another(snapshot_every=2) as editor:
-        keeping = editor._ledger.put_image
+        keeping = editor._ledger.put_manifest
 
         async def away(version: int, images: Any) -> None:
             raise LedgerUnavailable("away for a moment")
 
-        editor._ledger.put_image = away  # type: ignore[method-assign]
+        editor._ledger.put_manifest = away  # type: ignore[method-assign]
         await change(editor, PERU, "Cusco")
         await change(editor, PERU, "Puno")
         await asyncio.sleep(0)
         assert await ledger.nearest_manifest(2) is None
-        editor._ledger.put_image = keeping  # type: ignore[method-assign]
+        editor._ledger.put_manifest = keeping  # type: ignore[method-assign]
         await change(editor, PERU, "Tacna")
         await _until_kept(ledger, 3)
 

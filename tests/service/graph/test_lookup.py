@@ -86,7 +86,7 @@ async def test_a_view_that_was_read_very_much_goes_on_being_read(
     lookup: Lookup, memory: GraphMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What is kept of it is forgotten when it is too much, also while somebody reads it."""
-    monkeypatch.setattr(module, "CACHED", 2)
+    monkeypatch.setattr(module, "MAX_CACHED", 2)
     at = await view(lookup, memory)
     for _ in range(3):
         for asked in (["Q419", "Q298", "Q142"], ["Q419", "Q17"], ["Q419", "Q90", "Q17"]):

@@ -11,9 +11,8 @@ from fastapi import FastAPI
 from service.access.caller import ALL_SCOPES, Scope
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.http.application import application
-from service.http.models import Models
-from tests.service.http.conftest import InProcess
+from service.http.app import build_app
+from tests.service.http.conftest import local_editor, local_router
 
 # No key at all: what a load balancer and Prometheus ask.
 NONE = {("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")}
@@ -55,8 +54,8 @@ SCOPES: dict[tuple[str, str], Scope] = {
 @pytest.fixture
 async def elsewhere(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
     """As where others can connect: asking needs a key too."""
-    app = application(
-        chosen.model_copy(update={"anonymous_access": "none"}), Models({}, 1), InProcess(editor)
+    app = build_app(
+        chosen.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(editor)
     )
     yield app
     await app.state.access.aclose()

@@ -25,9 +25,9 @@ def test_a_commit_comes_back_equal_and_byte_for_byte_the_same(commit: Commit) ->
 
 
 def test_equal_commits_have_equal_digests_whatever_order_their_maps_were_filled_in(commit: Commit) -> None:
-    turned = replace(commit, writes=dict(reversed(list(commit.writes.items()))))
-    assert list(turned.writes) != list(commit.writes)
-    assert turned.digest == commit.digest
+    reversed_writes = replace(commit, writes=dict(reversed(list(commit.writes.items()))))
+    assert list(reversed_writes.writes) != list(commit.writes)
+    assert reversed_writes.digest == commit.digest
 
 
 @pytest.mark.parametrize(
@@ -37,12 +37,12 @@ def test_whatever_is_changed_changes_the_digest(commit: Commit, change: dict[str
     assert replace(commit, **change).digest != commit.digest  # type: ignore[arg-type]
 
 
-def altered(commit: Commit, **changes: object) -> bytes:
+def alter(commit: Commit, **changes: object) -> bytes:
     return json.dumps({**json.loads(commit.encoded), **changes}).encode()
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "reason"),
     [
         ({"version": "1"}, "version"),
         ({"kind": "merge"}, "kind"),
@@ -56,12 +56,12 @@ def altered(commit: Commit, **changes: object) -> bytes:
     ],
 )
 def test_an_entry_of_another_shape_is_named_with_its_field(
-    commit: Commit, changes: dict[str, object], told: str
+    commit: Commit, changes: dict[str, object], reason: str
 ) -> None:
-    with pytest.raises(LedgerCorrupt, match="entry of version 1 ") as caught:
-        Commit.decode(altered(commit, **changes), 1)
-    assert told in str(caught.value)
-    assert caught.value.extras == {"version": 1}
+    with pytest.raises(LedgerCorrupt, match="entry of version 1 ") as error:
+        Commit.decode(alter(commit, **changes), 1)
+    assert reason in str(error.value)
+    assert error.value.extras == {"version": 1}
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"null", b"[]", b"\xff\xfe", b'{"version": 1}', b'"format"'])

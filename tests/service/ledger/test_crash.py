@@ -41,32 +41,32 @@ class Session:
     """A writer that goes on until the server is gone, and remembers what was acknowledged to it."""
 
     writer: Writer = field(default_factory=Writer)
-    acknowledged: list[Commit] = field(default_factory=list)
-    more: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+    acks: list[Commit] = field(default_factory=list)
+    progress: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
 
     async def write(self, ledger: RedisLedger) -> None:
         while True:
             commit, blocks = self.writer.edit(3)
             await ledger.append(commit, blocks)
-            self.acknowledged.append(commit)
-            self.more.release()
+            self.acks.append(commit)
+            self.progress.release()
 
     def forget_unacknowledged(self, head: int) -> None:
         """The commit that was under way is in the ledger or is not; go on from what is."""
         del self.writer.commits[head:], self.writer.history[head + 1 :]
-        self.acknowledged = list(self.writer.commits)
-        self.more = asyncio.Semaphore(0)
+        self.acks = list(self.writer.commits)
+        self.progress = asyncio.Semaphore(0)
 
 
 async def check_whole(ledger: RedisLedger, session: Session) -> None:
-    stored = await ledger.read(0)
-    known = session.acknowledged
-    assert stored[: len(known)] == known
-    assert len(stored) <= len(known) + 1, "only the commit under way may be there beside"
+    commits = await ledger.read(0)
+    expected = session.acks
+    assert commits[: len(expected)] == expected
+    assert len(commits) <= len(expected) + 1, "only the commit under way may be there beside"
     await ledger.check()
-    found = await snapshots.load(ledger, len(stored), BASES)
-    for memory, image in session.writer.history[len(stored)].items():
-        assert found[memory].checksum == image.checksum
+    images = await snapshots.load(ledger, len(commits), BASES)
+    for memory, image in session.writer.history[len(commits)].items():
+        assert images[memory].checksum == image.checksum
 
 
 async def test_a_server_killed_at_any_moment_loses_no_acknowledged_commit(own_valkey: EmbeddedValkey) -> None:
@@ -74,7 +74,7 @@ async def test_a_server_killed_at_any_moment_loses_no_acknowledged_commit(own_va
     for _ in range(8):
         writing = asyncio.create_task(session.write(ledger))
         for _ in range(rng.randint(1, 6)):
-            await session.more.acquire()
+            await session.progress.acquire()
         await asyncio.sleep(rng.random() * 0.02)
         kill(pid_of(own_valkey))
         with pytest.raises(LedgerUnavailable):
@@ -82,16 +82,16 @@ async def test_a_server_killed_at_any_moment_loses_no_acknowledged_commit(own_va
         own_valkey.revive()
         await check_whole(ledger, session)
         session.forget_unacknowledged(await ledger.head())
-    assert len(session.acknowledged) >= 8
+    assert len(session.acks) >= 8
     await ledger.aclose()
 
 
-async def stored_in(folder: Path) -> list[list[str]]:
+async def read_log(folder: Path) -> list[list[str]]:
     with EmbeddedValkey(folder) as server:
         ledger = RedisLedger.connect(server.url)
-        stored = [[str(commit.version), commit.digest] for commit in await ledger.read(0)]
+        commits = [[str(commit.version), commit.digest] for commit in await ledger.read(0)]
         await ledger.aclose()
-    return stored
+    return commits
 
 
 def test_server_and_owner_killed_together_lose_no_acknowledged_commit(tmp_path: Path) -> None:
@@ -102,6 +102,6 @@ def test_server_and_owner_killed_together_lose_no_acknowledged_commit(tmp_path: 
         kill(int((tmp_path / "valkey.pid").read_text()))
         kill(owner.pid)
         lines += owner.stdout.read().splitlines()
-    acknowledged = [line.split() for line in lines if line.count("sha256:") == 1 and len(line.split()) == 2]
-    assert len(acknowledged) >= 15
-    assert asyncio.run(stored_in(tmp_path))[: len(acknowledged)] == acknowledged
+    acks = [line.split() for line in lines if line.count("sha256:") == 1 and len(line.split()) == 2]
+    assert len(acks) >= 15
+    assert asyncio.run(read_log(tmp_path))[: len(acks)] == acks

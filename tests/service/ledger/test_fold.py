@@ -12,14 +12,14 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from service.errors import LedgerCorrupt, NotFound, NothingToDo
 from service.ledger import fold
 from service.ledger.commit import Commit
-from tests.service.ledger.writing import Writer, folded
+from tests.service.ledger.writing import Writer, fold_edits
 
 
 def active(writer: Writer) -> list[str]:
     return list(fold.active(writer.commits))
 
 
-def written(*counts: int) -> Writer:
+def write(*counts: int) -> Writer:
     writer = Writer()
     for count in counts:
         writer.edit(count)
@@ -31,7 +31,7 @@ def test_an_empty_ledger_has_no_active_edits() -> None:
 
 
 def test_an_edit_that_comes_back_stands_where_it_stood_first() -> None:
-    writer = written(1, 1, 1)
+    writer = write(1, 1, 1)
     before = active(writer)
     writer.revert(1)
     assert active(writer) == before[1:]
@@ -40,20 +40,20 @@ def test_an_edit_that_comes_back_stands_where_it_stood_first() -> None:
 
 
 def test_a_revert_takes_the_whole_commit_back_and_nothing_else() -> None:
-    writer = written(2, 3, 1)
+    writer = write(2, 3, 1)
     writer.revert(2)
     assert active(writer) == ["w00001x000", "w00001x001", "w00003x000"]
 
 
 def test_a_second_revert_of_the_same_commit_has_nothing_to_do() -> None:
-    writer = written(1)
+    writer = write(1)
     writer.revert(1)
     with pytest.raises(NothingToDo, match="version 1 has no effect left"):
         fold.revert(writer.commits, 1)
 
 
 def test_reverting_a_rollback_brings_back_what_it_removed() -> None:
-    writer = written(1, 2, 1)
+    writer = write(1, 2, 1)
     before = active(writer)
     writer.rollback(1)
     assert active(writer) == before[:1]
@@ -62,7 +62,7 @@ def test_reverting_a_rollback_brings_back_what_it_removed() -> None:
 
 
 def test_a_rollback_may_bring_back_a_reverted_edit() -> None:
-    writer = written(1, 1)
+    writer = write(1, 1)
     writer.revert(1)
     writer.rollback(2)
     assert len(active(writer)) == 2
@@ -70,19 +70,19 @@ def test_a_rollback_may_bring_back_a_reverted_edit() -> None:
 
 def test_a_rollback_to_what_is_there_has_nothing_to_do() -> None:
     with pytest.raises(NothingToDo, match="version 2"):
-        fold.rollback(written(1, 1).commits, 2)
+        fold.rollback(write(1, 1).commits, 2)
 
 
 @pytest.mark.parametrize("version", [-1, 3, 99])
 def test_a_version_that_is_not_there_is_said_so(version: int) -> None:
-    commits = written(1, 1).commits
+    commits = write(1, 1).commits
     for change in (fold.revert, fold.rollback):
         with pytest.raises(NotFound, match=f"no version {version}: the newest is 2"):
             change(commits, version)
 
 
 def test_version_zero_can_be_returned_to_but_not_reverted() -> None:
-    commits = written(1).commits
+    commits = write(1).commits
     assert fold.rollback(commits, 0).deactivates == ("w00001x000",)
     with pytest.raises(NotFound):
         fold.revert(commits, 0)
@@ -90,7 +90,7 @@ def test_version_zero_can_be_returned_to_but_not_reverted() -> None:
 
 @pytest.mark.parametrize("change", [{"deactivates": ("stranger",)}, {"activates": ("w00001x000",)}])
 def test_a_commit_that_switches_what_it_cannot_is_damage(change: dict[str, tuple[str, ...]]) -> None:
-    commits = written(1, 1).commits
+    commits = write(1, 1).commits
     with pytest.raises(LedgerCorrupt, match="version 2"):
         fold.active([commits[0], replace(commits[1], **change)])  # type: ignore[arg-type]
 
@@ -141,8 +141,8 @@ class Histories(RuleBasedStateMachine):
 
     @invariant()
     def the_rows_are_those_of_a_ledger_where_the_undone_was_never_made(self) -> None:
-        kept = [e for v in sorted(self.wholes[-1]) for e in self.commits[v - 1].edits]
-        for memory, image in folded(kept).items():
+        edits = [e for v in sorted(self.wholes[-1]) for e in self.commits[v - 1].edits]
+        for memory, image in fold_edits(edits).items():
             assert image.checksum == self.writer.history[-1][memory].checksum
 
 

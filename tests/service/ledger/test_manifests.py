@@ -10,15 +10,16 @@ from service.ledger.manifests import N_NEWEST, surplus
 
 @given(every=st.integers(1, 300), count=st.integers(1, 400))
 def test_few_stay_and_no_old_version_is_far_from_one(every: int, count: int) -> None:
-    kept: list[int] = []
+    versions: list[int] = []
     for version in range(every, every * count + 1, every):
-        kept.append(version)
-        kept = [one for one in kept if one not in surplus(kept)]
+        versions.append(version)
+        deletes = surplus(versions)
+        versions = [version for version in versions if version not in deletes]
     newest = every * count
-    assert kept[-N_NEWEST:] == list(range(every, newest + 1, every))[-N_NEWEST:]
-    assert len(kept) <= N_NEWEST + 2 * newest.bit_length()
+    assert versions[-N_NEWEST:] == list(range(every, newest + 1, every))[-N_NEWEST:]
+    assert len(versions) <= N_NEWEST + 2 * newest.bit_length()
     for version in range(every, newest + 1, every):
-        nearest = kept[bisect_right(kept, version) - 1] if version >= kept[0] else 0
+        nearest = versions[bisect_right(versions, version) - 1] if version >= versions[0] else 0
         assert version - nearest <= max(newest - version, every)
 
 

@@ -9,7 +9,7 @@ import redis
 
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.embedded.server import EmbeddedValkey
-from service.ledger.keys import KEPT, LOG, RESTORE, SCHEMA
+from service.ledger.keys import LEGACY_RESTORE, LOG, RESTORE, SCHEMA
 from service.ledger.redis.connection import Connection
 from service.ledger.schema import CURRENT, STEPS, Step, migrate
 
@@ -25,7 +25,7 @@ class Steps:
     """Each notes that it was done. fails: the step that dies in its middle."""
 
     def __init__(self, fails: int | None = None) -> None:
-        self.done: list[int] = []
+        self.calls: list[int] = []
         self.fails = fails
 
     def all(self, count: int) -> dict[int, Step]:
@@ -35,7 +35,7 @@ class Steps:
         async def step(connection: Connection) -> None:
             if number == self.fails:
                 raise ConnectionAbortedError("the process died")
-            self.done.append(number)
+            self.calls.append(number)
 
         return step
 
@@ -65,9 +65,9 @@ async def test_an_empty_ledger_gets_ours_without_a_word_and_an_old_one_is_told_o
 async def test_steps_are_done_in_order_and_once(connection: Connection, raw: redis.Redis) -> None:
     steps = Steps()
     await migrate(connection, steps.all(3), current=4)
-    assert steps.done == [1, 2, 3]
+    assert steps.calls == [1, 2, 3]
     await migrate(connection, steps.all(3), current=4)
-    assert steps.done == [1, 2, 3]
+    assert steps.calls == [1, 2, 3]
     assert raw.get(SCHEMA) == b"4"
 
 
@@ -79,7 +79,7 @@ async def test_a_start_that_dies_is_gone_on_with_where_it_was(
     assert raw.get(SCHEMA) == b"2"
     steps = Steps()
     await migrate(connection, steps.all(3), current=4)
-    assert steps.done == [2, 3]
+    assert steps.calls == [2, 3]
 
 
 async def test_data_of_a_newer_errata_is_left_alone(connection: Connection, raw: redis.Redis) -> None:
@@ -90,7 +90,7 @@ async def test_data_of_a_newer_errata_is_left_alone(connection: Connection, raw:
 
 
 @pytest.mark.parametrize(
-    ("kept", "restore", "warned"),
+    ("note", "restore", "warns"),
     [
         (None, None, False),
         (b'{"oldest": 1, "also": [], "until": 9, "generation": 7}', b"9", False),
@@ -101,19 +101,19 @@ async def test_what_an_older_errata_noted_of_a_restore_and_of_dropped_versions_i
     connection: Connection,
     raw: redis.Redis,
     caplog: pytest.LogCaptureFixture,
-    kept: bytes | None,
+    note: bytes | None,
     restore: bytes | None,
-    warned: bool,
+    warns: bool,
 ) -> None:
-    raw.mset({SCHEMA: 2} if kept is None else {SCHEMA: 2, KEPT: kept})
+    raw.mset({SCHEMA: 2} if note is None else {SCHEMA: 2, LEGACY_RESTORE: note})
     await migrate(connection)
     assert raw.get(RESTORE) == restore
-    assert ("before 5 were dropped" in caplog.text) == warned
+    assert ("before 5 were dropped" in caplog.text) == warns
 
 
 async def test_a_note_of_an_older_errata_that_cannot_be_read_is_damage(
     connection: Connection, raw: redis.Redis
 ) -> None:
-    raw.mset({SCHEMA: 2, KEPT: b"garbage"})
+    raw.mset({SCHEMA: 2, LEGACY_RESTORE: b"garbage"})
     with pytest.raises(LedgerCorrupt, match="is not what was written"):
         await migrate(connection)

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from models.memory import Block, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable, NothingToDo
 from service.ledger import keys, snapshots
-from service.ledger.commit import Commit, Write
+from service.ledger.commit import Commit, StreamEntry, Write
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.manifests import Manifest
 from service.ledger.redis.connection import Connection
-from service.ledger.store import RedisLedger, StreamEntry
-from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, filled, rows
+from service.ledger.store import RedisLedger
+from tests.service.ledger.writing import BASES, SLOTS, SUMS, Writer, fill, rows
 
 STEPS = st.lists(
     st.tuples(st.sampled_from(["edit", "edit", "revert", "rollback"]), st.integers(0, 30), st.booleans()),
@@ -30,12 +30,12 @@ STEPS = st.lists(
 )
 
 
-def sums(found: dict[str, Image]) -> dict[str, str]:
-    return {memory: image.checksum for memory, image in found.items()}
+def sums(images: dict[str, Image]) -> dict[str, str]:
+    return {memory: image.checksum for memory, image in images.items()}
 
 
-def bits(found: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
-    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in found.items()}
+def bits(images: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
+    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in images.items()}
 
 
 def make(writer: Writer, kind: str, number: int) -> tuple[Commit, list[Block]] | None:
@@ -55,10 +55,10 @@ async def replay_equals_fold(url: str, steps: list[tuple[str, int, bool]]) -> No
     writer, ledger = Writer(), RedisLedger.connect(url)
     try:
         for kind, number, keep in steps:
-            if (made := make(writer, kind, number)) is not None:
-                await ledger.append(*made)
+            if (step := make(writer, kind, number)) is not None:
+                await ledger.append(*step)
                 if keep:
-                    await ledger.put_image(made[0].version, writer.history[-1])
+                    await ledger.put_manifest(step[0].version, writer.history[-1])
         for version, expected in enumerate(writer.history):
             assert bits(await snapshots.load(ledger, version, BASES)) == bits(expected)
     finally:
@@ -75,7 +75,7 @@ def test_at_every_version_of_any_history_a_load_gives_the_fold_bit_for_bit(
 
 
 async def test_following_commit_by_commit_equals_loading_at_once(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 6)
+    writer = await fill(ledger, 6)
     await ledger.append(*writer.revert(2))
     await ledger.append(*writer.rollback(4))
     following: dict[str, Image] = dict(BASES)
@@ -85,7 +85,7 @@ async def test_following_commit_by_commit_equals_loading_at_once(ledger: RedisLe
 
 
 async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 5)
+    writer = await fill(ledger, 5)
     for version in (3, 1, 5, 2, 4):
         await ledger.append(*writer.revert(version))
     assert bits(await snapshots.load(ledger, 10, BASES)) == bits(BASES)
@@ -93,44 +93,44 @@ async def test_reverting_everything_gives_the_base_bit_for_bit(ledger: RedisLedg
 
 
 async def test_a_replica_of_one_memory_leaves_the_others_alone(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 3)
-    await ledger.put_image(2, writer.history[2])
-    found = await snapshots.load(ledger, 3, {SUMS: BASES[SUMS]})
-    assert sums(found) == {SUMS: writer.history[3][SUMS].checksum}
+    writer = await fill(ledger, 3)
+    await ledger.put_manifest(2, writer.history[2])
+    images = await snapshots.load(ledger, 3, {SUMS: BASES[SUMS]})
+    assert sums(images) == {SUMS: writer.history[3][SUMS].checksum}
 
 
 async def test_a_memory_that_came_after_a_manifest_starts_from_its_base(ledger: RedisLedger) -> None:
-    await filled(ledger, 3)
-    await ledger.put_image(3, {SLOTS: (await snapshots.load(ledger, 3, BASES))[SLOTS]})
+    await fill(ledger, 3)
+    await ledger.put_manifest(3, {SLOTS: (await snapshots.load(ledger, 3, BASES))[SLOTS]})
     other = {"toy/new": Image("sha256:" + "ab" * 32)}
     assert sums(await snapshots.load(ledger, 3, other)) == sums(other)
 
 
 async def test_a_memory_that_a_manifest_leaves_out_is_replayed_from_the_start(ledger: RedisLedger) -> None:
     """So it is when a model was not served for a while, and the manifest is of that time."""
-    writer = await filled(ledger, 3)
-    await ledger.put_image(3, {SLOTS: writer.history[3][SLOTS]})
+    writer = await fill(ledger, 3)
+    await ledger.put_manifest(3, {SLOTS: writer.history[3][SLOTS]})
     await ledger.append(*writer.edit())
     for version in (3, 4):
         assert bits(await snapshots.load(ledger, version, BASES)) == bits(writer.history[version])
 
 
 async def test_a_manifest_is_held_against_the_commit_it_is_of(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 3)
-    await ledger.put_image(3, writer.history[2])
+    writer = await fill(ledger, 3)
+    await ledger.put_manifest(3, writer.history[2])
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 3 .*ZREM \{errata\}:images 3"):
         await snapshots.load(ledger, 3, BASES)
 
 
 async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
     base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
-    await ledger.put_image(0, {"toy/own": base})
+    await ledger.put_manifest(0, {"toy/own": base})
     assert bits(await snapshots.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
 
 
 async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 2)
-    await ledger.put_image(2, writer.history[2])
+    writer = await fill(ledger, 2)
+    await ledger.put_manifest(2, writer.history[2])
     other = Image("sha256:" + "ef" * 32)
     with pytest.raises(
         LedgerCorrupt, match=rf"{SLOTS} at version 2 lies on the checkpoint {BASES[SLOTS].base}"
@@ -139,7 +139,7 @@ async def test_another_checkpoint_than_the_manifests_is_said_so(ledger: RedisLed
 
 
 async def test_another_checkpoint_than_the_writers_is_said_so_without_a_manifest(ledger: RedisLedger) -> None:
-    await filled(ledger, 2)
+    await fill(ledger, 2)
     with pytest.raises(LedgerCorrupt, match="another checkpoint than the writer"):
         await snapshots.load(ledger, 2, {SLOTS: Image("sha256:" + "ef" * 32)})
 
@@ -157,10 +157,10 @@ async def test_rows_that_do_not_give_the_recorded_checksum_are_refused(ledger: R
 
 
 async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
-    writer = await filled(ledger, 3)
-    lost = writer.history[3][SLOTS].ordered[1]
-    raw.delete(keys.block(lost.digest))
-    with pytest.raises(LedgerCorrupt, match=f"rows '{lost.key}'"):
+    writer = await fill(ledger, 3)
+    block = writer.history[3][SLOTS].ordered[1]
+    raw.delete(keys.block(block.digest))
+    with pytest.raises(LedgerCorrupt, match=f"rows '{block.key}'"):
         await snapshots.load(ledger, 3, BASES)
 
 
@@ -178,11 +178,11 @@ async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw:
 async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
     ledger: RedisLedger, raw: redis.Redis, damage: Callable[[bytes], bytes | None]
 ) -> None:
-    writer = await filled(ledger, 4)
-    await ledger.put_image(2, writer.history[2])
-    written: Any = raw.get(keys.image(2))
-    damaged = damage(written)
-    raw.set(keys.image(2), damaged) if damaged else raw.delete(keys.image(2))
+    writer = await fill(ledger, 4)
+    await ledger.put_manifest(2, writer.history[2])
+    data: Any = raw.get(keys.manifest(2))
+    damaged_data = damage(data)
+    raw.set(keys.manifest(2), damaged_data) if damaged_data else raw.delete(keys.manifest(2))
     with pytest.raises(LedgerCorrupt, match=r"manifest of version 2 .*ZREM \{errata\}:images 2"):
         await snapshots.load(ledger, 4, BASES)
     raw.zrem("{errata}:images", 2)
@@ -190,38 +190,38 @@ async def test_a_damaged_manifest_is_named_and_the_advice_heals_it(
 
 
 async def test_the_nearest_manifest_is_the_newest_that_is_not_newer(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 9)
+    writer = await fill(ledger, 9)
     for version in (2, 4, 8):
-        await ledger.put_image(version, writer.history[version])
-    found = [await ledger.nearest_manifest(version) for version in (1, 2, 3, 7, 8, 99)]
-    assert [item[0] if item else None for item in found] == [None, 2, 2, 4, 8, 8]
-    assert found[3] is not None
-    assert found[3][1] == {memory: Manifest.of(image) for memory, image in writer.history[4].items()}
+        await ledger.put_manifest(version, writer.history[version])
+    nearest = [await ledger.nearest_manifest(version) for version in (1, 2, 3, 7, 8, 99)]
+    assert [item[0] if item else None for item in nearest] == [None, 2, 2, 4, 8, 8]
+    assert nearest[3] is not None
+    assert nearest[3][1] == {memory: Manifest.of(image) for memory, image in writer.history[4].items()}
 
 
 async def test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile(
     ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = await filled(ledger, 24)
+    writer = await fill(ledger, 24)
     for version in range(1, 25):
-        await ledger.put_image(version, writer.history[version])
-    listed = [int(version) for version in raw.zrange(keys.IMAGES, 0, -1)]
-    assert listed[-4:] == [21, 22, 23, 24]
-    assert len(listed) < 12
-    assert len(list(raw.scan_iter("{errata}:image:*"))) == len(listed)
-    get, looked = ledger._redis.get, []
+        await ledger.put_manifest(version, writer.history[version])
+    versions = [int(version) for version in raw.zrange(keys.MANIFESTS, 0, -1)]
+    assert versions[-4:] == [21, 22, 23, 24]
+    assert len(versions) < 12
+    assert len(list(raw.scan_iter("{errata}:image:*"))) == len(versions)
+    get, reads = ledger._redis.get, []
 
     async def thinned_before_the_first(key: str) -> Any:
-        if not looked:
-            raw.zrem(keys.IMAGES, 24)
+        if not reads:
+            raw.zrem(keys.MANIFESTS, 24)
             raw.delete(key)
-        looked.append(key)
+        reads.append(key)
         return await get(key)
 
     monkeypatch.setattr(ledger._redis, "get", thinned_before_the_first)
-    found = await ledger.nearest_manifest(24)
-    assert found is not None
-    assert found[0] == 23
+    nearest = await ledger.nearest_manifest(24)
+    assert nearest is not None
+    assert nearest[0] == 23
 
 
 class Slow(RedisLedger):
@@ -239,7 +239,7 @@ class Slow(RedisLedger):
 async def test_commits_too_large_to_be_read_together_are_read_in_smaller_parts(
     ledger: RedisLedger, valkey: EmbeddedValkey, count: int
 ) -> None:
-    writer = await filled(ledger, count)
+    writer = await fill(ledger, count)
     slow = Slow(Connection(valkey.url, 0.1))
     try:
         assert bits(await snapshots.load(slow, count, BASES)) == bits(writer.history[count])
@@ -267,7 +267,7 @@ def long_history(count: int) -> tuple[list[Commit], dict[str, Block], dict[int, 
     """`count` commits, each with one block more, and the images at every 256th: without a server, to be quick."""
     commits: list[Commit] = []
     blocks: dict[str, Block] = {}
-    kept: dict[int, Image] = {}
+    images_at: dict[int, Image] = {}
     previous = ""
     for version in range(1, count + 1):
         block = Block(f"edit/{version}", version, "gated", {"rows": rows(str(version), 32)})
@@ -283,21 +283,21 @@ def long_history(count: int) -> tuple[list[Commit], dict[str, Block], dict[int, 
         commits.append(commit)
         previous = commit.digest
         if image:
-            kept[version] = image
-    return commits, blocks, kept
+            images_at[version] = image
+    return commits, blocks, images_at
 
 
 async def load_within(ledger: RedisLedger, version: int) -> tuple[float, Image]:
     start = time.perf_counter()
-    found = await snapshots.load(ledger, version, {SLOTS: BASES[SLOTS]})
-    return time.perf_counter() - start, found[SLOTS]
+    images = await snapshots.load(ledger, version, {SLOTS: BASES[SLOTS]})
+    return time.perf_counter() - start, images[SLOTS]
 
 
 async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_beginning(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     count = 10_000
-    commits, blocks, kept = long_history(count)
+    commits, blocks, images_at = long_history(count)
     pipeline = raw.pipeline(transaction=False)
     for commit in commits:
         pipeline.xadd(
@@ -306,10 +306,10 @@ async def test_ten_thousand_commits_start_from_a_manifest_and_not_from_the_begin
     pipeline.mset({keys.block(block.digest): block.encoded for block in blocks.values()})
     pipeline.execute()
     last = count - count % SNAPSHOT_EVERY
-    await ledger.put_image(last, {SLOTS: kept[last]})
+    await ledger.put_manifest(last, {SLOTS: images_at[last]})
     raw.config_resetstat()
     took_s, image = await load_within(ledger, count)
-    assert image.checksum == kept[count].checksum
+    assert image.checksum == images_at[count].checksum
     reads = raw.info("commandstats")["cmdstat_xrange"]["calls"]
     assert reads == 1, "one read holds all the commits since the manifest"
     assert took_s < 10.0, f"{took_s:.2f} s"

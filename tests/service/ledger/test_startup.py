@@ -12,7 +12,7 @@ import redis
 from service.errors import LedgerUnavailable
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
 
 @asynccontextmanager
@@ -38,16 +38,16 @@ async def stranger(greeting: bytes | None, at_once: bool = False) -> AsyncIterat
 async def refusal(url: str) -> str:
     ledger = RedisLedger.connect(url, limit_s=0.3)
     try:
-        with pytest.raises(LedgerUnavailable) as caught:
+        with pytest.raises(LedgerUnavailable) as error:
             await ledger.check()
     finally:
         await ledger.aclose()
-    assert url in str(caught.value)
-    return str(caught.value)
+    assert url in str(error.value)
+    return str(error.value)
 
 
 async def test_the_embedded_server_passes_without_a_warning(ledger: RedisLedger, raw: redis.Redis) -> None:
-    await filled(ledger, 3)
+    await fill(ledger, 3)
     server = await ledger.check()
     assert (server.name, server.appendonly, server.appendfsync, server.warnings) == (
         "valkey",
@@ -103,8 +103,7 @@ async def test_a_redis_too_old_to_greet_is_named() -> None:
 async def test_a_missing_password_is_asked_for(own_valkey: EmbeddedValkey) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.config_set("requirepass", "s3cret")
-    told = await refusal(own_valkey.url)
-    assert "password" in told
+    assert "password" in await refusal(own_valkey.url)
     with_password = f"unix://:s3cret@{own_valkey.url.removeprefix('unix://')}"
     ledger = RedisLedger.connect(with_password)
     assert (await ledger.check()).warnings == ()
@@ -132,8 +131,8 @@ async def test_a_server_that_may_lose_edits_is_taken_with_a_warning(
         client.config_set("maxmemory", "1gb")
         client.config_set(setting, value)
     ledger = RedisLedger.connect(own_valkey.url)
-    [told] = (await ledger.check()).warnings
-    assert warning in told
+    [actual] = (await ledger.check()).warnings
+    assert warning in actual
     await ledger.aclose()
 
 

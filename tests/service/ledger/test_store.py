@@ -13,7 +13,7 @@ from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
 from service.ledger import keys, rows, snapshots
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
-from tests.service.ledger.writing import BASES, Writer, filled
+from tests.service.ledger.writing import BASES, Writer, fill
 
 
 async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
@@ -24,12 +24,12 @@ async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
 
 async def test_the_end_of_a_ledger_names_its_last_commit(ledger: RedisLedger) -> None:
     assert await ledger.end() == (0, "")
-    commits = (await filled(ledger, 2)).commits
+    commits = (await fill(ledger, 2)).commits
     assert await ledger.end() == (2, commits[1].digest)
 
 
 async def test_commits_are_read_as_they_were_written(ledger: RedisLedger) -> None:
-    commits = (await filled(ledger, 7)).commits
+    commits = (await fill(ledger, 7)).commits
     assert await ledger.head() == 7
     assert await ledger.read(0) == commits
     assert await ledger.read(2, limit=3) == commits[2:5]
@@ -39,18 +39,18 @@ async def test_commits_are_read_as_they_were_written(ledger: RedisLedger) -> Non
 
 @pytest.mark.parametrize("version", [-1, 0, 3])
 async def test_a_version_that_is_not_there_is_not_found(ledger: RedisLedger, version: int) -> None:
-    await filled(ledger, 2)
+    await fill(ledger, 2)
     with pytest.raises(NotFound, match=f"no version {version}: the newest is 2"):
         await ledger.get(version)
 
 
 async def test_a_stale_writer_changes_nothing(ledger: RedisLedger, raw: redis.Redis) -> None:
-    writer = await filled(ledger, 2)
+    writer = await fill(ledger, 2)
     late, blocks = Writer(writer.commits[:1], writer.history[:2], name="late").edit()
     before = raw.xrange(keys.LOG)
-    with pytest.raises(StaleVersion) as caught:
+    with pytest.raises(StaleVersion) as error:
         await ledger.append(late, blocks, "late-key")
-    assert caught.value.extras == {"current": 2, "expected": 1}
+    assert error.value.extras == {"current": 2, "expected": 1}
     assert raw.xrange(keys.LOG) == before
     assert await ledger.find_version("late-key") is None
 
@@ -58,16 +58,16 @@ async def test_a_stale_writer_changes_nothing(ledger: RedisLedger, raw: redis.Re
 async def test_a_writer_from_the_future_is_stale_too(ledger: RedisLedger) -> None:
     writer = Writer()
     writer.edit()
-    with pytest.raises(StaleVersion) as caught:
+    with pytest.raises(StaleVersion) as error:
         await ledger.append(*writer.edit())
-    assert caught.value.extras == {"current": 0, "expected": 1}
+    assert error.value.extras == {"current": 0, "expected": 1}
 
 
 async def test_of_many_writers_at_once_one_wins_and_the_others_learn_it(ledger: RedisLedger) -> None:
     rivals = [Writer(name=f"r{i}").edit() for i in range(20)]
     results = await asyncio.gather(*(ledger.append(*rival) for rival in rivals), return_exceptions=True)
-    lost = [result for result in results if isinstance(result, StaleVersion)]
-    assert (results.count(1), len(lost)) == (1, 19)
+    stale_writers = [result for result in results if isinstance(result, StaleVersion)]
+    assert (results.count(1), len(stale_writers)) == (1, 19)
     assert await ledger.read(0) == [rivals[results.index(1)][0]]
 
 
@@ -80,7 +80,7 @@ async def test_a_commit_sent_again_is_made_once(ledger: RedisLedger) -> None:
 
 
 async def test_another_history_is_not_continued(ledger: RedisLedger) -> None:
-    await filled(ledger, 2)
+    await fill(ledger, 2)
     stranger = Writer(name="stranger")
     for _ in range(2):
         stranger.edit()
@@ -113,7 +113,7 @@ async def test_a_commit_nobody_could_read_back_does_not_get_in(ledger: RedisLedg
 
 
 async def test_waiting_ends_when_a_commit_lands(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 1)
+    writer = await fill(ledger, 1)
     waiting = asyncio.create_task(ledger.wait(1, 1.0))
     await asyncio.sleep(0.05)
     assert not waiting.done()
@@ -140,10 +140,10 @@ async def test_a_replica_is_known_by_its_heartbeat_until_it_is_forgotten(ledger:
     await ledger.heartbeat("a", {"version": 1})
     await ledger.heartbeat("a", {"version": 2, "checksums": {"m": "sha256:0"}})
     await ledger.heartbeat("b", {"version": 1})
-    found = await ledger.replicas()
-    assert found.keys() == {"a", "b"}
-    assert 0 <= found["a"].pop("seen_s_ago") < 5
-    assert found["a"] == {"version": 2, "checksums": {"m": "sha256:0"}}
+    result = await ledger.replicas()
+    assert result.keys() == {"a", "b"}
+    assert 0 <= result["a"].pop("seen_s_ago") < 5
+    assert result["a"] == {"version": 2, "checksums": {"m": "sha256:0"}}
     await ledger.forget("a")
     assert (await ledger.replicas()).keys() == {"b"}
 
@@ -154,6 +154,19 @@ async def test_a_replica_unseen_for_an_hour_is_no_longer_told_of(
     seconds = raw.time()[0]
     raw.hset(keys.REPLICAS, mapping={"old": f"{seconds - 4000}.0 {{}}", "new": f"{seconds - 3000}.0 {{}}"})
     assert (await ledger.replicas()).keys() == {"new"}
+
+
+async def test_a_heartbeat_from_before_the_clock_was_put_back_an_hour_is_an_hour_old(
+    ledger: RedisLedger, raw: redis.Redis
+) -> None:
+    """Whoever died before it does not live on until it is that late again."""
+    await ledger.heartbeat("dead", {})
+    time_s, _, payload = bytes(raw.hget(keys.REPLICAS, "dead") or b"").partition(b" ")
+    raw.hset(keys.REPLICAS, "dead", b"%f %s" % (float(time_s) + 3600, payload))
+    await ledger.heartbeat("alive", {})
+    ages_s = {name: beat["seen_s_ago"] for name, beat in (await ledger.replicas()).items()}
+    assert ages_s["alive"] < 1
+    assert ages_s.get("dead", 3600) > 1800
 
 
 async def test_a_heartbeat_sweeps_out_the_replicas_unseen_for_an_hour(
@@ -168,9 +181,9 @@ async def test_a_heartbeat_sweeps_out_the_replicas_unseen_for_an_hour(
 async def test_rows_come_back_in_the_order_asked_for(ledger: RedisLedger) -> None:
     commit, blocks = Writer().edit(600)
     await ledger.append(commit, blocks)
-    wanted = [(block.key, block.order, block.digest) for block in reversed(blocks)]
-    found = await ledger.blocks(wanted)
-    assert [(b.key, b.order, b.digest, b.encoded) for b in found] == [
+    entries = [(block.key, block.order, block.digest) for block in reversed(blocks)]
+    result = await ledger.blocks(entries)
+    assert [(b.key, b.order, b.digest, b.encoded) for b in result] == [
         (b.key, b.order, b.digest, b.encoded) for b in reversed(blocks)
     ]
 
@@ -180,9 +193,9 @@ async def test_altered_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> 
     await ledger.append(commit, blocks)
     first, second = blocks[:2]
     raw.set(keys.block(first.digest), second.encoded)
-    with pytest.raises(LedgerCorrupt, match=f"rows '{first.key}'.*not the ones that were written") as caught:
+    with pytest.raises(LedgerCorrupt, match=f"rows '{first.key}'.*not the ones that were written") as error:
         await ledger.blocks([(first.key, first.order, first.digest)])
-    assert caught.value.extras == {"block": first.digest}
+    assert error.value.extras == {"block": first.digest}
 
 
 async def test_missing_rows_are_named(ledger: RedisLedger, raw: redis.Redis) -> None:
@@ -197,14 +210,14 @@ def rewrite(raw: redis.Redis, commits: list[Commit], version: int, data: bytes, 
     """Put other bytes in the place of one commit, as only somebody with access to Redis can."""
     raw.delete(keys.LOG)
     for commit in commits:
-        mine = (data, digest) if commit.version == version else (commit.encoded, commit.digest)
-        raw.xadd(keys.LOG, {"commit": mine[0], "digest": mine[1]}, id=keys.entry(commit.version))
+        entry = (data, digest) if commit.version == version else (commit.encoded, commit.digest)
+        raw.xadd(keys.LOG, {"commit": entry[0], "digest": entry[1]}, id=keys.entry(commit.version))
 
 
 async def test_an_altered_commit_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
-    commits = (await filled(ledger, 4)).commits
-    forged = replace(commits[1], author="eve")
-    rewrite(raw, commits, 2, forged.encoded, commits[1].digest)
+    commits = (await fill(ledger, 4)).commits
+    forgery = replace(commits[1], author="eve")
+    rewrite(raw, commits, 2, forgery.encoded, commits[1].digest)
     for reading in (ledger.read(0), ledger.read(2), ledger.get(2)):
         with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the ones that were written"):
             await reading
@@ -214,16 +227,16 @@ async def test_an_altered_commit_is_named(ledger: RedisLedger, raw: redis.Redis)
 async def test_a_forged_commit_with_a_fitting_digest_breaks_the_chain_behind_it(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    commits = (await filled(ledger, 4)).commits
-    forged = replace(commits[1], author="eve")
-    rewrite(raw, commits, 2, forged.encoded, forged.digest)
+    commits = (await fill(ledger, 4)).commits
+    forgery = replace(commits[1], author="eve")
+    rewrite(raw, commits, 2, forgery.encoded, forgery.digest)
     for reading in (ledger.read(0), ledger.read(2)):
         with pytest.raises(LedgerCorrupt, match=r"version 3 .*does not follow"):
             await reading
 
 
 async def test_garbage_in_the_log_is_named_wherever_it_lies(ledger: RedisLedger, raw: redis.Redis) -> None:
-    commits = (await filled(ledger, 3)).commits
+    commits = (await fill(ledger, 3)).commits
     rewrite(raw, commits, 3, b"{broken", sha256(b"{broken"))
     with pytest.raises(LedgerCorrupt, match=r"version 3 of the ledger cannot be used.*backup"):
         await ledger.read(0)
@@ -233,13 +246,13 @@ async def test_garbage_in_the_log_is_named_wherever_it_lies(ledger: RedisLedger,
         await ledger.read(0)
 
 
-@pytest.mark.parametrize(("lost", "named"), [(1, 1), (2, 2), (3, 3)])
+@pytest.mark.parametrize("version", [1, 2, 3])
 async def test_a_lost_commit_is_named_and_never_skipped(
-    ledger: RedisLedger, raw: redis.Redis, lost: int, named: int
+    ledger: RedisLedger, raw: redis.Redis, version: int
 ) -> None:
-    await filled(ledger, 4)
-    raw.xdel(keys.LOG, keys.entry(lost))
-    with pytest.raises(LedgerCorrupt, match=f"version {named} .*missing"):
+    await fill(ledger, 4)
+    raw.xdel(keys.LOG, keys.entry(version))
+    with pytest.raises(LedgerCorrupt, match=f"version {version} .*missing"):
         await ledger.read(0)
     with pytest.raises(LedgerCorrupt, match="some were deleted"):
         await ledger.check()
@@ -248,7 +261,7 @@ async def test_a_lost_commit_is_named_and_never_skipped(
 async def test_a_reader_ahead_of_a_ledger_that_lost_its_end_is_told(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    await filled(ledger, 3)
+    await fill(ledger, 3)
     raw.delete(keys.LOG)
     with pytest.raises(LedgerCorrupt, match=r"version 3 .*is gone; the newest is 0"):
         await ledger.read(3)
@@ -257,40 +270,40 @@ async def test_a_reader_ahead_of_a_ledger_that_lost_its_end_is_told(
 async def test_a_reader_of_another_ledger_of_the_same_length_is_told(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    known = (await filled(ledger, 3)).commits[1].digest
-    assert [c.version for c in await ledger.read(2, previous=known)] == [3]
+    digest = (await fill(ledger, 3)).commits[1].digest
+    assert [c.version for c in await ledger.read(2, previous=digest)] == [3]
     raw.flushall()
     stranger = Writer(name="stranger")
     for _ in range(3):
         await ledger.append(*stranger.edit())
     assert [c.version for c in await ledger.read(2)] == [3]
     with pytest.raises(LedgerCorrupt, match=r"version 2 .*not the one this process knows.*replaced.*restore"):
-        await ledger.read(2, previous=known)
+        await ledger.read(2, previous=digest)
 
 
 async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
     ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They were there when it looked: the master that had them is gone."""
-    writer = await filled(ledger, 6)
+    writer = await fill(ledger, 6)
     for version in (4, 5, 6):
         await ledger.append(*writer.revert(version))
     commit, blocks = writer.rollback(6)
-    store, left = rows.store, 2
+    store, failures = rows.store, 2
 
     async def store_and_lose(*args: Any) -> None:
-        nonlocal left
+        nonlocal failures
         await store(*args)
-        if left:
-            left -= 1
+        if failures:
+            failures -= 1
             for block in blocks:
                 raw.unlink(keys.block(block.digest))
 
     monkeypatch.setattr(rows, "store", store_and_lose)
     assert await ledger.append(commit, blocks) == commit.version
-    assert left == 0
-    loaded = await snapshots.load(ledger, commit.version, BASES)
-    assert {m: i.checksum for m, i in loaded.items()} == {
+    assert failures == 0
+    images = await snapshots.load(ledger, commit.version, BASES)
+    assert {m: i.checksum for m, i in images.items()} == {
         m: i.checksum for m, i in writer.history[-1].items()
     }
 
@@ -298,12 +311,12 @@ async def test_a_commit_whose_rows_are_lost_before_it_is_made_stores_them_again(
 async def test_rows_that_are_lost_each_time_end_it_without_a_commit(
     ledger: RedisLedger, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer = await filled(ledger, 2)
+    writer = await fill(ledger, 2)
 
-    async def lost(*args: Any) -> None:
+    async def lose(*args: Any) -> None:
         pass
 
-    monkeypatch.setattr(rows, "store", lost)
+    monkeypatch.setattr(rows, "store", lose)
     with pytest.raises(NotReady, match="lost"):
         await ledger.append(*writer.edit())
     assert await ledger.head() == 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -22,6 +23,7 @@ SLOTS, SUMS = "toy/slots", "toy/sums"
 BASES = {memory: Image("sha256:" + hashlib.sha256(memory.encode()).hexdigest()) for memory in (SLOTS, SUMS)}
 
 
+@lru_cache(10_000)
 def rows(name: str, width: int = 8) -> Tensor:
     """Rows that depend on the name alone."""
     seed = int.from_bytes(hashlib.sha256(name.encode()).digest()[:4], "big")
@@ -29,10 +31,15 @@ def rows(name: str, width: int = 8) -> Tensor:
 
 
 def slot(edit: EditRecord) -> Block:
-    return Block(f"edit/{edit.id}", edit.order, "gated", {"rows": rows(edit.id)})
+    return _slot(edit.id, edit.order)
 
 
-def folded(active: Sequence[EditRecord]) -> dict[str, Image]:
+@lru_cache(10_000)
+def _slot(id: str, order: int) -> Block:
+    return Block(f"edit/{id}", order, "gated", {"rows": rows(id)})
+
+
+def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
     """What the memories hold when these edits are active, from nothing but them."""
     sums: dict[int, Tensor] = {}
     for edit in active:
@@ -94,7 +101,7 @@ class Writer:
             target,
             previous=previous,
         )
-        after = folded(list(fold.active([*self.commits, bare]).values()))
+        after = fold_edits(list(fold.active([*self.commits, bare]).values()))
         writes, blocks = _writes(self.history[-1], after)
         commit = replace(bare, writes=writes, report={"changed": [version], "ms": 1.25})
         self.commits.append(commit)
@@ -114,7 +121,7 @@ def _writes(before: dict[str, Image], after: dict[str, Image]) -> tuple[dict[str
     return writes, blocks
 
 
-async def filled(ledger: RedisLedger, count: int) -> Writer:
+async def fill(ledger: RedisLedger, count: int) -> Writer:
     """A ledger with `count` edits, one a commit."""
     writer = Writer()
     for _ in range(count):

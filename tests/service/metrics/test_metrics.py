@@ -17,8 +17,8 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from service.http.measured import Measured
-from service.http.nodes import listening
+from service.http.middleware.metrics import MetricsMiddleware
+from service.http.routes.discovery import filter_listening
 from service.metrics import metrics
 from tests.cluster.running import ROOT, quiet_port, wait_until
 
@@ -67,7 +67,7 @@ def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(aut
 
 async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None:
     app = FastAPI()
-    app.add_middleware(Measured)
+    app.add_middleware(MetricsMiddleware)
     before = shown("errata_http_requests_total", route="none", method="other", status="404") or 0
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as http:
         for number in range(3):
@@ -226,7 +226,7 @@ def read(port: int) -> str:
 async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() -> None:
     port = quiet_port()
     with socket.create_server(("127.0.0.1", port)):
-        assert await listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
+        assert await filter_listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
 
 
 def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subprocess.Popen[str]:

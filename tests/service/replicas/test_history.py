@@ -11,7 +11,7 @@ import redis
 
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
-from tests.service.ledger.writing import BASES, SLOTS, filled
+from tests.service.ledger.writing import BASES, SLOTS, fill
 
 
 class Slots:
@@ -83,7 +83,7 @@ async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history:
 async def test_rows_that_another_snapshot_holds_are_not_read_again(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
-    writer = await filled(ledger, 6)
+    writer = await fill(ledger, 6)
     loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
     newest = await loader.at(6)
     raw.config_resetstat()
@@ -94,7 +94,7 @@ async def test_rows_that_another_snapshot_holds_are_not_read_again(
 
 
 async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedger) -> None:
-    await filled(ledger, 3)
+    await fill(ledger, 3)
     loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
     for version in (1, 2, 3):
         await loader.at(version)

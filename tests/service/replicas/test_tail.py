@@ -15,7 +15,7 @@ from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import SnapshotLoader
-from tests.service.ledger.writing import BASES, SLOTS, Writer, filled
+from tests.service.ledger.writing import BASES, SLOTS, Writer, fill
 
 
 class Slots:
@@ -60,7 +60,7 @@ def put_in_its_place(raw: redis.Redis, commits: list[Commit]) -> None:
 async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_applied(
     ledger: RedisLedger, raw: redis.Redis, count: int
 ) -> None:
-    await filled(ledger, 3)
+    await fill(ledger, 3)
     async with following(ledger) as tail:
         known, stranger = tail.newest, Writer(name="stranger")
         put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
@@ -69,7 +69,7 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
 
 
 async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:
-    writer = await filled(ledger, 3)
+    writer = await fill(ledger, 3)
     async with following(ledger) as tail:
         for _ in range(2):
             commit, blocks = writer.edit()

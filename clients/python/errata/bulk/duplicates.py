@@ -6,50 +6,46 @@ from collections.abc import Iterator, Sequence
 
 from errata.bulk.line import Line
 from errata.wire import EditItem
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 Wording = tuple[str, str]  # the model, and the question as far as its spelling matters
-LATER = "{} answers it anew"
-EARLIER = "{} says the same"
-TAKEN_OVER = "{} gives {!r} another answer, so it is none of this line's wordings any more"
 
 
-def settle(lines: Sequence[Line]) -> None:
+def mark_duplicates(lines: Sequence[Line]) -> None:
     """Mark what is not to be sent, and take wordings from a line to which a later one gives another answer.
 
     Of corrections only: what a fact comes to is for the service to say.
     """
-    corrections = [(line, line.item) for line in lines if line.open and isinstance(line.item, EditItem)]
-    _supersede(corrections)
-    said: dict[Wording, Line] = {}
-    for line, _ in corrections:
-        if line.open and isinstance(line.item, EditItem):
-            wordings = list(_wordings(line.item))
-            if all(key in said for key, _ in wordings):
-                line.status, line.detail = "duplicate", EARLIER.format(said[wordings[0][0]].where)
-            said |= {key: line for key, _ in wordings if key not in said}
-
-
-def _supersede(corrections: Sequence[tuple[Line, EditItem]]) -> None:
-    """Backwards, so that a line which is superseded itself supersedes nothing."""
+    lines = [line for line in lines if line.is_pending and isinstance(line.item, EditItem)]
     last: dict[Wording, tuple[Line, str]] = {}
-    for line, item in reversed(corrections):
-        lost = {
+    for line in reversed(lines):  # backwards, so that a line which is superseded itself supersedes nothing
+        assert isinstance(line.item, EditItem)
+        later_lines = {
             wording: last[key][0]
-            for key, wording in _wordings(item)
-            if key in last and last[key][1] != item.answer
+            for key, wording in _list_wordings(line.item)
+            if key in last and last[key][1] != line.item.answer
         }
-        if item.question in lost:
-            line.refuse("superseded", LATER.format(lost[item.question].where))
+        if line.item.question in later_lines:
+            line.refuse("superseded", f"{later_lines[line.item.question].where} answers it anew")
             continue
-        if lost:
-            kept = [one for one in item.paraphrases if one not in lost]
-            line.item = item.model_copy(update={"paraphrases": kept})
-            line.warnings += [TAKEN_OVER.format(later.where, wording) for wording, later in lost.items()]
-        last |= {key: (line, item.answer) for key, _ in _wordings(line.item or item)}
+        if later_lines:
+            remaining = [wording for wording in line.item.paraphrases if wording not in later_lines]
+            line.item = line.item.model_copy(update={"paraphrases": remaining})
+            line.warnings += [
+                f"{later.where} gives {wording!r} another answer, so it is none of this line's wordings any more"
+                for wording, later in later_lines.items()
+            ]
+        last |= {key: (line, line.item.answer) for key, _ in _list_wordings(line.item)}
+    first: dict[Wording, Line] = {}
+    for line in lines:
+        if line.is_pending and isinstance(line.item, EditItem):
+            keys = [key for key, _ in _list_wordings(line.item)]
+            if all(key in first for key in keys):
+                line.status, line.detail = "duplicate", f"{first[keys[0]].where} says the same"
+            for key in keys:
+                first.setdefault(key, line)
 
 
-def _wordings(item: object) -> Iterator[tuple[Wording, str]]:
-    assert isinstance(item, EditItem)
+def _list_wordings(item: EditItem) -> Iterator[tuple[Wording, str]]:
     for wording in (item.question, *item.paraphrases):
-        yield (item.model, plain(wording)), wording
+        yield (item.model, normalize_question(wording)), wording

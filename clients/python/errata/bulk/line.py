@@ -12,15 +12,16 @@ Status = Literal["done", "no-op", "duplicate", "superseded", "refused", "taken b
 
 @dataclass
 class Line:
-    """number: of the line it ends on; of a JSON file, it begins on. where: as a person is told of it, with the file.
+    """number: of the line it ends on; of a JSON file, it begins on. where: the file's name and the place in it.
 
     item: None where it cannot be used; `detail` then says why. rephrased: wordings to ask but not to teach.
-    unused: names of what it brings along and nobody uses.
+    unused: names of fields that nobody uses.
 
     status: `no-op` where the answer is right already, `superseded` where a later line answers anew, `duplicate` where
     an earlier one says the same, `taken back` where it was made before and is not in force. detail, code: why it is
     none of the first two. version: whose commit made it.
-    wordings, follow: how many paraphrases were given, and get the answer too. asked, came_out: the same of `rephrased`.
+    wordings, follow: how many paraphrases were given, and get the answer too. rephrased_asked, rephrased_follow: the
+    same of `rephrased`.
     """
 
     number: int
@@ -36,8 +37,8 @@ class Line:
     holds: bool | None = None
     wordings: int = 0
     follow: int = 0
-    asked: int = 0
-    came_out: int = 0
+    rephrased_asked: int = 0
+    rephrased_follow: int = 0
     warnings: list[str] = field(default_factory=list)
 
     @property
@@ -56,20 +57,17 @@ class Line:
         return self.item.object if isinstance(self.item, FactItem) else ""
 
     @property
-    def open(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it is to be sent."""
         return self.item is not None and self.status == "not sent"
 
     def refuse(self, code: str, detail: str) -> None:
-        self.status, self.code, self.detail = (
-            "superseded" if code == "superseded" else "refused",
-            code,
-            detail,
-        )
+        self.status = "superseded" if code == "superseded" else "refused"
+        self.code, self.detail = code, detail
 
-    def told(self) -> dict[str, object]:
+    def to_row(self) -> dict[str, object]:
         """As a report has it."""
-        own = asdict(self)
+        row = asdict(self)
         for name in ("number", "where", "item", "rephrased", "unused"):
-            del own[name]
-        return {"line": self.number, "question": self.question, "answer": self.answer, **own}
+            del row[name]
+        return {"line": self.number, "question": self.question, "answer": self.answer, **row}

@@ -1,4 +1,4 @@
-"""How a file is to be made into commits, and which of it names the run: the same again finds what it has made."""
+"""How a file is made into commits, and which of these options name the run: the same again finds what it has made."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from errata.calls.edits import EditOptions
 from errata.problems import unsendable
 from errata.wire import MAX_EDITS
 
-TOGETHER = 500  # lines in one commit; clients/README.md says why
+BATCH_SIZE = 500  # lines in one commit; README.md of this folder says why
 
 
 class BatchOptions(TypedDict, total=False):
-    """model: whom a line corrects that does not say so itself. together: lines in one commit.
+    """model: whom a line corrects that does not say so itself. batch_size: lines in one commit.
 
     skip_bad: leave out what cannot be made; else one bad line keeps all of them from being made.
     teach_rephrased: of EasyEdit's files, teach the rephrased prompts instead of asking them in the end.
@@ -20,7 +20,7 @@ class BatchOptions(TypedDict, total=False):
     """
 
     model: str
-    together: int
+    batch_size: int
     skip_bad: bool
     teach_rephrased: bool
     again: bool
@@ -34,28 +34,33 @@ class FileOptions(EditOptions, BatchOptions, total=False):
 
 
 class RunSettings:
-    """The same, with what is left out filled in. commit: what goes for every commit, but its key."""
+    """The options with their defaults filled in. commit: what goes for every commit, but its key."""
 
-    def __init__(self, how: FileOptions) -> None:
+    def __init__(self, options: FileOptions) -> None:
         """Malformed when so many lines do not fit into one commit."""
-        self.model = how.get("model", "nkb")
-        self.together = how.get("together", TOGETHER)
-        self.skip_bad, self.again = how.get("skip_bad", False), how.get("again", False)
-        self.teach_rephrased = how.get("teach_rephrased", False)
-        self.commit = EditOptions(message=how.get("message", ""), wait=how.get("wait", "all"))
-        self.commit["strict"], self.commit["dry_run"] = how.get("strict", False), how.get("dry_run", False)
-        if "method" in how:
-            self.commit["method"] = how["method"]
-        if "options" in how:
-            self.commit["options"] = how["options"]
-        self.dry_run, self.expected_version = how.get("dry_run", False), how.get("expected_version")
-        self._run = how.get("idempotency_key", "")
-        if not 1 <= self.together <= MAX_EDITS:
-            raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.together:,} together")
+        self.model = options.get("model", "nkb")
+        self.batch_size = options.get("batch_size", BATCH_SIZE)
+        self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
+        self.teach_rephrased = options.get("teach_rephrased", False)
+        self.dry_run = options.get("dry_run", False)
+        self.expected_version = options.get("expected_version")
+        self.commit = EditOptions(
+            message=options.get("message", ""),
+            wait=options.get("wait", "all"),
+            strict=options.get("strict", False),
+            dry_run=self.dry_run,
+        )
+        if "method" in options:
+            self.commit["method"] = options["method"]
+        if "options" in options:
+            self.commit["options"] = options["options"]
+        self._run_key = options.get("idempotency_key", "")
+        if not 1 <= self.batch_size <= MAX_EDITS:
+            raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")
 
     @property
-    def names_the_run(self) -> tuple[object, ...]:
+    def run_identity(self) -> tuple[object, ...]:
         """Whatever its commits would not be the same without."""
-        options = tuple(sorted(self.commit.get("options", {}).items()))
-        commit = self.commit.get("message"), self.commit.get("method"), *options
-        return self._run, *commit, self.model, self.together, self.teach_rephrased
+        editing = sorted(self.commit.get("options", {}).items())
+        commit = self.commit.get("message"), self.commit.get("method"), *editing
+        return self._run_key, *commit, self.model, self.batch_size, self.teach_rephrased

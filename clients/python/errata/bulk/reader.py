@@ -13,7 +13,6 @@ it is held out here too and asked when all is done, unless the caller wants it t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,116 +20,104 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from errata.bulk.line import Line
-from errata.bulk.records import CSV, CSV_LINE, JSON, JSONL, JSONL_LINE, Record, records
+from errata.bulk.records import CSV, CSV_LINE, JSON, JSONL, JSONL_LINE, Record, iterate_records
 from errata.errors import BadFile, UnreadableFile
-from errata.problems import sentence
+from errata.problems import describe_invalid
 from errata.wire import EditItem, Item
 
 ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 FACT_FIELDS = {"subject", "relation", "object", "define"}
+EASYEDIT_QUESTION = ("prompt", "src", "update")
+EASYEDIT_ANSWER = ("target_new", "alt", "ans")
+EASYEDIT_REPHRASED = ("rephrase_prompt", "rephrase")
+EASYEDIT_LINE = '{"prompt": "...", "target_new": "..."} with rephrase_prompt if wanted'
+Fields = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
-class Reader:
-    """model: whom a line corrects that does not say so itself. teach: rephrased prompts are given as paraphrases."""
+def read_corrections(file: Path, model: str = "nkb", teach_rephrased: bool = False) -> tuple[list[Line], str]:
+    """The lines of a file, in order, and the SHA-256 of its bytes.
 
-    file: Path
-    model: str = "nkb"
-    teach: bool = False
+    Args:
+        model: whom a line corrects that does not say so itself.
+        teach_rephrased: give rephrased prompts as paraphrases.
 
-    def read(self) -> tuple[list[Line], str]:
-        """Its lines, in order, and the digest of its bytes. BadFile, or UnreadableFile."""
-        kind = self.file.suffix.lower()
-        if kind not in (CSV, *JSONL, JSON):
-            raise BadFile(
-                f"{self.file}: the name must end in .csv, .jsonl or .json, so that it is clear how to read it"
-            )
-        content = self._bytes()
-        lines = [self._line(one, kind) for one in records(str(self.file), kind, self._text(content))]
-        if not lines:
-            raise BadFile(f"{self.file} holds no corrections; each is a line {_expected(kind, {})}")
-        return lines, sha256(content).hexdigest()
+    Raises:
+        BadFile: it is not of a known kind, holds nothing, or cannot be taken apart into lines.
+        UnreadableFile: it cannot be opened.
+    """
+    kind = file.suffix.lower()
+    if kind not in (CSV, *JSONL, JSON):
+        raise BadFile(
+            f"{file}: the name must end in .csv, .jsonl or .json, so that it is clear how to read it"
+        )
+    try:
+        content = file.read_bytes()
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        number = error.object[: error.start].count(b"\n") + 1
+        raise BadFile(f"{file}:{number}: this is not UTF-8; save the file as UTF-8") from error
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise UnreadableFile(f"{file} cannot be read: {why}") from error
+    lines = [
+        _to_line(record, kind, model, teach_rephrased) for record in iterate_records(str(file), kind, text)
+    ]
+    if not lines:
+        raise BadFile(f"{file} holds no corrections; each is a line {_describe_format(kind, {})}")
+    return lines, sha256(content).hexdigest()
 
-    def _bytes(self) -> bytes:
-        try:
-            return self.file.read_bytes()
-        except (OSError, ValueError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise UnreadableFile(f"{self.file} cannot be read: {why}") from error
 
-    def _text(self, content: bytes) -> str:
-        try:
-            return content.decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            line = error.object[: error.start].count(b"\n") + 1
-            raise BadFile(f"{self.file}:{line}: this is not UTF-8; save the file as UTF-8") from error
-
-    def _line(self, record: Record, kind: str) -> Line:
-        line = Line(record.number, record.where)
-        expected = f"; expected {_expected(kind, record.fields)}"
-        if record.complaint:
-            line.refuse("bad_line", record.complaint + ("" if kind == CSV else expected))
-            return line
-        fields = record.fields
-        if is_easyedit(fields):
-            fields, line.rephrased, line.unused = of_easyedit(fields, self.teach)
-        try:
-            line.item = self._item(fields)
-        except ValidationError as error:
-            line.refuse("bad_line", sentence(error) + expected)
+def _to_line(record: Record, kind: str, model: str, teach_rephrased: bool) -> Line:
+    line, fields = Line(record.number, record.where), record.fields
+    advice = f"; expected {_describe_format(kind, fields)}"
+    if record.complaint:
+        line.refuse("bad_line", record.complaint + ("" if kind == CSV else advice))
         return line
-
-    def _item(self, fields: dict[str, object]) -> Item:
+    if is_easyedit(fields):
+        fields, line.rephrased, line.unused = from_easyedit(fields, teach_rephrased)
+    try:
         if FACT_FIELDS & set(fields):
-            return ITEM.validate_python(fields)
-        return EditItem.model_validate({"model": self.model, **fields})
+            line.item = ITEM.validate_python(fields)
+        else:
+            line.item = EditItem.model_validate({"model": model, **fields})
+    except ValidationError as error:
+        line.refuse("bad_line", describe_invalid(error) + advice)
+    return line
 
 
-def _expected(kind: str, fields: dict[str, object]) -> str:
+def _describe_format(kind: str, fields: Fields) -> str:
     if kind == CSV:
         return CSV_LINE
     return EASYEDIT_LINE if is_easyedit(fields) or (kind == JSON and not fields) else JSONL_LINE
 
 
-QUESTION, ANSWER, REPHRASED = (
-    ("prompt", "src", "update"),
-    ("target_new", "alt", "ans"),
-    ("rephrase_prompt", "rephrase"),
-)
-EASYEDIT_LINE = '{"prompt": "...", "target_new": "..."} with rephrase_prompt if wanted'
-Fields = Mapping[str, Any]
-
-
 def is_easyedit(fields: Fields) -> bool:
-    return "question" not in fields and any(name in fields for name in (*QUESTION, *ANSWER[:2]))
+    return "question" not in fields and any(
+        name in fields for name in (*EASYEDIT_QUESTION, *EASYEDIT_ANSWER[:2])
+    )
 
 
-def of_easyedit(fields: Fields, teach: bool) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
-    """The correction, the wordings that are held back, and the names of what is not used. teach: hold back none."""
-    question, answer, rephrased = (_among(fields, names) for names in (QUESTION, ANSWER, REPHRASED))
-    named = {"question": fields.get(question), "answer": _first(fields.get(answer))}
-    wordings = _texts(fields.get(rephrased))
-    own = {name: value for name, value in named.items() if value is not None}
-    if teach and wordings:
-        own["paraphrases"] = wordings
-    unused = tuple(sorted(name for name in set(fields) - {question, answer, rephrased} if fields[name]))
-    return own, () if teach else tuple(filter(_is_text, wordings)), unused
-
-
-def _among(fields: Fields, names: tuple[str, ...]) -> str:
-    return next((name for name in names if name in fields), names[0])
-
-
-def _first(value: Any) -> Any:
-    """Of several spellings of an answer the first counts; KnowEdit nests such lists."""
-    while isinstance(value, list) and value:
-        value = value[0]
-    return value
-
-
-def _texts(value: Any) -> list[Any]:
-    return [one for one in (value if isinstance(value, list) else [value]) if one not in (None, "")]
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def from_easyedit(
+    fields: Fields, teach_rephrased: bool
+) -> tuple[dict[str, Any], tuple[str, ...], tuple[str, ...]]:
+    """The fields of the correction, the wordings that are held out, and the names of what is not used."""
+    question_name, answer_name, rephrased_name = (
+        next((name for name in names if name in fields), names[0])
+        for names in (EASYEDIT_QUESTION, EASYEDIT_ANSWER, EASYEDIT_REPHRASED)
+    )
+    answer, rephrased = fields.get(answer_name), fields.get(rephrased_name)
+    while (
+        isinstance(answer, list) and answer
+    ):  # of several spellings the first counts; KnowEdit nests such lists
+        answer = answer[0]
+    correction = {"question": fields.get(question_name), "answer": answer}
+    correction = {name: value for name, value in correction.items() if value is not None}
+    wordings = rephrased if isinstance(rephrased, list) else [rephrased]
+    wordings = [wording for wording in wordings if wording not in (None, "")]
+    if teach_rephrased and wordings:
+        correction["paraphrases"] = wordings
+    held_out = [wording for wording in wordings if isinstance(wording, str) and wording.strip()]
+    unused = sorted(
+        name for name in set(fields) - {question_name, answer_name, rephrased_name} if fields[name]
+    )
+    return correction, () if teach_rephrased else tuple(held_out), tuple(unused)

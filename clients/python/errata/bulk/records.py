@@ -1,7 +1,7 @@
 """A file taken apart: CSV, JSON lines and one JSON list, each record with the line it stands on.
 
-Raises BadFile where it cannot be known where the next record begins; a record that is only wrong in itself is told of
-and the others are read on.
+Raises BadFile where it cannot be known where the next record begins, as after a quote that is never closed; of a
+record that is only wrong in itself the complaint is kept, and reading goes on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ JSONL_LINE = (
     '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted, '
     'or {"subject": "...", "relation": "...", "object": "..."}'
 )
-SPACE = tuple(" \t\r\n")
 
 
 @dataclass(frozen=True)
@@ -36,119 +35,114 @@ class Record:
     complaint: str = ""
 
 
-def records(name: str, kind: str, text: str) -> Iterator[Record]:
+def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
     """kind: how the name of the file ends."""
     if kind == CSV:
-        return _csv(name, text)
-    return _json_lines(name, text) if kind in JSONL else _json_list(name, text)
+        return _iterate_csv(name, text)
+    return _iterate_json_lines(name, text) if kind in JSONL else _iterate_json_list(name, text)
 
 
-def _csv(name: str, text: str) -> Iterator[Record]:
+def _iterate_csv(name: str, text: str) -> Iterator[Record]:
+    """An empty cell is as good as none. Cells beyond the header are under None."""
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    done = 0
+    number = 0
     try:
         _check_header(name, rows.fieldnames or [])
         for row in rows:
-            done = rows.line_num
-            yield _row(name, done, row)
+            number = rows.line_num
+            surplus = row.pop(None, None)
+            fields: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
+            if "paraphrases" in fields:
+                fields["paraphrases"] = [part for part in fields["paraphrases"].split("|") if part.strip()]
+            complaint = "there are more cells than columns; a text with a comma stands in double quotes"
+            yield Record(number, f"{name}:{number}", fields, complaint if surplus else "")
     except csv.Error as error:
         advice = 'a cell in double quotes ends with one, and has "" for one inside'
-        raise BadFile(f"{name}:{done + 1}: this is not CSV: {error}; {advice}") from error
+        raise BadFile(f"{name}:{number + 1}: this is not CSV: {error}; {advice}") from error
 
 
 def _check_header(name: str, header: Sequence[str]) -> None:
-    known = {"question", "answer"} <= set(header) <= set(COLUMNS)
-    if not known or len(set(header)) < len(header):
-        found = ",".join(header) or "not there"
+    is_complete = {"question", "answer"} <= set(header) <= set(COLUMNS)
+    if not is_complete or len(set(header)) < len(header):
+        actual = ",".join(header) or "not there"
         raise BadFile(
-            f"{name}:1: the first line names the columns and must be {CSV_LINE}, with commas; it is {found}"
+            f"{name}:1: the first line names the columns and must be {CSV_LINE}, with commas; it is {actual}"
         )
 
 
-def _row(name: str, line: int, row: dict[str | Any, str | Any]) -> Record:
-    """An empty cell is as good as none. Cells beyond the header are under None."""
-    where, surplus = f"{name}:{line}", row.pop(None, None)
-    fields: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
-    if "paraphrases" in fields:
-        fields["paraphrases"] = [part for part in fields["paraphrases"].split("|") if part.strip()]
-    complaint = "there are more cells than columns; a text with a comma stands in double quotes"
-    return Record(line, where, fields, complaint if surplus else "")
-
-
-def _json_lines(name: str, text: str) -> Iterator[Record]:
+def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:
     for number, content in enumerate(text.split("\n"), start=1):
-        if content.strip():
-            yield _json_line(number, f"{name}:{number}", content.strip())
+        if not content.strip():
+            continue
+        where = f"{name}:{number}"
+        try:
+            value = json.loads(content.strip())
+        except json.JSONDecodeError as error:
+            yield Record(number, where, {}, f"this is not JSON: {error.msg} at column {error.colno}")
+        except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
+            yield Record(number, where, {}, "this is not JSON that can be read")
+        else:
+            yield _to_record(number, where, value)
 
 
-def _json_line(number: int, where: str, content: str) -> Record:
-    try:
-        found = json.loads(content)
-    except json.JSONDecodeError as error:
-        return Record(number, where, {}, f"this is not JSON: {error.msg} at column {error.colno}")
-    except (ValueError, RecursionError):  # a number of thousands of digits, a list of thousands of lists
-        return Record(number, where, {}, "this is not JSON that can be read")
-    return _object(number, where, found)
-
-
-def _json_list(name: str, text: str) -> Iterator[Record]:
+def _iterate_json_list(name: str, text: str) -> Iterator[Record]:
     """One object after the other, so that each is known by its line; a list that breaks off is no list."""
-    scan = _Scan(name, text)
-    scan.sign("[", 'a .json file holds one list, [{...}, {...}]; name one with an object a line ".jsonl"')
-    if scan.next() != "]":
+    scanner = _Scanner(name, text)
+    scanner.expect(
+        "[", 'a .json file holds one list, [{...}, {...}]; name one with an object a line ".jsonl"'
+    )
+    if scanner.peek() != "]":
         for count in itertools.count(1):
-            scan.next()
-            number = scan.number
-            yield _object(number, f"{name}:{number} (record {count:,})", scan.value())
-            if scan.next() == "]":
+            scanner.peek()
+            number = scanner.line
+            yield _to_record(number, f"{name}:{number} (record {count:,})", scanner.read_value())
+            if scanner.peek() == "]":
                 break
-            scan.sign(",", "a comma or ] is expected")
-    scan.sign("]", "")
-    scan.sign("", "nothing is expected behind the list")
+            scanner.expect(",", "a comma or ] is expected")
+    scanner.expect("]", "")
+    scanner.expect("", "nothing is expected behind the list")
 
 
-class _Scan:
-    """Where the reader of a JSON list is. number: of the line."""
+class _Scanner:
+    """Reads a JSON list value by value. line: where it is."""
 
     def __init__(self, name: str, text: str) -> None:
-        self._name, self._text, self._place, self.number = name, text, 0, 1
+        self._name, self._text, self._place, self.line = name, text, 0, 1
         self._decoder = json.JSONDecoder()
 
-    def next(self) -> str:
-        """The next sign that is no space; "" at the end."""
+    def peek(self) -> str:
+        """The next character that is no space; "" at the end."""
         place = self._place
-        while self._text[place : place + 1] in SPACE:
+        while self._text[place : place + 1] in (" ", "\t", "\r", "\n"):
             place += 1
-        self._to(place)
+        self._move_to(place)
         return self._text[place : place + 1]
 
-    def sign(self, wanted: str, advice: str) -> None:
-        """Pass this one sign. BadFile where it is another."""
-        found = self.next()
-        if found != wanted:
-            what = repr(found) if found else "the end of the file"
-            raise BadFile(
-                f"{self._name}:{self.number}: this is not as it should be: {advice}; here is {what}"
-            )
-        self._to(self._place + len(wanted))
+    def expect(self, character: str, advice: str) -> None:
+        """Pass this one character. BadFile where it is another."""
+        actual = self.peek()
+        if actual != character:
+            token = repr(actual) if actual else "the end of the file"
+            raise BadFile(f"{self._name}:{self.line}: this is not as it should be: {advice}; here is {token}")
+        self._move_to(self._place + len(character))
 
-    def value(self) -> Any:
+    def read_value(self) -> Any:
         try:
-            found, end = self._decoder.raw_decode(self._text, self._place)
+            value, end = self._decoder.raw_decode(self._text, self._place)
         except json.JSONDecodeError as error:
             why = f"this is not JSON: {error.msg} at column {error.colno}"
             raise BadFile(f"{self._name}:{error.lineno}: {why}") from error
         except (ValueError, RecursionError) as error:
-            raise BadFile(f"{self._name}:{self.number}: this is not JSON that can be read") from error
-        self._to(end)
-        return found
+            raise BadFile(f"{self._name}:{self.line}: this is not JSON that can be read") from error
+        self._move_to(end)
+        return value
 
-    def _to(self, place: int) -> None:
-        self.number += self._text.count("\n", self._place, place)
+    def _move_to(self, place: int) -> None:
+        self.line += self._text.count("\n", self._place, place)
         self._place = place
 
 
-def _object(number: int, where: str, found: Any) -> Record:
-    if isinstance(found, dict):
-        return Record(number, where, found)
+def _to_record(number: int, where: str, value: Any) -> Record:
+    if isinstance(value, dict):
+        return Record(number, where, value)
     return Record(number, where, {}, "this is not an object")

@@ -68,16 +68,16 @@ for action in (keys.list_, keys.create, keys.rotate, keys.revoke):
 app.add_typer(keyring, name="keys", rich_help_panel=ACCESS)
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"errata {own_version()}")
         raise typer.Exit
 
 
 @app.callback()
-def _root(
+def root(
     _: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass

@@ -1,8 +1,6 @@
-"""Says on stderr why a command failed and what to do about it, and which exit code that is."""
+"""Says on stderr why a command failed and what to do about it, and chooses the exit code."""
 
 from __future__ import annotations
-
-from enum import IntEnum
 
 from rich.console import Console
 from rich.text import Text
@@ -10,22 +8,9 @@ from rich.text import Text
 from errata import errors
 from errata.cli.render.effects import draw_broken
 from errata.cli.render.graph import draw_entities
-from errata.cli.render.text import plural, printable, visible
+from errata.cli.render.text import escape, make_printable, plural
 from errata.cli.session import Key
-
-
-class Exit(IntEnum):
-    OK = 0
-    REFUSED = 1  # the service said no, and why
-    USAGE = 2  # the command line cannot be used as it is
-    UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
-    UNSURE = 4  # `ask`: the model declines to answer
-    BROKEN = 5  # `check`: a fact test no longer holds, or rows of an import are damaged
-    UNWRITABLE = (
-        6  # stdout, stderr or the file of a backup takes no more; what was asked for may be done all the same
-    )
-    UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key
-
+from errata.cli.streams import Exit
 
 HINTS: dict[type[errors.ErrataError], str] = {
     errors.TimedOut: "It may be busy: try again later.",
@@ -42,36 +27,33 @@ HINTS: dict[type[errors.ErrataError], str] = {
     errors.TooMany: "Try again in a moment.",
     errors.EditRefused: "Nothing was changed.",
 }
-
 UNKNOWN_AUTHORITY = ("local issuer", "self-signed", "self signed")
-UNTRUSTED = "SSL_CERT_FILE=FILE names the certificate of the authority that vouches for it."
-BROKEN_OFF = "Is it still running? If it speaks TLS, its address begins with https://."
-OF_LINES = "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."
-MOST_LINES = 5  # of a bad file
+MAX_LINES = 5  # of a bad file
 
 
 def complain(error: errors.ErrataError, err: Console, key: Key) -> Exit:
     """Print the error; the exit code to leave with."""
-    err.print(Text.assemble(("error: ", "bold red"), visible(str(error)), _code(error)), soft_wrap=True)
+    code = ""
+    if isinstance(error, errors.Refused):
+        reason = error.reason if isinstance(error, errors.EditRefused) else ""
+        code = escape(f" [{': '.join(filter(None, (error.code, reason)))}]")
+    err.print(Text.assemble(("error: ", "bold red"), escape(str(error)), (code, "dim")), soft_wrap=True)
     if isinstance(error, errors.Ambiguous) and error.candidates:
-        err.print(draw_entities([printable(one) for one in error.candidates]))
+        err.print(draw_entities([make_printable(entity) for entity in error.candidates]))
     if isinstance(error, errors.BreaksTests) and error.tests:
-        err.print(draw_broken([printable(one) for one in error.tests]))
+        err.print(draw_broken([make_printable(test) for test in error.tests]))
     if isinstance(error, errors.BadFile):
-        err.print(_bad_lines(error), end="", soft_wrap=True)
-    hint = _hint(error, key)
+        lines = [f"  {escape(line)}\n" for line in error.lines[:MAX_LINES]]
+        n_more = len(error.lines) - MAX_LINES
+        lines += [f"  and {plural(n_more, 'more line')}\n"] if n_more > 0 else []
+        err.print("".join(lines), end="", soft_wrap=True)
+    hint = choose_hint(error, key)
     if hint:
         err.print(Text.assemble(("hint: ", "bold"), hint), soft_wrap=True)
-    return _exit(error)
+    return choose_exit(error)
 
 
-def _bad_lines(error: errors.BadFile) -> str:
-    more = len(error.lines) - MOST_LINES
-    told = [f"  {visible(line)}\n" for line in error.lines[:MOST_LINES]]
-    return "".join([*told, *([f"  and {plural(more, 'more line')}\n"] if more > 0 else [])])
-
-
-def _exit(error: errors.ErrataError) -> Exit:
+def choose_exit(error: errors.ErrataError) -> Exit:
     if error.in_doubt:
         return Exit.UNKNOWN
     if type(error) is errors.Malformed:
@@ -83,34 +65,25 @@ def _exit(error: errors.ErrataError) -> Exit:
     return Exit.USAGE if isinstance(error, errors.BadAddress | errors.UnreadableFile) else Exit.UNREACHABLE
 
 
-def _code(error: errors.ErrataError) -> tuple[str, str]:
-    if not isinstance(error, errors.Refused):
-        return "", ""
-    reason = error.reason if isinstance(error, errors.EditRefused) else ""
-    return visible(f" [{': '.join(filter(None, (error.code, reason)))}]"), "dim"
-
-
-def _hint(error: errors.ErrataError, key: Key) -> str:
+def choose_hint(error: errors.ErrataError, key: Key) -> str:
+    """What to do about it; "" where the error says so itself."""
     if isinstance(error, errors.BadFile):
-        return OF_LINES if error.lines else ""
-    if error.remedy:
-        return ""  # the error has said it
-    if "`errata " in error.sentence:
-        return ""  # the service has said it
+        advice = (
+            "Correct them, or leave them out with --skip-bad; --report FILE writes what is wrong with each."
+        )
+        return advice if error.lines else ""
+    if error.remedy or "`errata " in error.sentence:
+        return ""
     if error.idempotency_key is not None:
         return f"Repeat it with --idempotency-key {error.idempotency_key}: it is made once. `errata log` shows it."
     if error.in_doubt:
         return "`errata log` shows whether it was made; with --expect VERSION it is not made a second time."
     if isinstance(error, errors.Unauthorized):
-        return _about_key(key)
+        if key.value is None:
+            return f"No key was sent ({key.source}): give one with --key or ERRATA_KEY."
+        return f"The key sent was the one {key.source}; it belongs to another service, or is out of date."
     if isinstance(error, errors.Unreachable) and any(sign in error.sentence for sign in UNKNOWN_AUTHORITY):
-        return UNTRUSTED
+        return "SSL_CERT_FILE=FILE names the certificate of the authority that vouches for it."
     if type(error) is errors.Unreachable and error.sent:
-        return BROKEN_OFF
+        return "Is it still running? If it speaks TLS, its address begins with https://."
     return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")
-
-
-def _about_key(key: Key) -> str:
-    if key.value is None:
-        return f"No key was sent ({key.source}): give one with --key or ERRATA_KEY."
-    return f"The key sent was the one {key.source}; it belongs to another service, or is out of date."

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from errata.calls.edits import CommitOptions, EditOptions
-from errata.wire import Wait
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
 Key = Annotated[
@@ -26,23 +25,19 @@ Expect = Annotated[
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 
 
-def how_to_commit(message: str, no_wait: bool, key: str | None, strict: bool) -> CommitOptions:
-    how = CommitOptions(message=message, wait=waiting_for(no_wait), strict=strict)
+def commit_options(message: str, no_wait: bool, key: str | None, strict: bool) -> CommitOptions:
+    options = CommitOptions(message=message, wait="none" if no_wait else "all", strict=strict)
     if key is not None:
-        how["idempotency_key"] = key
-    return how
+        options["idempotency_key"] = key
+    return options
 
 
-def how_to_edit(
+def edit_options(
     message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
 ) -> EditOptions:
-    how = EditOptions(message=message, wait=waiting_for(no_wait), strict=strict, dry_run=dry_run)
+    options = EditOptions(message=message, wait="none" if no_wait else "all", strict=strict, dry_run=dry_run)
     if key is not None:
-        how["idempotency_key"] = key
+        options["idempotency_key"] = key
     if expect is not None:
-        how["expected_version"] = expect
-    return how
-
-
-def waiting_for(no_wait: bool) -> Wait:
-    return "none" if no_wait else "all"
+        options["expected_version"] = expect
+    return options

@@ -23,12 +23,18 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
-from errata.cli.render.text import megabytes, plural, seconds, visible
+from errata.cli.render.text import escape, megabytes, plural, seconds
 from errata.wire import ImportProgress
 
-BYTES, TRIPLES, LINES = ("sending", "reading"), ("writing",), ("checking", "editing")
-COUNTED = (*BYTES, *TRIPLES, *LINES, "asking")
-DOING = {
+UNITS = {
+    "sending": "bytes",
+    "reading": "bytes",
+    "writing": "triples",
+    "checking": "lines",
+    "editing": "lines",
+    "asking": "questions",
+}
+TITLES = {
     "sending": "Sending",
     "reading": "Reading",
     "writing": "Writing",
@@ -38,127 +44,13 @@ DOING = {
     "editing": "Editing",
     "asking": "Asking the wordings held back",
 }
+PATIENCE_S = 0.5
 EVERY_S = 10.0
 TOO_SOON_S = 0.5  # a rate measured over less says nothing
 
 
-class Pace(Protocol):
-    def tell(self, event: ImportProgress) -> None: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None: ...
-
-
-def pace(err: Console) -> Pace:
-    return Bar(err) if err.is_interactive else Lines(err)
-
-
-class _Column(ProgressColumn):
-    """What the last event of a phase says, with the rate and the time left that rich has measured."""
-
-    def __init__(self) -> None:
-        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
-
-    def render(self, task: Task) -> Text:
-        event: ImportProgress = task.fields["event"]
-        return Text(_said(event, task.finished_speed or task.speed))
-
-
-class Bar:
-    def __init__(self, err: Console) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _Column())
-        self._progress = Progress(*columns, console=err, transient=True)
-        self._task: TaskID | None = None
-        self._phase = ""
-
-    def tell(self, event: ImportProgress) -> None:
-        if self._task is None or event.phase != self._phase:
-            self._next(event)
-        if self._task is not None:
-            self._progress.update(self._task, completed=event.done, total=event.total, event=event)
-
-    def _next(self, event: ImportProgress) -> None:
-        if self._task is not None:
-            self._progress.remove_task(self._task)
-        self._phase = event.phase
-        self._task = self._progress.add_task(_doing(event), total=event.total, event=event)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-
-class Lines:
-    """Nothing for an import that is done within `EVERY_S`."""
-
-    def __init__(self, err: Console) -> None:
-        self._err = err
-        self._phase, self._since_s, self._first = "", 0.0, 0
-        self._last_s = time.monotonic()
-
-    def tell(self, event: ImportProgress) -> None:
-        now_s = time.monotonic()
-        if event.phase != self._phase:
-            self._phase, self._since_s, self._first = event.phase, now_s, event.done
-        if now_s - self._last_s < EVERY_S:
-            return
-        self._last_s, passed_s = now_s, now_s - self._since_s
-        rate = (event.done - self._first) / passed_s if passed_s > TOO_SOON_S else None
-        self._err.print(f"{_doing(event)} {_said(event, rate)}".rstrip(), soft_wrap=True)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-def _doing(event: ImportProgress) -> str:
-    return DOING.get(event.phase, visible(event.phase))
-
-
-def _said(event: ImportProgress, rate: float | None) -> str:
-    """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
-    parts = [_amount(event)] if event.phase in COUNTED else []
-    if rate and event.phase in COUNTED:
-        parts.append(f"{_counted(event.phase, rate)} per s")
-    if rate and event.total is not None and event.total > event.done:
-        parts.append(f"{seconds((event.total - event.done) / rate)} left")
-    if event.rejected:
-        parts.append(f"{plural(event.rejected, 'line')} rejected")
-    return ", ".join(parts)
-
-
-def _amount(event: ImportProgress) -> str:
-    """The unit once, where both numbers have it."""
-    done = _counted(event.phase, event.done)
-    if event.total is None:
-        return done
-    (number, unit), total = done.split(" ", 1), _counted(event.phase, event.total)
-    return f"{number if total.endswith(f' {unit}') else done} of {total}"
-
-
-def _counted(phase: str, count: float) -> str:
-    if phase in BYTES:
-        return megabytes(count)
-    unit = "triples" if phase in TRIPLES else "lines" if phase in LINES else "questions"
-    return f"{count:,.0f} {unit}"
-
-
-PATIENCE_S = 0.5
-
-
 @contextmanager
-def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
+def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Say on `err` what is being waited for, and for how long already, once `patience_s` have passed."""
     if not err.is_interactive:
         yield
@@ -166,7 +58,7 @@ def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterato
     spinner = Progress(
         SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=err, transient=True
     )
-    spinner.add_task(doing, total=None)
+    spinner.add_task(title, total=None)
     timer = threading.Timer(patience_s, spinner.start)
     timer.daemon = True
     timer.start()
@@ -177,3 +69,108 @@ def waiting(err: Console, doing: str, patience_s: float = PATIENCE_S) -> Iterato
         timer.join()  # a spinner that is just starting must have started before it can be stopped
         if spinner.live.is_started:
             spinner.stop()
+
+
+class ProgressDisplay(Protocol):
+    def update(self, event: ImportProgress) -> None: ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+
+def make_display(err: Console) -> ProgressDisplay:
+    return Bar(err) if err.is_interactive else LogLines(err)
+
+
+class _EventColumn(ProgressColumn):
+    """What the last event of a phase says, with the rate and the time left that rich has measured."""
+
+    def __init__(self) -> None:
+        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
+
+    def render(self, task: Task) -> Text:
+        event: ImportProgress = task.fields["event"]
+        return Text(describe(event, task.finished_speed or task.speed))
+
+
+class Bar:
+    def __init__(self, err: Console) -> None:
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _EventColumn())
+        self._progress = Progress(*columns, console=err, transient=True)
+        self._task: TaskID | None = None
+        self._phase = ""
+
+    def update(self, event: ImportProgress) -> None:
+        if self._task is None or event.phase != self._phase:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
+            self._phase = event.phase
+            self._task = self._progress.add_task(title(event), total=event.total, event=event)
+        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+
+class LogLines:
+    """Nothing for an import that is done within `EVERY_S`."""
+
+    def __init__(self, err: Console) -> None:
+        self._err = err
+        self._phase, self._phase_start_s, self._phase_start = "", 0.0, 0
+        self._last_line_s = time.monotonic()
+
+    def update(self, event: ImportProgress) -> None:
+        now_s = time.monotonic()
+        if event.phase != self._phase:
+            self._phase, self._phase_start_s, self._phase_start = event.phase, now_s, event.done
+        if now_s - self._last_line_s < EVERY_S:
+            return
+        self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
+        rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
+        self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def title(event: ImportProgress) -> str:
+    return TITLES.get(event.phase, escape(event.phase))
+
+
+def describe(event: ImportProgress, rate: float | None) -> str:
+    """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
+    parts = []
+    if event.phase in UNITS:
+        amount = _format_amount(event.phase, event.done)
+        if event.total is not None:
+            total = _format_amount(event.phase, event.total)
+            number, unit = amount.split(" ", 1)
+            # The unit once, where both numbers have it.
+            amount = f"{number if total.endswith(f' {unit}') else amount} of {total}"
+        parts.append(amount)
+        if rate:
+            parts.append(f"{_format_amount(event.phase, rate)} per s")
+    if rate and event.total is not None and event.total > event.done:
+        parts.append(f"{seconds((event.total - event.done) / rate)} left")
+    if event.rejected:
+        parts.append(f"{plural(event.rejected, 'line')} rejected")
+    return ", ".join(parts)
+
+
+def _format_amount(phase: str, count: float) -> str:
+    unit = UNITS[phase]
+    return megabytes(count) if unit == "bytes" else f"{count:,.0f} {unit}"

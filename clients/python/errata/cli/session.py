@@ -1,8 +1,9 @@
-"""What one run of the command works with: the client, the two streams, and whether JSON was asked for."""
+"""What one run of the command works with: the key, the client, the two streams, and whether JSON was asked for."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -15,12 +16,43 @@ from rich.segment import Segment
 
 from errata.address import base_url, is_loopback
 from errata.calls import Calls
-from errata.cli.progress import waiting
-from errata.cli.render.text import printable
+from errata.cli.progress import show_spinner
+from errata.cli.render.text import make_printable
+from errata.cli.streams import Exit
 from errata.client import Errata
 from errata.request import Call, Reply, T_co
+from errata.wire.tags import TAG
 
 PIPE_COLUMNS = 10_000  # in a pipe nothing is wrapped: what reads it looks for lines
+KEY_FILE = Path("var") / "admin.key"
+
+
+@dataclass(frozen=True)
+class Key:
+    """source: where it came from, in words, for the message that says it was refused."""
+
+    value: str | None
+    source: str
+
+
+def find_key(option: str | None, url: str, start: Path) -> Key:
+    """The key of the option, or the one that a service on this machine has left in `start` or above it.
+
+    A key from a file is never sent to another machine: the file belongs to the service beside it.
+    """
+    if option:
+        return Key(option.strip(), "given by --key or ERRATA_KEY")
+    if not is_loopback(base_url(url)):
+        return Key(None, f"a key in {KEY_FILE} is only for this machine")
+    for folder in (start, *start.parents):
+        try:
+            value = (folder / KEY_FILE).read_text(encoding="utf-8").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, UnicodeDecodeError) as error:  # somebody else's; most questions need no key
+            return Key(None, f"the one in {folder / KEY_FILE} cannot be read: {error}")
+        return Key(value, f"in {folder / KEY_FILE}") if value else Key(None, f"{folder / KEY_FILE} is empty")
+    return Key(None, f"there is no {KEY_FILE} in {start} or above it")
 
 
 class Page(Console):
@@ -41,18 +73,10 @@ class Page(Console):
             yield segment
 
 
-def console(site: str = "", *, stderr: bool = False) -> Console:
+def make_console(site: str = "", *, stderr: bool = False) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or "COLUMNS" in os.environ else PIPE_COLUMNS
     return Page(site, stderr, width)
-
-
-def _interrupted(call: Call[T_co]) -> str:
-    if not call.arrived:
-        return "Interrupted before all of it was sent: nothing was imported."
-    again = f" Repeat it with --idempotency-key {call.idempotency_key}: it is made once."
-    said = "Interrupted; the change may be made all the same: `errata log` shows it."
-    return said + (again if call.idempotency_key else "")
 
 
 @dataclass(frozen=True)
@@ -67,15 +91,20 @@ class Session:
         return self.errata.calls
 
     def send(
-        self, call: Call[T_co], doing: str, showing: AbstractContextManager[object] | None = None
+        self, call: Call[T_co], title: str, display: AbstractContextManager[object] | None = None
     ) -> Reply[T_co]:
-        """doing: what a person who waits is told, e.g. `Asking`. showing: in place of that, how far it is."""
+        """title: what a person who waits reads, e.g. `Asking`. display: in place of that, how far it is."""
         try:
-            with showing or waiting(self.err, doing):
+            with display or show_spinner(self.err, title):
                 return self.errata.send(call)
         except KeyboardInterrupt:
-            if not call.reads:
-                self.err.print(_interrupted(call), soft_wrap=True)
+            if not call.reads and not call.sent_whole:
+                self.err.print("Interrupted before all of it was sent: nothing was imported.", soft_wrap=True)
+            elif not call.reads:
+                warning = "Interrupted; the change may be made all the same: `errata log` shows it."
+                if call.idempotency_key:
+                    warning += f" Repeat it with --idempotency-key {call.idempotency_key}: it is made once."
+                self.err.print(warning, soft_wrap=True)
             raise
 
     def show(self, reply: Reply[T_co], draw: Callable[[T_co], RenderableType]) -> None:
@@ -83,32 +112,35 @@ class Session:
         if self.as_json:
             typer.echo(reply.raw)
         else:
-            self.out.print(draw(printable(reply.value)))
+            self.out.print(draw(make_printable(reply.value)))
 
+    def resolve_version(self, text: str) -> int:
+        """A version as a command takes it: its number, which may be none there is, or a tag."""
+        if re.fullmatch(r"-?[0-9]{1,16}", text):
+            return int(text)
+        if not re.fullmatch(TAG, text):
+            raise typer.BadParameter(f"{text!r} is no version: give a number or a tag")
+        for tag in self.send(self.calls.tags(), "Reading the tags").value.tags:
+            if tag.name == text:
+                return tag.version
+        raise typer.BadParameter(
+            f"{text!r} is no version and no tag: `errata log` and `errata tags` list them"
+        )
 
-KEY_FILE = Path("var") / "admin.key"
+    def newest_version(self) -> int:
+        return self.send(self.calls.log(limit=1), "Looking for the newest version").value.head
 
-
-@dataclass(frozen=True)
-class Key:
-    """source: where it came from, in words, for the message that says it was refused."""
-
-    value: str | None
-    source: str
-
-
-def find_key(given: str | None, url: str, start: Path) -> Key:
-    """A key from a file is never sent to another machine: the file belongs to the service beside it."""
-    if given:
-        return Key(given.strip(), "given by --key or ERRATA_KEY")
-    if not is_loopback(base_url(url)):
-        return Key(None, f"a key in {KEY_FILE} is only for this machine")
-    for folder in (start, *start.parents):
+    def write_file(self, file: Path, content: str, remark: str = "") -> None:
+        """remark: what to add to the complaint when it cannot be written."""
         try:
-            value = (folder / KEY_FILE).read_text(encoding="utf-8").strip()
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except (OSError, UnicodeDecodeError) as error:  # somebody else's; most questions need no key
-            return Key(None, f"the one in {folder / KEY_FILE} cannot be read: {error}")
-        return Key(value, f"in {folder / KEY_FILE}") if value else Key(None, f"{folder / KEY_FILE} is empty")
-    return Key(None, f"there is no {KEY_FILE} in {start} or above it")
+            file.write_text(content, encoding="utf-8")
+        except OSError as error:
+            self.err.print(f"error: {file} cannot be written: {error.strerror}{remark}", soft_wrap=True)
+            raise typer.Exit(Exit.UNWRITABLE) from error
+
+
+def check_writable(file: Path) -> None:
+    try:
+        file.open("ab").close()
+    except OSError as error:
+        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}; nothing was done") from error

@@ -1,4 +1,4 @@
-"""stdout and stderr of the command: when one of them takes no more, that is an exit code and not a traceback."""
+"""The command's exit codes, and its stdout and stderr: when one of them takes no more, that is a code, no traceback."""
 
 from __future__ import annotations
 
@@ -7,9 +7,19 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from enum import IntEnum
 from typing import Any, TextIO
 
-from errata.cli.errors import Exit
+
+class Exit(IntEnum):
+    OK = 0
+    REFUSED = 1  # the service said no, and why
+    USAGE = 2  # the command line cannot be used as it is
+    UNREACHABLE = 3  # nobody answered, or somebody who is not Errata
+    UNSURE = 4  # `ask`: the model declines to answer
+    BROKEN = 5  # `check`: a fact test no longer holds, or rows of an import are damaged
+    UNWRITABLE = 6  # stdout, stderr or a file takes no more; what was asked for may be done all the same
+    UNKNOWN = 7  # a change may have been made or not: repeat it with its idempotency key
 
 
 class Unwritable(Exception):
@@ -19,7 +29,7 @@ class Unwritable(Exception):
     """
 
 
-class _Outlet(io.FileIO):
+class _GuardedFile(io.FileIO):
     def write(self, content: Any) -> int:
         try:
             return super().write(content)
@@ -33,7 +43,11 @@ class _Outlet(io.FileIO):
 def streams() -> Iterator[None]:
     """Run the command on streams that may fail. A letter that a terminal cannot show becomes a question mark."""
     try:
-        _prepare()
+        # Python has None for a stream that was closed before the start.
+        sys.stderr = _guard(sys.stderr) if sys.stderr else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+        if not sys.stdout:
+            raise Unwritable("stdout is closed; nothing was done")
+        sys.stdout = _guard(sys.stdout)
         yield
     except Unwritable as error:
         if str(error):
@@ -42,15 +56,7 @@ def streams() -> Iterator[None]:
         sys.exit(Exit.UNWRITABLE)
 
 
-def _prepare() -> None:
-    """Python has None for a stream that was closed before the start."""
-    sys.stderr = _guarded(sys.stderr) if sys.stderr else open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
-    if not sys.stdout:
-        raise Unwritable("stdout is closed; nothing was done")
-    sys.stdout = _guarded(sys.stdout)
-
-
-def _guarded(stream: TextIO) -> TextIO:
-    outlet = io.BufferedWriter(_Outlet(stream.fileno(), "w", closefd=False))
+def _guard(stream: TextIO) -> TextIO:
+    outlet = io.BufferedWriter(_GuardedFile(stream.fileno(), "w", closefd=False))
     lines = bool(stream.line_buffering)
     return io.TextIOWrapper(outlet, encoding=stream.encoding, errors="replace", line_buffering=lines)

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 END = " ?!.\u037e\u061f\uff1f"
-KEPT = 100_000  # wordings; the fact tests of every edit pass here at each commit
+CACHE_SIZE = 100_000  # wordings; the fact tests of every edit pass here at each commit
 
 
-@lru_cache(KEPT)
-def plain(question: str) -> str:
+@lru_cache(CACHE_SIZE)
+def normalize_question(question: str) -> str:
     """Equal for questions that differ in case, spaces and final punctuation alone."""
     return " ".join(question.split()).casefold().rstrip(END)

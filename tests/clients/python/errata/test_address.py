@@ -60,7 +60,7 @@ def test_a_password_in_an_address_that_is_none_is_not_repeated_either(url: str) 
 @pytest.mark.parametrize("path", ["/é", "/%C3%A9"])
 def test_a_path_of_any_letters_is_kept(path: str) -> None:
     with Errata("http://host" + path) as errata:
-        request = errata.calls.memory().request(errata.url, {}, 1.0)
+        request = errata.calls.memory().to_httpx(errata.url, {}, 1.0)
     assert request.url.raw_path == b"/%C3%A9/v1/memory"
 
 

@@ -30,7 +30,7 @@ RECEIPT = {
 
 
 def request(call: Call[Any], base: httpx.URL = BASE) -> httpx.Request:
-    return call.request(base, {"authorization": "Bearer k"}, timeout_s=9.0)
+    return call.to_httpx(base, {"authorization": "Bearer k"}, timeout_s=9.0)
 
 
 def body(call: Call[Any]) -> dict[str, JsonValue]:

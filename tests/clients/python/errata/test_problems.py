@@ -9,8 +9,8 @@ import httpx
 import pytest
 from errata import errors, wire
 from errata.calls import Calls
-from errata.problems import refused
-from errata.request import read
+from errata.problems import to_error
+from errata.request import read_reply
 from errata.wire import PROBLEMS
 
 WHERE = httpx.Request("POST", "http://errata.test/v1/answers?secret=1")
@@ -29,7 +29,7 @@ def problem(status: int, code: str, **more: Any) -> httpx.Response:
 
 @pytest.mark.parametrize("code", PROBLEMS)
 def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
-    error = refused(problem(PROBLEMS[code].status, code))
+    error = to_error(problem(PROBLEMS[code].status, code))
     name = "".join(map(str.capitalize, code.split("_")))
     both = {
         "InvalidInput": "Malformed",
@@ -42,13 +42,13 @@ def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
 
 
 def test_a_stale_writer_learns_the_current_version() -> None:
-    error = refused(problem(409, "stale_version", current=7, expected=5))
+    error = to_error(problem(409, "stale_version", current=7, expected=5))
     assert isinstance(error, errors.StaleVersion)
     assert error.current == 7
 
 
 def test_a_refused_edit_says_why_in_a_word() -> None:
-    error = refused(problem(422, "edit_refused", reason="no_active_slot"))
+    error = to_error(problem(422, "edit_refused", reason="no_active_slot"))
     assert isinstance(error, errors.EditRefused)
     assert error.reason == "no_active_slot"
 
@@ -71,7 +71,7 @@ def test_a_refused_edit_says_why_in_a_word() -> None:
     ],
 )
 def test_a_code_invented_later_falls_back_on_its_status(status: int, family: type[errors.Refused]) -> None:
-    error = refused(problem(status, "invented_later"))
+    error = to_error(problem(status, "invented_later"))
     assert isinstance(error, family)
     assert error.code == "invented_later"
 
@@ -88,7 +88,7 @@ def test_a_code_invented_later_falls_back_on_its_status(status: int, family: typ
 def test_plain_text_of_a_proxy_becomes_the_same_kind_of_error(
     status: int, text: str, kind: type[errors.Refused], code: str
 ) -> None:
-    error = refused(response(status, text))
+    error = to_error(response(status, text))
     assert isinstance(error, errors.Refused)
     assert (type(error), error.status, error.code) == (kind, status, code)
     assert str(error).startswith(f"http://errata.test/v1/answers answered {status}: ")
@@ -101,49 +101,49 @@ def test_plain_text_of_a_proxy_becomes_the_same_kind_of_error(
 def test_a_proxy_that_waited_in_vain_is_no_refusal_of_the_service(
     status: int, kind: type[errors.Unreachable]
 ) -> None:
-    error = refused(response(status, "<html><h1>Gateway trouble</h1></html>"))
+    error = to_error(response(status, "<html><h1>Gateway trouble</h1></html>"))
     assert (type(error), str(error)) == (
         kind,
         f"http://errata.test/v1/answers answered {status}: Gateway trouble",
     )
-    assert type(refused(problem(408, "too_slow"))) is errors.TooSlow
+    assert type(to_error(problem(408, "too_slow"))) is errors.TooSlow
 
 
 def test_the_words_of_a_proxy_are_kept_but_not_all_of_a_page() -> None:
-    assert "backpressure" in str(refused(response(503, "dropped: backpressure")))
-    assert len(str(refused(response(503, "x" * 10_000)))) < 400
+    assert "backpressure" in str(to_error(response(503, "dropped: backpressure")))
+    assert len(str(to_error(response(503, "x" * 10_000)))) < 400
 
 
 def test_a_detail_that_is_no_problem_document_is_read() -> None:
-    error = refused(httpx.Response(404, json={"detail": "Not Found"}, request=WHERE))
+    error = to_error(httpx.Response(404, json={"detail": "Not Found"}, request=WHERE))
     assert str(error).endswith("answered 404: Not Found")
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe", b"[1]", b'{"detail": [1]}', b"{", b"null"])
 def test_no_body_is_strange_enough_to_hide_the_status(body: bytes) -> None:
-    assert refused(response(503, body, "application/json")).status == 503
+    assert to_error(response(503, body, "application/json")).status == 503
 
 
 @pytest.mark.parametrize(
     ("given", "expected"), [("3", 3.0), ("0", 0.0), ("soon", None), ("-1", None), ("", None)]
 )
 def test_when_to_come_back_is_read_in_seconds(given: str, expected: float | None) -> None:
-    assert refused(response(503, **{"retry-after": given})).retry_after_s == expected
+    assert to_error(response(503, **{"retry-after": given})).retry_after_s == expected
 
 
 def test_a_redirect_is_not_followed_with_a_key_in_hand() -> None:
     with pytest.raises(errors.NotErrata, match="sends us to https://elsewhere"):
-        read(Calls().ask("q"), response(307, location="https://elsewhere"))
+        read_reply(Calls().ask("q"), response(307, location="https://elsewhere"))
 
 
 @pytest.mark.parametrize("body", ["<html>hello</html>", '{"status": "ok"}', "", "[]"])
 def test_a_stranger_who_says_200_is_not_taken_for_errata(body: str) -> None:
     with pytest.raises(errors.NotErrata, match="not as Errata does"):
-        read(Calls().ask("q"), response(200, body))
+        read_reply(Calls().ask("q"), response(200, body))
 
 
 def test_an_error_survives_pickling_on_its_way_between_processes() -> None:
-    error = pickle.loads(pickle.dumps(refused(problem(409, "stale_version", current=7))))
+    error = pickle.loads(pickle.dumps(to_error(problem(409, "stale_version", current=7))))
     assert isinstance(error, errors.StaleVersion)
     assert (error.current, str(error)) == (7, "what and why")
 

@@ -1,4 +1,4 @@
-"""What is trained is what is served: adapters merged into the packed encoder compute what peft computes."""
+"""What is trained is what is served: adapters added to the encoder compute what peft computes."""
 
 import pytest
 import torch
@@ -7,14 +7,12 @@ from tokenizers import Tokenizer
 
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact, Mention
-from models.kbert.adapters import merged
-from models.kbert.batch import collate
-from models.kbert.choice import choose
-from models.kbert.config import ReadingConfig
-from models.kbert.packed import PackedEncoder
-from models.kbert.planted import Planted, plant
-from models.kbert.tokens import WordPieces
-from models.training.kbert.net import NEVER, Net, packed
+from models.kbert.checkpoint import add_adapters
+from models.kbert.encoder import Encoder
+from models.kbert.query import link_mentions
+from models.kbert.row import QuestionRow, build_row, collate
+from models.kbert.text import WordPieces
+from models.training.kbert.net import NEVER, Net
 from models.training.kbert.plan import DEFAULT as PLAN
 
 KIM = Entity("e", "Kim", facts=(Fact("born", "place of birth", "Oslo"), Fact("job", "occupation", "painter")))
@@ -23,45 +21,40 @@ KIM = Entity("e", "Kim", facts=(Fact("born", "place of birth", "Oslo"), Fact("jo
 @pytest.fixture(scope="module")
 def net() -> Net:
     """With adapters that do something."""
-    made = Net(PLAN).eval()
+    net = Net(PLAN).eval()
     with torch.no_grad():
-        for name, parameter in made.bert.named_parameters():
+        for name, parameter in net.bert.named_parameters():
             if "lora_B" in name:
                 parameter.normal_(std=0.05)
-    return made
+    return net
 
 
 @pytest.fixture(scope="module")
-def rows() -> list[Planted]:
+def rows() -> list[QuestionRow]:
     tokens = WordPieces(Tokenizer.from_file(str(find().tokenizer)))
-    chosen = choose([Mention(10, 13, (KIM,))], [{"place of birth": 0.9, "occupation": 0.2}], most=6, words=2)
-    question = "Where was Kim born?"
-    return [plant(question, second, chosen, tokens, ReadingConfig(64, 6)) for second in (None, "Kim is old.")]
+    ranks = [{"place of birth": 0.9, "occupation": 0.2}]
+    links = link_mentions([Mention(10, 13, (KIM,))], ranks, max_relations=6, max_mentions=2)
+    return [build_row("Where was Kim born?", second, links, tokens, 64) for second in (None, "Kim is old.")]
 
 
-def test_the_packed_pass_is_the_encoders_own(net: Net, rows: list[Planted]) -> None:
-    batch = collate([one.row for one in rows], 0)
+def test_what_is_served_is_what_was_trained(net: Net, rows: list[QuestionRow]) -> None:
+    batch = collate([row.row for row in rows], 0)
+    weights = add_adapters(load_file(find().weights), net.adapters(), PLAN.lora_alpha / PLAN.lora_rank)
     with torch.inference_mode():
-        expected = net.bert.read(batch)[batch.real]
-        torch.testing.assert_close(packed(net.bert, batch)[batch.real], expected, atol=1e-5, rtol=0)
-
-
-def test_what_is_served_is_what_was_trained(net: Net, rows: list[Planted]) -> None:
-    batch = collate([one.row for one in rows], 0)
-    weights = merged(load_file(find().weights), net.adapters(), PLAN.lora_alpha / PLAN.lora_rank)
-    with torch.inference_mode():
-        expected = packed(net.bert, batch)[batch.real]
-    torch.testing.assert_close(PackedEncoder.of(weights).read(batch)[batch.real], expected, atol=5e-5, rtol=0)
+        expected = net.bert(batch)[batch.is_real]
+    actual = Encoder.from_weights(weights).read(batch)[batch.is_real]
+    torch.testing.assert_close(actual, expected, atol=5e-5, rtol=0)
 
 
 def test_only_the_upper_layers_have_adapters(net: Net) -> None:
-    layers = {int(name.split(".")[2]) for name in net.adapters()}
-    assert layers == set(range(PLAN.frozen_layers, 6))
-    assert all(name.split("/")[0] != "bert" or "lora" in name for name in net.trained())
+    assert {int(name.split(".")[2]) for name in net.adapters()} == set(range(PLAN.frozen_layers, 6))
+    assert all(name.split("/")[0] != "bert" or "lora" in name for name in net.trainable())
 
 
-def test_options_are_no_answer_objects_and_spans_of_the_second_text(net: Net, rows: list[Planted]) -> None:
-    batch = collate([one.row for one in rows], 0)
+def test_options_are_no_answer_objects_and_spans_of_the_second_text(
+    net: Net, rows: list[QuestionRow]
+) -> None:
+    batch = collate([row.row for row in rows], 0)
     with torch.inference_mode():
         options, spans_from = net.pointing(rows, batch, torch.tensor([[0.9, 0.2], [0.9, 0.2]]))
     assert spans_from == 3

@@ -7,10 +7,10 @@ import pytest
 
 from models.packs.pack import Pack
 from models.training.kbert.plan import DEFAULT as PLAN
-from models.training.kbert.relations import GROUPS, Known, fits, relations, unseen
-from models.training.kbert.values import invented
+from models.training.kbert.relations import GROUPS, RelationText, draw_held_out, fits, split_relations
+from models.training.kbert.world import invent
 
-HELD = ["position_played", "named_after", "author", "calling_code", "atomic_number"]
+HELD_OUT = ["position_played", "named_after", "author", "calling_code", "atomic_number"]
 
 
 @pytest.fixture(scope="module")
@@ -19,35 +19,36 @@ def pack() -> Pack:
 
 
 def test_five_varied_relations_are_held_out_and_stay_the_same(pack: Pack) -> None:
-    assert unseen(pack, PLAN.seed) == HELD
-    assert len(HELD) == len(GROUPS)
+    assert draw_held_out(pack, PLAN.seed) == HELD_OUT
+    assert len(HELD_OUT) == len(GROUPS)
 
 
 def test_the_parts_share_no_relation_and_no_wording(pack: Pack) -> None:
-    split = relations(pack, PLAN.seed, PLAN.tuned)
-    assert list(split.unseen) == HELD
-    assert len(split.tune) == PLAN.tuned
-    assert all(one.practice for one in split.tune.values())
-    parts = [split.train, split.tune, split.unseen]
+    split = split_relations(pack, PLAN.seed, PLAN.n_tuning)
+    assert list(split.held_out) == HELD_OUT
+    assert len(split.tune) == PLAN.n_tuning
+    assert all(relation.is_practice for relation in split.tune.values())
+    parts = [split.train, split.tune, split.held_out]
     ids = Counter(id for part in parts for id in part)
     assert set(ids.values()) == {1}
     wordings = [
-        {text.casefold() for one in part.values() for text in (*one.phrasings, *one.held)} for part in parts
+        {text.casefold() for r in part.values() for text in (*r.phrasings, *r.held_phrasings)}
+        for part in parts
     ]
     assert not wordings[0] & wordings[1]
     assert not wordings[2] & (wordings[0] | wordings[1])
-    labels = [{text.casefold() for one in part.values() for text in one.labels} for part in parts]
+    labels = [{text.casefold() for r in part.values() for text in r.labels} for part in parts]
     assert not labels[2] & (labels[0] | labels[1])
 
 
 def test_every_practice_relation_can_be_asked_and_answered(pack: Pack) -> None:
-    split = relations(pack, PLAN.seed, PLAN.tuned)
+    split = split_relations(pack, PLAN.seed, PLAN.n_tuning)
     types = {entity.type for entity in pack.entities.values()} | {"any", "agent"}
-    for one in (*split.train.values(), *split.tune.values()):
-        assert all(text.count("{subject}") == 1 for text in one.phrasings)
-        if one.practice:
-            assert len(one.phrasings) >= 2
-            assert one.object in types or invented(one.object, random.Random(1))
+    for relation in (*split.train.values(), *split.tune.values()):
+        assert all(text.count("{subject}") == 1 for text in relation.phrasings)
+        if relation.is_practice:
+            assert len(relation.phrasings) >= 2
+            assert relation.object in types or invent(relation.object, random.Random(1))
 
 
 @pytest.mark.parametrize(
@@ -61,4 +62,4 @@ def test_every_practice_relation_can_be_asked_and_answered(pack: Pack) -> None:
     ],
 )
 def test_a_relation_fits_a_type(subject: str, type: str, expected: bool) -> None:
-    assert fits(Known("r", ("r",), subject, "any", ()), type) is expected
+    assert fits(RelationText("r", ("r",), subject, "any", ()), type) is expected

@@ -6,19 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.graph.formats import GraphFileReader, Rejected, Row
+from service.graph.formats import GraphFileReader, Rejection, Row
 
 
 @dataclass(frozen=True)
-class Result:
+class Output:
     format: str | None
     lines: int
-    left_out: dict[str, int]
-    out: tuple[Row | Rejected, ...]
+    skipped: dict[str, int]
+    results: tuple[Row | Rejection, ...]
 
     @property
     def rows(self) -> list[Row]:
-        return [one for one in self.out if isinstance(one, Row)]
+        return [result for result in self.results if isinstance(result, Row)]
 
     @property
     def facts(self) -> list[tuple[str, str, str]]:
@@ -30,22 +30,22 @@ class Result:
 
     @property
     def bad(self) -> list[tuple[int, str]]:
-        return [(one.line, one.code) for one in self.out if isinstance(one, Rejected)]
+        return [(result.line, result.code) for result in self.results if isinstance(result, Rejection)]
 
     @property
     def reasons(self) -> list[str]:
-        return [one.reason for one in self.out if isinstance(one, Rejected)]
+        return [result.reason for result in self.results if isinstance(result, Rejection)]
 
 
-def read(data: bytes | str, format: str | None = None, language: str = "en") -> Result:
+def read(data: bytes | str, format: str | None = None, language: str = "en") -> Output:
     return read_in([data.encode() if isinstance(data, str) else data], format, language)
 
 
-def read_in(pieces: Iterable[bytes], format: str | None = None, language: str = "en") -> Result:
-    reading = GraphFileReader(format, language)
-    out = [one for piece in pieces for one in reading.feed(piece)]
-    out += reading.finish()
-    return Result(reading.format, reading.lines, dict(reading.left_out), tuple(out))
+def read_in(pieces: Iterable[bytes], format: str | None = None, language: str = "en") -> Output:
+    reader = GraphFileReader(format, language)
+    results = [result for piece in pieces for result in reader.feed(piece)]
+    results += reader.finish()
+    return Output(reader.format, reader.lines, dict(reader.skipped), tuple(results))
 
 
 def cut(data: bytes, places: Iterable[int]) -> list[bytes]:

@@ -41,8 +41,8 @@ def test_the_first_line_that_says_something_tells_the_format(data: str, format: 
 
 
 def test_comments_before_a_file_of_facts_are_rejected_like_any_other_line() -> None:
-    result = read("# made by hand\nFrance\tcapital\tParis\n")
-    assert (result.bad, len(result.rows)) == ([(1, "columns")], 1)
+    output = read("# made by hand\nFrance\tcapital\tParis\n")
+    assert (output.bad, len(output.rows)) == ([(1, "columns")], 1)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_an_empty_file_is_said_to_be_empty(data: bytes) -> None:
 
 @pytest.mark.parametrize("format", [None, "tsv", "csv", "nt", "wikidata"])
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "kind"),
     [
         ("a\tb\tc\n".encode("utf-16"), "UTF-16"),
         (b"\xfe\xff" + "a\tb\tc\n".encode("utf-16-be"), "UTF-16"),
@@ -81,8 +81,8 @@ def test_an_empty_file_is_said_to_be_empty(data: bytes) -> None:
         (gzip.compress(gzip.compress(b"a\tb\tc\n", mtime=0), mtime=0), "gzip twice"),
     ],
 )
-def test_a_file_of_another_kind_is_named(data: bytes, said: str, format: str | None) -> None:
-    with pytest.raises(GraphFileError, match=said):
+def test_a_file_of_another_kind_is_named(data: bytes, kind: str, format: str | None) -> None:
+    with pytest.raises(GraphFileError, match=kind):
         read(data, format)
 
 
@@ -92,5 +92,5 @@ def test_a_first_line_without_end_is_refused() -> None:
 
 
 def test_a_first_line_longer_than_its_format_allows_is_rejected() -> None:
-    result = read(b"a\tb\t" + b"c" * 2_000_000 + b"\na\tb\tc\n")
-    assert (result.format, result.bad, len(result.rows)) == ("tsv", [(1, "too_long")], 1)
+    output = read(b"a\tb\t" + b"c" * 2_000_000 + b"\na\tb\tc\n")
+    assert (output.format, output.bad, len(output.rows)) == ("tsv", [(1, "too_long")], 1)

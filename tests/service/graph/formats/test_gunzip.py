@@ -15,7 +15,7 @@ from tests.service.graph.formats.drive import cut, read
 LINES = b"".join(b"a%d\tr\to\n" % number for number in range(500))
 
 
-def unpacked(pieces: list[bytes]) -> bytes:
+def unpack(pieces: list[bytes]) -> bytes:
     gunzip = Gunzip()
     blocks = [block for piece in pieces for block in gunzip.feed(piece)]
     blocks += gunzip.finish()
@@ -26,30 +26,30 @@ def unpacked(pieces: list[bytes]) -> bytes:
 @given(st.lists(st.binary(max_size=50), max_size=5), st.lists(st.integers(0, 9999)), st.integers(0, 3))
 def test_members_behind_one_another_are_one_file(parts: list[bytes], places: list[int], padding: int) -> None:
     packed = b"".join(map(gzip.compress, [b"first", *parts])) + bytes(padding)
-    assert unpacked(cut(packed, places)) == b"".join([b"first", *parts])
+    assert unpack(cut(packed, places)) == b"".join([b"first", *parts])
 
 
 @given(
     st.binary(max_size=50).filter(lambda data: not data.startswith(b"\x1f\x8b")), st.lists(st.integers(0, 99))
 )
 def test_what_is_not_packed_passes_as_it_is(data: bytes, places: list[int]) -> None:
-    assert unpacked(cut(data, places)) == data
+    assert unpack(cut(data, places)) == data
 
 
 def test_a_block_that_is_exactly_full_loses_nothing() -> None:
     for size in (BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES):
         data = b"x" * size
-        assert unpacked([gzip.compress(data) + gzip.compress(b"end")]) == data + b"end"
+        assert unpack([gzip.compress(data) + gzip.compress(b"end")]) == data + b"end"
 
 
 def test_ten_thousand_members_are_read() -> None:
     assert len(read(gzip.compress(b"a\tr\to\n") * 10_000).rows) == 10_000
 
 
-@pytest.mark.parametrize("kept", [2, 5, 10, 20, 100, -9, -8, -1])
-def test_a_file_that_is_cut_short_says_so(kept: int) -> None:
+@pytest.mark.parametrize("size", [2, 5, 10, 20, 100, -9, -8, -1])
+def test_a_file_that_is_cut_short_says_so(size: int) -> None:
     with pytest.raises(GraphFileError, match="cut short"):
-        read(gzip.compress(LINES)[:kept], "tsv")
+        read(gzip.compress(LINES)[:size], "tsv")
 
 
 def test_a_second_member_that_is_cut_short_says_so() -> None:

@@ -6,20 +6,20 @@ import pytest
 
 from service.graph.formats import Row
 from service.graph.formats.ntriples import local_name, words_of
-from tests.service.graph.formats.drive import Result, read
+from tests.service.graph.formats.drive import Output, read
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"
 LABEL = "<http://www.w3.org/2000/01/rdf-schema#label>"
 XSD = "http://www.w3.org/2001/XMLSchema#"
 
 
-def one(node: str, predicate: str, told: str) -> Result:
-    return read(f"{node} {predicate} {told} .\n", "nt")
+def read_triple(node: str, predicate: str, value: str) -> Output:
+    return read(f"{node} {predicate} {value} .\n", "nt")
 
 
 def test_a_fact_of_wikidata_has_the_short_ids() -> None:
-    result = one(f"<{WD}Q419>", f"<{WDT}P36>", f"<{WD}Q2868>")
-    assert result.out == (Row("fact", "Q419", "P36", "", "Q2868", 1, True),)
+    output = read_triple(f"<{WD}Q419>", f"<{WDT}P36>", f"<{WD}Q2868>")
+    assert output.results == (Row("fact", "Q419", "P36", "", "Q2868", 1, True),)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_a_fact_of_wikidata_has_the_short_ids() -> None:
     ],
 )
 def test_what_names_an_entity_is_no_fact(predicate: str, kind: str) -> None:
-    row = one(f"<{WD}Q419>", f"<{predicate}>", '"Peru"@en').rows[0]
+    row = read_triple(f"<{WD}Q419>", f"<{predicate}>", '"Peru"@en').rows[0]
     assert (row.kind, row.subject, row.relation, row.object) == (kind, "Q419", "", "Peru")
 
 
@@ -45,14 +45,16 @@ def test_the_label_of_a_property_is_that_of_a_relation_and_no_more_is_taken_of_i
         f'<{WD}P36> <http://schema.org/description> "seat"@en .',
         f"<{WD}P36> <{WDT}P31> <{WD}Q1> .",
     ]
-    result = read("\n".join(lines), "nt")
-    assert result.out == (Row("relation_label", "P36", "", "capital", "", 1, True),)
-    assert result.left_out == {"about_relation": 2}
+    output = read("\n".join(lines), "nt")
+    assert output.results == (Row("relation_label", "P36", "", "capital", "", 1, True),)
+    assert output.skipped == {"about_relation": 2}
 
 
 def test_other_iris_are_ids_as_they_are_and_have_words_until_a_label_comes() -> None:
     city = "http://ex.org/S%C3%A3o_Paulo"
-    row = one("<http://dbpedia.org/resource/New_York>", "<http://ex.org/o#twinnedWith>", f"<{city}>").rows[0]
+    row = read_triple(
+        "<http://dbpedia.org/resource/New_York>", "<http://ex.org/o#twinnedWith>", f"<{city}>"
+    ).rows[0]
     assert row.subject == "http://dbpedia.org/resource/New_York"
     assert (row.relation, row.object, row.object_id) == ("twinnedWith", "São Paulo", city)
     assert words_of(row.subject) == "New York"
@@ -80,7 +82,7 @@ def test_an_id_that_says_nothing_has_no_words(id: str) -> None:
 
 
 def test_blank_nodes_are_ids() -> None:
-    row = one("_:b0", "<http://ex.org/knows>", "_:b1").rows[0]
+    row = read_triple("_:b0", "<http://ex.org/knows>", "_:b1").rows[0]
     assert (row.subject, row.object, row.object_id, row.by_id) == ("_:b0", "", "_:b1", True)
 
 
@@ -103,33 +105,33 @@ def test_blank_nodes_are_ids() -> None:
     ],
 )
 def test_a_literal_is_its_plain_value(literal: str, text: str) -> None:
-    row = one("<http://ex.org/s>", "<http://ex.org/p>", literal).rows[0]
+    row = read_triple("<http://ex.org/s>", "<http://ex.org/p>", literal).rows[0]
     assert (row.object, row.object_id) == (text, "")
 
 
 def test_other_languages_are_left_out_and_counted() -> None:
     lines = "".join(f'<{WD}Q1> {LABEL} "x"@{tag} .\n' for tag in ("de", "en-gb", "EN", "mul"))
-    result = read(lines + f'<{WD}Q1> {LABEL} "x" .\n', "nt")
-    assert [row.line for row in result.rows] == [3, 4, 5]
-    assert (result.left_out, result.bad) == ({"other_language": 2}, [])
+    output = read(lines + f'<{WD}Q1> {LABEL} "x" .\n', "nt")
+    assert [row.line for row in output.rows] == [3, 4, 5]
+    assert (output.skipped, output.bad) == ({"other_language": 2}, [])
     assert [row.line for row in read(lines, "nt", language="de").rows] == [1, 4]
 
 
 @pytest.mark.parametrize(
-    ("node", "told", "why"),
+    ("node", "value", "why"),
     [
         (f"<{WD}statement/Q1-abc>", '"x"', "statement_node"),
         (f"<{WD}Q1>", f"<{WD}statement/Q1-abc>", "statement_node"),
         (f"<{WD}Q1>", f'<<( <{WD}Q1> {LABEL} "x" )>>', "triple_in_triple"),
     ],
 )
-def test_what_no_reader_would_look_for_is_left_out(node: str, told: str, why: str) -> None:
-    result = one(node, "<http://www.wikidata.org/prop/P36>", told)
-    assert (result.out, result.left_out) == ((), {why: 1})
+def test_what_no_reader_would_look_for_is_left_out(node: str, value: str, why: str) -> None:
+    output = read_triple(node, "<http://www.wikidata.org/prop/P36>", value)
+    assert (output.results, output.skipped) == ((), {why: 1})
 
 
 def test_a_label_that_is_no_text_is_left_out() -> None:
-    assert one(f"<{WD}Q1>", LABEL, f"<{WD}Q2>").left_out == {"name_is_no_text": 1}
+    assert read_triple(f"<{WD}Q1>", LABEL, f"<{WD}Q2>").skipped == {"name_is_no_text": 1}
 
 
 @pytest.mark.parametrize(
@@ -161,13 +163,13 @@ def test_a_label_that_is_no_text_is_left_out() -> None:
 )  # fmt: skip
 def test_a_bad_line_is_named_and_its_neighbours_are_read(line: bytes, code: str) -> None:
     good = b'<http://a/s> <http://a/p> "x" .'
-    result = read(good + b"\n" + line + b"\n" + good, "nt")
-    assert [row.line for row in result.rows] == [1, 3]
-    assert result.bad == [(2, code)]
-    assert len(result.reasons[0]) < 300
+    output = read(good + b"\n" + line + b"\n" + good, "nt")
+    assert [row.line for row in output.rows] == [1, 3]
+    assert output.bad == [(2, code)]
+    assert len(output.reasons[0]) < 300
 
 
 def test_comments_and_empty_lines_are_skipped() -> None:
-    result = read('\ufeff# one\r\n\r\n\t \r\n_:a <http://a/p> "x" . # two\r\n  # three', "nt")
-    assert [row.line for row in result.rows] == [4]
-    assert (result.bad, result.lines) == ([], 5)
+    output = read('\ufeff# one\r\n\r\n\t \r\n_:a <http://a/p> "x" . # two\r\n  # three', "nt")
+    assert [row.line for row in output.rows] == [4]
+    assert (output.bad, output.lines) == ([], 5)

@@ -9,12 +9,12 @@ from tests.service.graph.formats.drive import read
 
 
 def test_three_columns_are_a_fact_by_name() -> None:
-    result = read("France\tcapital\tParis\nAda Lovelace\tborn\t1815\n", "tsv")
-    assert result.out == (
+    output = read("France\tcapital\tParis\nAda Lovelace\tborn\t1815\n", "tsv")
+    assert output.results == (
         Row("fact", "France", "capital", "Paris", "", 1, False),
         Row("fact", "Ada Lovelace", "born", "1815", "", 2, False),
     )
-    assert result.lines == 2
+    assert output.lines == 2
 
 
 def test_a_mark_before_the_file_windows_line_ends_and_a_missing_last_line_end_change_nothing() -> None:
@@ -24,13 +24,13 @@ def test_a_mark_before_the_file_windows_line_ends_and_a_missing_last_line_end_ch
 
 
 def test_empty_lines_are_skipped_and_counted() -> None:
-    result = read("\n\r\n   \nFrance\tcapital\tParis\n\n", "tsv")
-    assert [row.line for row in result.rows] == [4]
-    assert (result.bad, result.lines) == ([], 5)
+    output = read("\n\r\n   \nFrance\tcapital\tParis\n\n", "tsv")
+    assert [row.line for row in output.rows] == [4]
+    assert (output.bad, output.lines) == ([], 5)
 
 
 @pytest.mark.parametrize(
-    ("line", "code", "said"),
+    ("line", "code", "problem"),
     [
         (b"France\tcapital", "columns", "2 columns instead of 3"),
         (b"France", "columns", "1 column instead of 3"),
@@ -54,11 +54,11 @@ def test_empty_lines_are_skipped_and_counted() -> None:
         (b"France\t@label\tParis", "reserved", "begins with @"),
     ],
 )  # fmt: skip
-def test_a_bad_line_is_named_and_its_neighbours_are_read(line: bytes, code: str, said: str) -> None:
-    result = read(b"Italy\tcapital\tRome\n" + line + b"\nSpain\tcapital\tMadrid\n", "tsv")
-    assert [row.line for row in result.rows] == [1, 3]
-    assert result.bad == [(2, code)]
-    assert said in result.reasons[0]
+def test_a_bad_line_is_named_and_its_neighbours_are_read(line: bytes, code: str, problem: str) -> None:
+    output = read(b"Italy\tcapital\tRome\n" + line + b"\nSpain\tcapital\tMadrid\n", "tsv")
+    assert [row.line for row in output.rows] == [1, 3]
+    assert output.bad == [(2, code)]
+    assert problem in output.reasons[0]
 
 
 def test_a_text_of_the_greatest_length_is_taken_and_counts_characters_not_bytes() -> None:
@@ -83,16 +83,16 @@ def test_a_long_run_of_marks_is_refused_at_once() -> None:
 
 
 def test_the_names_of_the_columns_are_no_fact() -> None:
-    result = read("Subject\tpredicate\tOBJECT\nsubject\trelation\tobject\n")
-    assert result.facts == [("subject", "relation", "object")]
-    assert result.left_out == {"header": 1}
+    output = read("Subject\tpredicate\tOBJECT\nsubject\trelation\tobject\n")
+    assert output.facts == [("subject", "relation", "object")]
+    assert output.skipped == {"header": 1}
 
 
 def test_a_file_of_bad_lines_gives_no_row_and_ends_well() -> None:
-    result = read("one\ntwo\nthree", "tsv")
-    assert result.bad == [(1, "columns"), (2, "columns"), (3, "columns")]
-    assert result.rows == []
+    output = read("one\ntwo\nthree", "tsv")
+    assert output.bad == [(1, "columns"), (2, "columns"), (3, "columns")]
+    assert output.rows == []
 
 
 def test_an_empty_file_of_a_named_format_gives_nothing() -> None:
-    assert read(b"", "tsv").out == ()
+    assert read(b"", "tsv").results == ()

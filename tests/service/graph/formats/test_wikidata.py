@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from service.graph.formats import Row
-from tests.service.graph.formats.drive import Result, read
+from tests.service.graph.formats.drive import Output, read
 
 
 def text(value: Any, language: str = "en") -> dict[str, Any]:
@@ -20,15 +20,15 @@ def claim(type: str, value: Any, datatype: str = "", rank: str = "normal") -> di
     return {"mainsnak": {"snaktype": "value", "datatype": datatype, "datavalue": data}, "rank": rank}
 
 
-def item(claims: Any = (), **more: Any) -> dict[str, Any]:
-    return {"type": "item", "id": "Q419", "claims": claims or [], **more}
+def item(claims: Any = (), **names: Any) -> dict[str, Any]:
+    return {"type": "item", "id": "Q419", "claims": claims or [], **names}
 
 
-def of(*entities: dict[str, Any], language: str = "en") -> Result:
-    return read("[\n" + ",\n".join(json.dumps(one) for one in entities) + "\n]\n", "wikidata", language)
+def of(*entities: dict[str, Any], language: str = "en") -> Output:
+    return read("[\n" + ",\n".join(json.dumps(entity) for entity in entities) + "\n]\n", "wikidata", language)
 
 
-def said(type: str, value: Any, datatype: str = "") -> Result:
+def read_value(type: str, value: Any, datatype: str = "") -> Output:
     return of(item({"P1": [claim(type, value, datatype)]}))
 
 
@@ -43,7 +43,7 @@ def test_an_item_has_names_and_facts() -> None:
         aliases={"en": [text("Republic of Peru"), text("PE")]},
         descriptions={"en": text("country")},
     )
-    assert of(peru).out == (
+    assert of(peru).results == (
         Row("label", "Q419", "", "Peru", "", 2, True),
         Row("alias", "Q419", "", "Republic of Peru", "", 2, True),
         Row("alias", "Q419", "", "PE", "", 2, True),
@@ -57,13 +57,13 @@ def test_the_wanted_language_is_taken_or_else_the_name_for_all_languages() -> No
     assert [row.object for row in of(item(labels=labels), language="fr").rows] == ["Pérou"]
     assert [row.object for row in of(item(labels=labels)).rows] == ["PERU"]
     only_french = of(item(labels={"fr": text("Pérou")}))
-    assert (only_french.out, only_french.left_out) == ((), {"other_language": 1})
+    assert (only_french.results, only_french.skipped) == ((), {"other_language": 1})
 
 
 def test_a_property_gives_the_label_of_a_relation() -> None:
-    result = of({"type": "property", "id": "P36", "labels": {"en": text("capital")}, "claims": {"P31": [{}]}})
-    assert result.out == (Row("relation_label", "P36", "", "capital", "", 2, True),)
-    assert result.left_out == {"about_relation": 1}
+    output = of({"type": "property", "id": "P36", "labels": {"en": text("capital")}, "claims": {"P31": [{}]}})
+    assert output.results == (Row("relation_label", "P36", "", "capital", "", 2, True),)
+    assert output.skipped == {"about_relation": 1}
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_property_gives_the_label_of_a_relation() -> None:
     ],
 )
 def test_each_type_of_value_is_said_in_its_way(type: str, value: Any, expected: tuple[str, str]) -> None:
-    row = said(type, value).rows[0]
+    row = read_value(type, value).rows[0]
     assert (row.object, row.object_id) == expected
 
 
@@ -107,21 +107,21 @@ def test_each_type_of_value_is_said_in_its_way(type: str, value: Any, expected: 
     ],
 )
 def test_what_is_not_wanted_is_left_out(type: str, value: Any, datatype: str, why: str) -> None:
-    result = said(type, value, datatype)
-    assert (result.out, result.left_out) == ((), {why: 1})
+    output = read_value(type, value, datatype)
+    assert (output.results, output.skipped) == ((), {why: 1})
 
 
 @pytest.mark.parametrize("kind", ["novalue", "somevalue"])
 def test_no_value_is_left_out(kind: str) -> None:
-    result = of(item({"P1": [{"mainsnak": {"snaktype": kind}, "rank": "normal"}]}))
-    assert (result.out, result.left_out) == ((), {"no_value": 1})
+    output = of(item({"P1": [{"mainsnak": {"snaktype": kind}, "rank": "normal"}]}))
+    assert (output.results, output.skipped) == ((), {"no_value": 1})
 
 
 def test_the_preferred_claims_go_before_the_others_and_deprecated_ones_never_count() -> None:
     ranks = ["normal", "preferred", "deprecated"]
-    both = of(item({"P1": [claim("string", rank, rank=rank) for rank in ranks]}))
-    assert [row.object for row in both.rows] == ["preferred"]
-    assert both.left_out == {"not_preferred": 1, "deprecated": 1}
+    output = of(item({"P1": [claim("string", rank, rank=rank) for rank in ranks]}))
+    assert [row.object for row in output.rows] == ["preferred"]
+    assert output.skipped == {"not_preferred": 1, "deprecated": 1}
     assert of(item({"P1": [claim("string", "x", rank="deprecated")]})).rows == []
 
 
@@ -146,10 +146,10 @@ def test_the_preferred_claims_go_before_the_others_and_deprecated_ones_never_cou
     ],
 )
 def test_a_bad_value_costs_itself_and_not_the_entity(type: str, value: Any, code: str) -> None:
-    result = of(item({"P1": [claim(type, value), claim("string", "good")]}, labels={"en": text("Peru")}))
-    assert [row.object for row in result.rows] == ["Peru", "good"]
-    assert result.bad == [(2, code)]
-    assert result.reasons[0].startswith("P1: ")
+    output = of(item({"P1": [claim(type, value), claim("string", "good")]}, labels={"en": text("Peru")}))
+    assert [row.object for row in output.rows] == ["Peru", "good"]
+    assert output.bad == [(2, code)]
+    assert output.reasons[0].startswith("P1: ")
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_a_bad_value_costs_itself_and_not_the_entity(type: str, value: Any, code
     [("", "empty"), (5, "syntax"), (None, "syntax"), ("x" * 10_000_000, "too_long"), ("\udfff", "encoding")],
 )
 def test_a_bad_label_costs_itself(label: Any, code: str) -> None:
-    result = of(item({"P1": [claim("string", "good")]}, labels={"en": text(label)}))
-    assert ([row.object for row in result.rows], result.bad) == (["good"], [(2, code)])
+    output = of(item({"P1": [claim("string", "good")]}, labels={"en": text(label)}))
+    assert ([row.object for row in output.rows], output.bad) == (["good"], [(2, code)])
 
 
 @pytest.mark.parametrize(
@@ -181,22 +181,22 @@ def test_a_bad_label_costs_itself(label: Any, code: str) -> None:
 )
 def test_a_line_that_is_no_entity_is_named_and_its_neighbours_are_read(line: bytes, code: str) -> None:
     good = json.dumps(item(labels={"en": text("Peru")})).encode()
-    result = read(b"[\n" + good + b",\n" + line + b",\n" + good + b"\n]", "wikidata")
-    assert [row.line for row in result.rows] == [2, 4]
-    assert result.bad == [(3, code)]
+    output = read(b"[\n" + good + b",\n" + line + b",\n" + good + b"\n]", "wikidata")
+    assert [row.line for row in output.rows] == [2, 4]
+    assert output.bad == [(3, code)]
 
 
 def test_empty_maps_as_lists_and_things_of_any_shape_do_no_harm() -> None:
     for odd in ([], {}, None, 5, "x", [5], {"en": 5}, {"P1": 5}, {"P1": [5]}):
         of(item(odd, labels=odd, aliases=odd, descriptions=odd))
-    assert of(item([], labels=[], aliases=[], descriptions=[])).out == ()
+    assert of(item([], labels=[], aliases=[], descriptions=[])).results == ()
 
 
 def test_lexemes_redirects_and_missing_entities_are_left_out() -> None:
-    result = of(
+    output = of(
         {"type": "lexeme", "id": "L1"}, {"entity": "Q1", "redirect": "Q2"}, {"id": "Q3", "missing": ""}
     )
-    assert (result.out, result.left_out) == ((), {"other_entity": 1, "redirect": 1, "missing": 1})
+    assert (output.results, output.skipped) == ((), {"other_entity": 1, "redirect": 1, "missing": 1})
 
 
 def test_a_list_on_one_line_of_one_entity_is_read_too() -> None:

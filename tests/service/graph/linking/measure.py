@@ -17,21 +17,21 @@ def measure(n_names: int = 1_000_000) -> dict[str, float]:
     """Figures by their names, units in them. The names are words of the pack's names, put together by chance."""
     chance, words = random.Random(1), _words()
     names = _names(n_names, words, chance)
-    before, linker, started = _resident_bytes(), Linker(), time.perf_counter()
-    held = _longest_hold_s(lambda: linker.add_many((name, f"Q{i}") for i, name in enumerate(names)))
-    build_s = time.perf_counter() - started
+    before, linker, start_s = _resident_bytes(), Linker(), time.perf_counter()
+    hold_s = _longest_hold_s(lambda: linker.add_many((name, f"Q{i}") for i, name in enumerate(names)))
+    build_s = time.perf_counter() - start_s
     bytes_per_name = (_resident_bytes() - before) / n_names
     questions = [_question(words, chance) for _ in range(5000)]
     text = " ".join(questions)[:20_000]
-    known = chance.sample(names, min(n_names, 50_000))
+    sample = chance.sample(names, min(n_names, 50_000))
     return {
         "build_s": build_s,
-        "longest_hold_ms": held * 1000,
+        "longest_hold_ms": hold_s * 1000,
         "bytes_per_name": bytes_per_name,
         "questions_chars_per_s": sum(map(len, questions)) / _seconds(lambda: [*map(linker.find, questions)]),
         "long_text_chars_per_s": 10 * len(text) / _seconds(lambda: [linker.find(text) for _ in range(10)]),
-        "resolve_per_s": len(known) / _seconds(lambda: [*map(linker.resolve, known)]),
-        "complete_ms": 10 * _seconds(lambda: [linker.complete(name[:5], 20) for name in known[:100]]),
+        "resolve_per_s": len(sample) / _seconds(lambda: [*map(linker.resolve, sample)]),
+        "complete_ms": 10 * _seconds(lambda: [linker.complete(name[:5], 20) for name in sample[:100]]),
         "complete_one_letter_ms": 1000 * _seconds(lambda: linker.complete("s", 20)),
         "add_one_ms": 10 * _seconds(lambda: _add_singly(linker, 100)),
         "replace_hold_ms": 1000 * _longest_hold_s(lambda: linker.replace([(names[0], "Q0")])),
@@ -45,10 +45,10 @@ def _words() -> list[str]:
 
 
 def _names(n: int, words: list[str], chance: random.Random) -> list[str]:
-    found: set[str] = set()
-    while len(found) < n:
-        found.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 3, 3, 4)))))
-    return sorted(found)
+    names: set[str] = set()
+    while len(names) < n:
+        names.add(" ".join(chance.choices(words, k=chance.choice((1, 2, 2, 3, 3, 4)))))
+    return sorted(names)
 
 
 def _question(words: list[str], chance: random.Random) -> str:
@@ -66,9 +66,9 @@ def _resident_bytes() -> int:
 
 def _seconds(work: Callable[[], object]) -> float:
     """Of this process, not of the clock: what one core would do that does nothing else."""
-    started = time.process_time()
+    start_s = time.process_time()
     work()
-    return time.process_time() - started
+    return time.process_time() - start_s
 
 
 def _longest_hold_s(work: Callable[[], object]) -> float:
@@ -83,9 +83,9 @@ def _longest_hold_s(work: Callable[[], object]) -> float:
 
 def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
     while thread.is_alive():
-        started = time.clock_gettime(clock)
+        start_s = time.clock_gettime(clock)
         time.sleep(0.001)
-        yield (time.clock_gettime(clock) if thread.is_alive() else started) - started
+        yield (time.clock_gettime(clock) if thread.is_alive() else start_s) - start_s
 
 
 if __name__ == "__main__":

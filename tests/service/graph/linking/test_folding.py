@@ -15,7 +15,7 @@ ODD = "aAßẞİıſςΣé\u0301e\u0327ŉﬁᾳǰ \u00a0\t\n\u3000’'ʼ\u00ad\u
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("name", "other"),
     [
         ("Perú", "PERU\u0301"),
         ("Straße", "STRASSE"),
@@ -29,8 +29,8 @@ ODD = "aAßẞİıſςΣé\u0301e\u0327ŉﬁᾳǰ \u00a0\t\n\u3000’'ʼ\u00ad\u
         ("❤\ufe0f", "❤"),
     ],
 )
-def test_spellings_of_one_name_fold_to_the_same(one: str, other: str) -> None:
-    assert fold(one) == fold(other)
+def test_spellings_of_one_name_fold_to_the_same(name: str, other: str) -> None:
+    assert fold(name) == fold(other)
 
 
 @pytest.mark.parametrize("pair", [("Peru", "Perú"), ("New York", "NewYork"), ("C", "C+"), ("ılık", "ilik")])
@@ -55,9 +55,9 @@ def test_folding_twice_changes_nothing_more(text: str) -> None:
 
 @given(st.text(alphabet=ODD))
 def test_each_folded_character_comes_from_where_the_map_says(text: str) -> None:
-    folded = fold_text(text)
-    for i, char in enumerate(folded.text):
-        start, end = folded.original(i, i + 1)
+    folding = fold_text(text)
+    for i, char in enumerate(folding.text):
+        start, end = folding.original(i, i + 1)
         assert char == " " or char in fold(text[start:end])
 
 

@@ -30,18 +30,18 @@ def test_known_pairs_are_ignored() -> None:
 
 def test_names_added_together_are_seen_together_or_not_at_all() -> None:
     linker = Linker()
-    torn: list[str] = []
+    torn_texts: list[str] = []
 
     def read(stop: threading.Event) -> None:
         while not stop.is_set():
             last = len(linker) // 2 - 1
             texts = [f"left{i} and right{i}" for i in range(last, last + 3)]
-            torn.extend(text for text in texts if len(linker.find(text).spans) == 1)
+            torn_texts.extend(text for text in texts if len(linker.find(text).spans) == 1)
 
     with _beside(read):
         for i in range(4000):
             linker.add([(f"left{i}", f"L{i}"), (f"right{i}", f"R{i}")])
-    assert torn == []
+    assert torn_texts == []
 
 
 def test_writers_in_several_threads_lose_nothing() -> None:
@@ -115,17 +115,17 @@ def test_one_name_of_very_many_entities_is_no_trap() -> None:
 )
 def test_hostile_names_do_not_make_a_text_take_for_ever(names: list[str], text: str) -> None:
     """Against an ordinary name in the same text, and against half of it, whatever the machine."""
-    whole = spent(names, text)
-    assert whole < 200 * spent(["Peru"], text)
-    assert whole < 3.5 * max(0.01, spent(names, text[: len(text) // 2]))
+    whole = find_s(names, text)
+    assert whole < 200 * find_s(["Peru"], text)
+    assert whole < 3.5 * max(0.01, find_s(names, text[: len(text) // 2]))
 
 
-def spent(names: list[str], text: str) -> float:
+def find_s(names: list[str], text: str) -> float:
     linker = Linker()
     linker.add((name, "Q") for name in names)
-    started = time.thread_time()
+    start_s = time.thread_time()
     linker.find(text)
-    return time.thread_time() - started
+    return time.thread_time() - start_s
 
 
 class _beside:
@@ -149,13 +149,13 @@ class _beside:
 def _waits(thread: threading.Thread, clock: int) -> Iterator[float]:
     """How long the thread computed, each time, before this one had its turn; other processes are not counted."""
     while thread.is_alive():
-        started = time.clock_gettime(clock)
+        start_s = time.clock_gettime(clock)
         time.sleep(0.001)
-        yield (time.clock_gettime(clock) if thread.is_alive() else started) - started
+        yield (time.clock_gettime(clock) if thread.is_alive() else start_s) - start_s
 
 
 def _all_at_once(work: list[Callable[[], None]]) -> None:
-    threads = [threading.Thread(target=one) for one in work]
+    threads = [threading.Thread(target=task) for task in work]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -44,43 +44,43 @@ def client(server: EmbeddedValkey) -> redis.Redis:
 
 
 def test_it_answers_on_a_private_socket_and_on_no_port(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
-    with client(own_valkey) as connected:
-        assert connected.config_get("port") == {"port": "0"}
+    with client(own_valkey) as redis_client:
+        assert redis_client.config_get("port") == {"port": "0"}
     folder = tmp_path / "valkey"
     assert [oct(path.stat().st_mode & 0o777) for path in (folder, folder / "valkey.sock")] == ["0o700"] * 2
 
 
 def test_what_was_written_is_there_after_a_stop_and_a_start(tmp_path: Path) -> None:
     for expected in (None, b"1"):
-        with EmbeddedValkey(tmp_path) as server, client(server) as connected:
-            assert connected.get("k") == expected
-            connected.set("k", "1")
+        with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
+            assert redis_client.get("k") == expected
+            redis_client.set("k", "1")
             pid = pid_of(server)
         assert not running(pid)
         assert not (tmp_path / "valkey.sock").exists()
 
 
 def test_a_killed_server_is_revived_with_everything_it_had_acknowledged(own_valkey: EmbeddedValkey) -> None:
-    with client(own_valkey) as connected:
-        connected.set("k", "1")
+    with client(own_valkey) as redis_client:
+        redis_client.set("k", "1")
         kill(pid_of(own_valkey))
         assert not own_valkey.alive
         assert own_valkey.revive()
-        assert connected.get("k") == b"1"
+        assert redis_client.get("k") == b"1"
     assert not own_valkey.revive(), "one that lives is left alone"
 
 
 def test_a_server_killed_while_its_child_rewrites_the_file_is_revived_whole(
     own_valkey: EmbeddedValkey,
 ) -> None:
-    with client(own_valkey) as connected:
-        connected.mset({f"k{number}": number for number in range(5000)})
-        connected.config_set("rdb-key-save-delay", 2000)  # microseconds a key: ten seconds of rewriting
-        connected.bgrewriteaof()
-        connected.set("last", "1")
+    with client(own_valkey) as redis_client:
+        redis_client.mset({f"k{number}": number for number in range(5000)})
+        redis_client.config_set("rdb-key-save-delay", 2000)  # microseconds a key: ten seconds of rewriting
+        redis_client.bgrewriteaof()
+        redis_client.set("last", "1")
         kill(pid_of(own_valkey))
         assert own_valkey.revive()
-        assert (connected.dbsize(), connected.get("last")) == (5001, b"1")
+        assert (redis_client.dbsize(), redis_client.get("last")) == (5001, b"1")
 
 
 def test_a_start_that_failed_can_be_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,8 +106,8 @@ def test_a_second_errata_on_the_folder_is_refused_and_disturbs_nothing(own_valke
     with pytest.raises(LedgerUnavailable, match=rf"in use by another Errata \(process {os.getpid()}\)"):
         second.start()
     second.stop()
-    with client(own_valkey) as connected:
-        assert connected.ping()
+    with client(own_valkey) as redis_client:
+        assert redis_client.ping()
 
 
 def test_a_folder_is_free_again_for_others_after_a_stop(tmp_path: Path) -> None:
@@ -139,13 +139,13 @@ def test_an_errata_that_runs_elsewhere_keeps_its_folder(tmp_path: Path) -> None:
 
 def test_an_orphan_of_a_killed_errata_is_ended_before_the_next_server_starts(tmp_path: Path) -> None:
     with errata(tmp_path) as (owner, orphan):
-        with redis.Redis(unix_socket_path=str(tmp_path / "valkey.sock")) as connected:
-            connected.set("k", "1")
+        with redis.Redis(unix_socket_path=str(tmp_path / "valkey.sock")) as redis_client:
+            redis_client.set("k", "1")
         kill(owner)
         assert running(orphan)
-        with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+        with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
             assert not running(orphan)
-            assert connected.get("k") == b"1"
+            assert redis_client.get("k") == b"1"
 
 
 def test_an_orphan_that_does_not_listen_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,9 +188,9 @@ def test_a_frozen_server_is_stopped_in_bounded_time(
 @pytest.mark.parametrize("name", ['a b "c" \\d', "100%41?#x", "é" * 20, "long" * 40])
 def test_any_name_of_a_folder_will_do(tmp_path: Path, name: str) -> None:
     for expected in (None, b"1"):
-        with EmbeddedValkey(tmp_path / name) as server, client(server) as connected:
-            assert connected.get("k") == expected
-            connected.set("k", "1")
+        with EmbeddedValkey(tmp_path / name) as server, client(server) as redis_client:
+            assert redis_client.get("k") == expected
+            redis_client.set("k", "1")
     assert (tmp_path / name / "appendonlydir").is_dir()
 
 
@@ -217,9 +217,9 @@ def test_the_short_folder_of_the_socket_is_no_link_to_another(tmp_path: Path) ->
 
 
 def test_damage_in_the_append_only_file_is_told_in_the_servers_words(tmp_path: Path) -> None:
-    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
+    with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
         for number in range(50):
-            connected.set(f"k{number}", "v" * 50)
+            redis_client.set(f"k{number}", "v" * 50)
     [log] = (tmp_path / "appendonlydir").glob("*.incr.aof")
     data = bytearray(log.read_bytes())
     data[len(data) // 2 : len(data) // 2 + 40] = b"\0" * 40
@@ -232,13 +232,13 @@ def test_damage_in_the_append_only_file_is_told_in_the_servers_words(tmp_path: P
 
 
 def test_a_half_written_last_command_was_never_acknowledged_and_is_dropped(tmp_path: Path) -> None:
-    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
-        connected.set("k", "1")
+    with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
+        redis_client.set("k", "1")
     [log] = (tmp_path / "appendonlydir").glob("*.incr.aof")
     with log.open("ab") as tail:
         tail.write(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$5\r\nha")
-    with EmbeddedValkey(tmp_path) as server, client(server) as connected:
-        assert connected.get("k") == b"1"
+    with EmbeddedValkey(tmp_path) as server, client(server) as redis_client:
+        assert redis_client.get("k") == b"1"
 
 
 def test_ctrl_c_in_the_terminal_does_not_reach_the_server(own_valkey: EmbeddedValkey) -> None:

@@ -110,7 +110,7 @@ class LocalCluster:
         return self.masters[bisect_right(BOUNDS, SLOT) - 1]
 
     @property
-    def others(self) -> list[NodeProcess]:
+    def other_masters(self) -> list[NodeProcess]:
         return [node for node in self.masters if node is not self.master]
 
     @property
@@ -120,9 +120,9 @@ class LocalCluster:
 
     def is_replicated(self) -> bool:
         """The replica has whatever its master had when this was asked."""
-        there = self.master.say("INFO", "replication")["master_repl_offset"]
+        offset = self.master.say("INFO", "replication")["master_repl_offset"]
         copy = self.replica.say("INFO", "replication")
-        return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= there
+        return copy.get("master_link_status") == "up" and copy["slave_repl_offset"] >= offset
 
     def has_taken_over(self) -> bool:
         """As all who live see it."""
@@ -153,10 +153,10 @@ def until(true: Callable[[], bool], limit_s: float = START_LIMIT_S) -> None:
 
 def free_ports(count: int) -> list[int]:
     """The system gives none of them to a connection, as it might before a server has taken it."""
-    found: list[int] = []
+    ports: list[int] = []
     for port in random.sample(range(*QUIET_PORTS), 100):
         with suppress(OSError), socket.create_server((HOST, port)):
-            found.append(port)
-        if len(found) == count:
-            return found
+            ports.append(port)
+        if len(ports) == count:
+            return ports
     raise AssertionError("a hundred ports are taken")

@@ -19,9 +19,9 @@ from service.ledger.redis.failover import Node
 from service.ledger.redis.pool import Pool
 from service.ledger.store import RedisLedger
 from tests.service.ledger.redis.clusters import HOST, SLOT, LocalCluster, NodeProcess, free_ports
-from tests.service.ledger.writing import filled
+from tests.service.ledger.writing import fill
 
-NOBODY = f"{HOST}:9"  # the port of a service that is never there
+CLOSED_PORT = f"{HOST}:9"  # the port of a service that is never there
 
 
 @pytest.fixture
@@ -35,10 +35,10 @@ def places(nodes: list[NodeProcess]) -> str:
     return ",".join(f"{HOST}:{node.port}" for node in nodes)
 
 
-async def written_and_read(url: str) -> None:
+async def write_and_read(url: str) -> None:
     ledger = RedisLedger.connect(url)
     try:
-        writer = await filled(ledger, 2)
+        writer = await fill(ledger, 2)
         assert await ledger.read(0) == writer.commits
     finally:
         await ledger.aclose()
@@ -46,19 +46,19 @@ async def written_and_read(url: str) -> None:
 
 @pytest.mark.parametrize("number", range(4))
 async def test_any_node_leads_to_the_ledger(cluster: LocalCluster, raw: redis.Redis, number: int) -> None:
-    await written_and_read(cluster.nodes[number].url)
+    await write_and_read(cluster.nodes[number].url)
     assert raw.xlen(keys.LOG) == 2
 
 
 async def test_of_a_list_of_nodes_some_may_be_gone(cluster: LocalCluster, raw: redis.Redis) -> None:
-    await written_and_read(f"redis://{NOBODY},{places(cluster.others)}")
+    await write_and_read(f"redis://{CLOSED_PORT},{places(cluster.other_masters)}")
     assert raw.xlen(keys.LOG) == 2
 
 
 async def test_a_list_of_nodes_may_carry_a_user_and_settings(cluster: LocalCluster, raw: redis.Redis) -> None:
     for node in cluster.nodes:
         node.say("ACL SETUSER", "ann", "on", ">p,w", "~*", "+@all")
-    await written_and_read(f"redis://ann:p%2Cw@{places(cluster.nodes)}/0?socket_keepalive=yes")
+    await write_and_read(f"redis://ann:p%2Cw@{places(cluster.nodes)}/0?socket_keepalive=yes")
 
 
 class Witnesses(ClusterLocator):
@@ -77,7 +77,7 @@ async def test_most_nodes_are_believed_and_not_the_quickest() -> None:
 
 
 async def test_a_cluster_that_moved_whole_is_found_again_by_its_address(cluster: LocalCluster) -> None:
-    nodes = ClusterLocator(parse_servers(cluster.others[0].url), Pool(4, 1.0, 1.0))
+    nodes = ClusterLocator(parse_servers(cluster.other_masters[0].url), Pool(4, 1.0, 1.0))
     nodes._nodes = [(HOST, 9)]  # as if the pods had new addresses and the name the old one
     assert await nodes.locate() == (HOST, cluster.master.port)
 
@@ -109,11 +109,11 @@ async def test_what_other_parts_keep_beside_the_commits_works_on_both(
 async def refusal(url: str) -> str:
     ledger = RedisLedger.connect(url, limit_s=1.0)
     try:
-        with pytest.raises(LedgerUnavailable) as caught:
+        with pytest.raises(LedgerUnavailable) as error:
             await ledger.check()
     finally:
         await ledger.aclose()
-    return str(caught.value)
+    return str(error.value)
 
 
 async def test_a_database_that_a_cluster_has_not_is_refused(cluster: LocalCluster) -> None:
@@ -121,26 +121,26 @@ async def test_a_database_that_a_cluster_has_not_is_refused(cluster: LocalCluste
 
 
 async def test_a_node_behind_a_socket_file_is_refused(cluster: LocalCluster) -> None:
-    told = await refusal(f"unix://{cluster.master.folder}/socket")
-    assert "a node of a cluster is named by its host and port" in told
+    message = await refusal(f"unix://{cluster.master.folder}/socket")
+    assert "a node of a cluster is named by its host and port" in message
 
 
 async def test_a_list_of_nodes_that_all_are_gone_is_named() -> None:
-    assert f"the ledger at redis://{NOBODY},{NOBODY} failed to answer: Error" in await refusal(
-        f"redis://{NOBODY},{NOBODY}"
+    assert f"the ledger at redis://{CLOSED_PORT},{CLOSED_PORT} failed to answer: Error" in await refusal(
+        f"redis://{CLOSED_PORT},{CLOSED_PORT}"
     )
 
 
 async def test_a_password_that_a_cluster_wants_is_asked_for(cluster: LocalCluster) -> None:
     address = f"redis://ann:wrong@{places(cluster.nodes)}"
-    told = await refusal(address)
-    assert "wants a password" in told
-    assert "wrong" not in told
+    message = await refusal(address)
+    assert "wants a password" in message
+    assert "wrong" not in message
 
 
 async def test_a_slot_on_its_way_to_another_node_is_named(cluster: LocalCluster, raw: redis.Redis) -> None:
     ledger = RedisLedger.connect(cluster.url)
-    cluster.master.say("CLUSTER SETSLOT", SLOT, "MIGRATING", cluster.others[0].say("CLUSTER MYID"))
+    cluster.master.say("CLUSTER SETSLOT", SLOT, "MIGRATING", cluster.other_masters[0].say("CLUSTER MYID"))
     try:
         with pytest.raises(LedgerUnavailable, match="is moving the ledger from one node to another"):
             await ledger.head()
@@ -157,7 +157,7 @@ async def test_a_slot_on_its_way_to_another_node_is_named(cluster: LocalCluster,
 async def test_the_check_says_what_a_cluster_does_not_promise(
     cluster: LocalCluster, raw: redis.Redis, replicas: int, warning: str
 ) -> None:
-    ledger = RedisLedger.connect(cluster.others[0].url)
+    ledger = RedisLedger.connect(cluster.other_masters[0].url)
     cluster.master.say("CONFIG SET", "min-replicas-to-write", replicas)
     try:
         server = await ledger.check()
@@ -173,4 +173,4 @@ async def test_a_single_server_in_a_list_is_told_apart(own_valkey: EmbeddedValke
     with redis.Redis.from_url(own_valkey.url) as client:
         client.config_set("bind", HOST)
         client.config_set("port", port)
-    assert "cluster support disabled" in await refusal(f"redis://{HOST}:{port},{NOBODY}")
+    assert "cluster support disabled" in await refusal(f"redis://{HOST}:{port},{CLOSED_PORT}")

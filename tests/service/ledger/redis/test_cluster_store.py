@@ -13,7 +13,11 @@ from tests.service.ledger.redis.test_connection import (
     test_replies_have_the_shapes_that_the_store_takes_apart,  # noqa: F401
     test_what_the_server_refuses_keeps_the_servers_words,  # noqa: F401
 )
-from tests.service.ledger.test_snapshots import *  # noqa: F403
+from tests.service.ledger.test_snapshots import (
+    test_at_every_version_of_any_history_a_load_gives_the_fold_bit_for_bit,  # noqa: F401
+    test_manifests_are_thinned_and_none_is_missed_by_who_looks_meanwhile,  # noqa: F401
+    test_the_nearest_manifest_is_the_newest_that_is_not_newer,  # noqa: F401
+)
 from tests.service.ledger.test_store import *  # noqa: F403
 
 
@@ -26,6 +30,6 @@ def valkey(cluster: LocalCluster) -> LocalCluster:
 @pytest.fixture
 async def ledger(cluster: LocalCluster, raw: redis.Redis) -> AsyncIterator[RedisLedger]:
     """Knows one node only, which has nothing of the ledger."""
-    ledger = RedisLedger.connect(cluster.others[0].url)
+    ledger = RedisLedger.connect(cluster.other_masters[0].url)
     yield ledger
     await ledger.aclose()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 import redis
+import uvloop
 
 from service.errors import LedgerUnavailable
 from service.ledger import keys
@@ -29,7 +31,7 @@ CALLS: dict[str, Callable[[Ledger], Awaitable[object]]] = {
     "read": lambda ledger: ledger.read(0),
     "get": lambda ledger: ledger.get(1),
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
-    "put_image": lambda ledger: ledger.put_image(0, BASES),
+    "put_manifest": lambda ledger: ledger.put_manifest(0, BASES),
     "nearest_manifest": lambda ledger: ledger.nearest_manifest(9),
     "check_restored": lambda ledger: ledger.check_restored(0),
     "wait": lambda ledger: ledger.wait(0, 0.05),
@@ -59,9 +61,9 @@ async def test_a_server_that_is_gone_is_said_so_by_every_call(
     await hasty.head()
     kill(pid_of(own_valkey))
     for name, call in CALLS.items():
-        with pytest.raises(LedgerUnavailable, match="the ledger at unix://") as caught:
+        with pytest.raises(LedgerUnavailable, match="the ledger at unix://") as error:
             await call(hasty)
-        assert caught.value.__cause__ is not None, name
+        assert error.value.__cause__ is not None, name
 
 
 async def test_a_frozen_server_holds_no_call_longer_than_its_limit(
@@ -82,9 +84,9 @@ async def test_five_hundred_callers_of_a_frozen_server_are_all_told_in_time(
     await hasty.head()
     with frozen(pid_of(own_valkey)):
         start = time.perf_counter()
-        found = await asyncio.gather(*(hasty.head() for _ in range(500)), return_exceptions=True)
+        results = await asyncio.gather(*(hasty.head() for _ in range(500)), return_exceptions=True)
         assert time.perf_counter() - start < LIMIT_S + SLACK_S < LIMIT_S * 500 / MAX_CONNECTIONS
-    assert {type(item) for item in found} == {LedgerUnavailable}
+    assert {type(item) for item in results} == {LedgerUnavailable}
 
 
 async def test_replies_that_came_too_late_are_nobody_elses(
@@ -162,7 +164,7 @@ def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "expected"),
     [
         ("redis://ann:secret@db.example:6380/2", "redis://db.example:6380/2"),
         ("rediss://:secret@db.example/0?password=secret", "rediss://db.example/0"),
@@ -172,9 +174,40 @@ def test_an_address_that_is_none_is_refused_with_the_ones_that_are(url: str) -> 
         ("redis://:secret[@localhost", "an address that cannot be read"),
     ],
 )
-def test_a_password_in_the_address_is_never_shown(url: str, shown: str) -> None:
-    assert redact(url) == shown
+def test_a_password_in_the_address_is_never_shown(url: str, expected: str) -> None:
+    assert redact(url) == expected
 
 
 def test_the_socket_file_is_the_address(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
     assert own_valkey.url == f"unix://{tmp_path}/valkey/valkey.sock"
+
+
+async def _write_to_a_closed_connection(path: Path) -> None:
+    connection = Connection(f"unix://{path}", 1)
+    _, writer = await asyncio.open_unix_connection(path)
+    writer.transport.abort()
+    await asyncio.sleep(0.05)  # until it is closed
+    with pytest.raises(LedgerUnavailable, match="failed to talk: it hung up"):
+        async with connection.call("talk"):
+            writer.writelines([b"PING\r\n"])
+    await connection.aclose()
+
+
+def test_who_has_hung_up_is_away(tmp_path: Path) -> None:
+    """Ray Serve's replicas run on uvloop, which raises a RuntimeError where asyncio raises an OSError or nothing.
+
+    redis-py comes to it when a server ends in the middle of its greeting.
+    """
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(tmp_path / "s"))
+        listener.listen()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_write_to_a_closed_connection(tmp_path / "s"))
+
+
+async def test_an_error_of_our_own_is_not_taken_for_it() -> None:
+    connection = Connection("redis://127.0.0.1:1", 1)
+    with pytest.raises(RuntimeError, match="a mistake"):
+        async with connection.call("talk"):
+            raise RuntimeError("a mistake")
+    await connection.aclose()

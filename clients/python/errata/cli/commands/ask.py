@@ -6,17 +6,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from pydantic import JsonValue
-from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from errata.cli.commands.tags import version_of
-from errata.cli.errors import Exit
-from errata.cli.render.explanation import draw_explanation, draw_reading, reads_a_tree
-from errata.cli.render.text import milliseconds, one_line, percent, plural, printable
+from errata.cli.render.explanation import draw_explanation
+from errata.cli.render.text import make_grid, make_printable, milliseconds, one_line, percent, plural
 from errata.cli.session import Session
-from errata.wire import Answer, AnswerFact
+from errata.cli.streams import Exit
+from errata.wire import Answer
 
 UNSURE = {
     "unsure": "Not sure enough to answer",
@@ -30,7 +26,7 @@ DEGRADED = {
 
 
 def ask(
-    here: Session,
+    session: Session,
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
     at: Annotated[
         str | None, typer.Option("--at", metavar="VERSION", help="Answer from this version, or this tag.")
@@ -54,87 +50,67 @@ def ask(
 ) -> None:
     """Ask a question."""
     question = " ".join(words)
-    call = here.calls.ask(
+    call = session.calls.ask(
         question,
         model=model,
         kg=kg,
-        context=None if context is None else _text(context),
+        context=None if context is None else read_context(context),
         candidates=candidate or None,
-        version=None if at is None else version_of(here, at),
+        version=None if at is None else session.resolve_version(at),
         min_version=min_version,
         top_k=top,
         explain=explain,
     )
-    reply = here.send(call, "Asking")
-    if here.as_json:
+    reply = session.send(call, "Asking")
+    if session.as_json:
         typer.echo(reply.raw)
     else:
-        _say(here, printable(reply.value), question, verbose)
+        print_answer(session, make_printable(reply.value), question, verbose)
     if reply.value.answer is None:
         raise typer.Exit(Exit.UNSURE)
 
 
-def _text(given: str) -> str:
+def read_context(argument: str) -> str:
     """The text itself, or what is in the file that it names after an @."""
-    if not given.startswith("@"):
-        return given
+    if not argument.startswith("@"):
+        return argument
     try:
-        return Path(given[1:]).read_text(encoding="utf-8-sig")
+        return Path(argument[1:]).read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise typer.BadParameter(f"{given[1:]} cannot be read: {error.strerror}") from error
+        raise typer.BadParameter(f"{argument[1:]} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{given[1:]} is not UTF-8: save it as UTF-8") from error
+        raise typer.BadParameter(f"{argument[1:]} is not UTF-8: save it as UTF-8") from error
 
 
-def _say(here: Session, answer: Answer, question: str, verbose: bool) -> None:
+def print_answer(session: Session, answer: Answer, question: str, verbose: bool) -> None:
     """What was asked for goes to stdout, what is said about it to stderr."""
     if answer.answer is not None:
-        here.out.print(Text(answer.answer), soft_wrap=True)
+        session.out.print(Text(answer.answer), soft_wrap=True)
     else:
-        here.err.print(_unsure(answer), soft_wrap=True)
+        reason = UNSURE.get(answer.reason or "unsure", f"No answer: {answer.reason}")
+        guess = f"; the best guess is {answer.best}" if answer.best else ""
+        session.err.print(Text.assemble((reason, "yellow"), guess, "."), soft_wrap=True)
     if len(answer.alternatives) > 1:
-        here.out.print(_alternatives(answer))
+        table = make_grid(indent=2)
+        table.add_column(justify="right", style="dim")
+        for alternative in answer.alternatives:
+            table.add_row(percent(alternative.score), alternative.answer)
+        session.out.print(table)
     if answer.explanation is not None:
-        here.out.print(_explained(answer, answer.explanation, question))
-    here.err.print(_note(answer), soft_wrap=True)
+        session.out.print(draw_explanation(answer.explanation, question, answer.answer))
+    notes = [f"version {answer.version}", f"{percent(answer.score)} sure"]
+    if answer.edits:
+        notes.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
+    if answer.facts:
+        notes.append(plural(len(answer.facts), "fact"))
+    if answer.truncated:
+        notes.append("cut short")
+    notes.append(milliseconds(answer.timings.total_ms))
+    session.err.print(Text(" · ".join(notes), style="dim"), soft_wrap=True)
     for fact in answer.facts if verbose else ():
-        here.err.print(_fact(fact), soft_wrap=True)
+        triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
+        origin = f" ({fact.edit})" if fact.edit else ""
+        session.err.print(Text(f"rests on {triple}{origin}", style="dim"), soft_wrap=True)
     if answer.degraded is not None:
         why = DEGRADED.get(answer.degraded, answer.degraded)
-        here.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)
-
-
-def _explained(answer: Answer, told: dict[str, JsonValue], question: str) -> RenderableType:
-    """A system that reads the graph shows what it read; each other one explains itself in its own terms."""
-    return draw_reading(told, question, answer.answer) if reads_a_tree(told) else draw_explanation(told)
-
-
-def _unsure(answer: Answer) -> Text:
-    why = UNSURE.get(answer.reason or "unsure", f"No answer: {answer.reason}")
-    guess = f"; the best guess is {answer.best}" if answer.best else ""
-    return Text.assemble((why, "yellow"), guess, ".")
-
-
-def _fact(fact: AnswerFact) -> Text:
-    triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
-    return Text(f"rests on {triple}" + (f" ({fact.edit})" if fact.edit else ""), style="dim")
-
-
-def _note(answer: Answer) -> Text:
-    parts = [f"version {answer.version}", f"{percent(answer.score)} sure"]
-    if answer.edits:
-        parts.append(f"{plural(len(answer.edits), 'edit')}: {', '.join(answer.edits)}")
-    if answer.facts:
-        parts.append(plural(len(answer.facts), "fact"))
-    if answer.truncated:
-        parts.append("cut short")
-    return Text(" · ".join([*parts, milliseconds(answer.timings.total_ms)]), style="dim")
-
-
-def _alternatives(answer: Answer) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    table.add_column(justify="right", style="dim")
-    table.add_column()
-    for one in answer.alternatives:
-        table.add_row(percent(one.score), one.answer)
-    return table
+        session.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)

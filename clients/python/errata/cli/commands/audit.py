@@ -15,7 +15,7 @@ from errata.cli.session import Session
 from errata.request import Call
 from errata.wire import AuditPage
 
-TOGETHER = 1_000
+PAGE_SIZE = 1_000
 LIMIT = 50
 
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
@@ -39,7 +39,7 @@ Export = Annotated[
 
 
 def audit(
-    here: Session,
+    session: Session,
     limit: Limit = LIMIT,
     before: Before = None,
     name: Who = None,
@@ -51,42 +51,30 @@ def audit(
     export: Export = False,
 ) -> None:
     """Show who called the admin routes, the refused ones too."""
-    like = partial(
-        here.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
+    query = partial(
+        session.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
     )
     if export:
-        for page in _pages(here, like, before):
+        for page in iterate_pages(session, query, before):
             for entry in page.entries:
                 typer.echo(entry.model_dump_json(exclude_none=True))
         return
-    said = _said(limit, name, path, refused, version, since, until)
-    reply = here.send(like(limit=limit, before=before), "Reading the audit")
-    here.show(reply, lambda page: draw_audit(page, said))
-
-
-def _said(
-    limit: int,
-    name: str | None,
-    path: str | None,
-    refused: bool | None,
-    version: int | None,
-    since: datetime | None,
-    until: datetime | None,
-) -> str:
-    """The options of this page, for the command that shows the next."""
-    words = [] if limit == LIMIT else ["--limit", str(limit)]
-    words += [] if refused is None else ["--refused" if refused else "--done"]
+    options = [] if limit == LIMIT else ["--limit", str(limit)]
+    options += [] if refused is None else ["--refused" if refused else "--done"]
     for option, value in (("--name", name), ("--path", path), ("--version", version)):
-        words += [] if value is None else [option, str(value)]
+        options += [] if value is None else [option, str(value)]
     for option, time in (("--since", since), ("--until", until)):
-        words += [] if time is None else [option, time.isoformat(timespec="seconds")]
-    return shlex.join(words)
+        options += [] if time is None else [option, time.isoformat(timespec="seconds")]
+    reply = session.send(query(limit=limit, before=before), "Reading the audit")
+    session.show(reply, lambda page: draw_audit(page, shlex.join(options)))
 
 
-def _pages(here: Session, like: Callable[..., Call[AuditPage]], before: str | None) -> Iterator[AuditPage]:
+def iterate_pages(
+    session: Session, query: Callable[..., Call[AuditPage]], before: str | None
+) -> Iterator[AuditPage]:
     """To the oldest."""
     while True:
-        page = here.send(like(limit=TOGETHER, before=before), "Reading the audit").value
+        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
         yield page
         if page.next is None:
             return

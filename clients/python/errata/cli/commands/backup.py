@@ -11,7 +11,7 @@ import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from errata.cli.progress import pace
+from errata.cli.progress import make_display
 from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.wire import BackupHead, RestoreReceipt
@@ -20,47 +20,45 @@ PIPE = "-"
 
 
 def backup(
-    here: Session,
+    session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, keys without secrets."""
     if file != PIPE and Path(file).exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
-    showing = pace(here.err)
+    display = make_display(session.err)
     into: Path | BinaryIO = sys.stdout.buffer if file == PIPE else Path(file)
-    reply = here.send(here.calls.backup(into, progress=showing.tell), "Writing the backup", showing)
+    reply = session.send(session.calls.backup(into, progress=display.update), "Writing the backup", display)
     if file == PIPE:
-        here.err.print(_made(reply.value, "stdout"), soft_wrap=True)
+        session.err.print(draw_backup(reply.value, "stdout"), soft_wrap=True)
     else:
-        here.show(reply, lambda head: _made(head, file))
+        session.show(reply, lambda head: draw_backup(head, file))
 
 
 def restore(
-    here: Session,
+    session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="What `errata backup` wrote; - is stdin.")],
 ) -> None:
     """Put a backup into an empty ledger, bit for bit; its keys open nothing until they are rotated."""
-    showing = pace(here.err)
-    given: Path | BinaryIO = sys.stdin.buffer if file == PIPE else Path(file)
-    reply = here.send(here.calls.restore(given, progress=showing.tell), "Restoring", showing)
-    here.show(reply, _restored)
+    display = make_display(session.err)
+    source: Path | BinaryIO = sys.stdin.buffer if file == PIPE else Path(file)
+    reply = session.send(session.calls.restore(source, progress=display.update), "Restoring", display)
+    session.show(reply, draw_restore)
 
 
-def _made(head: BackupHead, file: str) -> Text:
+def draw_backup(head: BackupHead, file: str) -> Text:
     when = f"{datetime.fromtimestamp(head.created, UTC).astimezone():%Y-%m-%d %H:%M}"
     return Text(f"{file} holds {plural(head.version, 'version')}, as of {when}, and is whole.")
 
 
-def _restored(receipt: RestoreReceipt) -> RenderableType:
-    brought = ", ".join(
-        plural(count, what)
-        for count, what in (
-            (receipt.commits, "commit"),
-            (receipt.tags, "tag"),
-            (receipt.keys, "key"),
-            (receipt.audit, "noted call"),
-        )
-    )
-    rotate = " Rotate the keys: `errata keys rotate NAME`." if receipt.keys else ""
-    return Text(f"The ledger is at version {receipt.version}: {brought} restored.{rotate}")
+def draw_restore(receipt: RestoreReceipt) -> RenderableType:
+    counts = {
+        "commit": receipt.commits,
+        "tag": receipt.tags,
+        "key": receipt.keys,
+        "noted call": receipt.audit,
+    }
+    parts = ", ".join(plural(count, noun) for noun, count in counts.items())
+    advice = " Rotate the keys: `errata keys rotate NAME`." if receipt.keys else ""
+    return Text(f"The ledger is at version {receipt.version}: {parts} restored.{advice}")

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from errata.bulk.options import TOGETHER, BatchOptions
+from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
-from errata.cli.errors import Exit
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, how_to_edit
-from errata.cli.progress import pace
-from errata.cli.render.bulk import REPORT_SUFFIXES, draw_run, format_report, so_far
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
+from errata.cli.progress import make_display
+from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
-from errata.cli.session import Session
+from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
 
@@ -26,7 +23,7 @@ FILES = "Many corrections in a file"
 
 
 def edit(
-    here: Session,
+    session: Session,
     question: Annotated[str | None, typer.Argument(help="The question that is answered wrongly.")] = None,
     answer: Annotated[str | None, typer.Argument(help="The right answer.")] = None,
     message: Message = "",
@@ -78,17 +75,17 @@ def edit(
             rich_help_panel=FILES,
         ),
     ] = False,
-    together: Annotated[
+    batch_size: Annotated[
         int,
         typer.Option(
-            "--together",
+            "--batch-size",
             metavar="N",
             min=1,
             max=MAX_EDITS,
             help="Lines in one commit.",
             rich_help_panel=FILES,
         ),
-    ] = TOGETHER,
+    ] = BATCH_SIZE,
     teach_rephrased: Annotated[
         bool,
         typer.Option(
@@ -105,21 +102,26 @@ def edit(
     ] = False,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     if method is not None:
-        how["method"] = method
+        options["method"] = method
     if option:
-        how["options"] = dict(map(_parse_option, option))
+        options["options"] = dict(map(_parse_option, option))
     if file is not None:
-        _alone(question, also)
-        cut = BatchOptions(
-            model=model, together=together, skip_bad=skip_bad, teach_rephrased=teach_rephrased, again=again
+        if question is not None or also:
+            raise typer.BadParameter("give a question and its answer, or --file, not both")
+        batches = BatchOptions(
+            model=model,
+            batch_size=batch_size,
+            skip_bad=skip_bad,
+            teach_rephrased=teach_rephrased,
+            again=again,
         )
-        edit_file(here, FileRun(file, **how, **cut), report)
+        edit_file(session, FileRun(file, **options, **batches), report)
     elif question is not None and answer is not None:
-        call = here.calls.edit(question, answer, paraphrases=also or (), model=model, **how)
-        reply = here.send(call, "Trying it out" if dry_run else "Editing")
-        here.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
+        call = session.calls.edit(question, answer, paraphrases=also or (), model=model, **options)
+        reply = session.send(call, "Trying it out" if dry_run else "Editing")
+        session.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
 
@@ -135,53 +137,29 @@ def _parse_option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _alone(question: str | None, also: list[str] | None) -> None:
-    if question is not None or also:
-        raise typer.BadParameter("give a question and its answer, or --file, not both")
-
-
-def edit_file(here: Session, run: FileRun, report: Path | None) -> None:
+def edit_file(session: Session, run: FileRun, report: Path | None) -> None:
+    """Make all corrections of a file. However it ends, a person reads how far it came, and the report is written."""
     if report is not None:
-        _check_writable(report)
-    with _accounted(here, run, report):
-        showing = pace(here.err)
-        with showing:
-            here.errata.edit_file(run, progress=showing.tell, hear=typer.echo if here.as_json else None)
-    if not here.as_json:
-        here.out.print(draw_run(run))
-
-
-@contextmanager
-def _accounted(here: Session, run: FileRun, report: Path | None) -> Iterator[None]:
-    """However it ends, a person is told how far it came, and the report is written."""
+        if report.suffix.lower() not in REPORT_SUFFIXES:
+            raise typer.BadParameter(f"{report}: the name of a report ends in {' or '.join(REPORT_SUFFIXES)}")
+        check_writable(report)  # before anything is made, which is not made again for the sake of a report
     try:
-        yield
+        with make_display(session.err) as display:
+            on_reply = typer.echo if session.as_json else None
+            session.errata.edit_file(run, progress=display.update, on_reply=on_reply)
     except (ErrataError, KeyboardInterrupt) as error:
-        told = so_far(run)
-        if not told and isinstance(error, KeyboardInterrupt) and not run.options.dry_run:
-            told = f"Nothing of {run.file} is known to be made. The same command again makes what is missing."
-        if told:
-            here.err.print(told, soft_wrap=True)
+        progress = describe_progress(run)
+        if not progress and isinstance(error, KeyboardInterrupt) and not run.settings.dry_run:
+            progress = (
+                f"Nothing of {run.file} is known to be made. The same command again makes what is missing."
+            )
+        if progress:
+            session.err.print(progress, soft_wrap=True)
         raise
     finally:
         if report is not None:
-            _write(here, run, report)
-
-
-def _check_writable(file: Path) -> None:
-    """Before anything is made, which is not made again for the sake of a report."""
-    if file.suffix.lower() not in REPORT_SUFFIXES:
-        raise typer.BadParameter(f"{file}: the name of a report ends in {' or '.join(REPORT_SUFFIXES)}")
-    try:
-        file.open("ab").close()
-    except OSError as error:
-        raise typer.BadParameter(f"{file} cannot be written: {error.strerror}; nothing was done") from error
-
-
-def _write(here: Session, run: FileRun, file: Path) -> None:
-    try:
-        file.write_text(format_report(run.lines, file.suffix.lower()), encoding="utf-8")
-    except OSError as error:
-        here.err.print(f"error: {file} cannot be written: {error.strerror}", soft_wrap=True)
-        raise typer.Exit(Exit.UNWRITABLE) from error
-    here.err.print(f"{file} says what happened to each of {plural(len(run.lines), 'line')}.", soft_wrap=True)
+            session.write_file(report, format_report(run.lines, report.suffix.lower()))
+            count = plural(len(run.lines), "line")
+            session.err.print(f"{report} says what happened to each of {count}.", soft_wrap=True)
+    if not session.as_json:
+        session.out.print(draw_run(run))

@@ -6,16 +6,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, how_to_edit
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.wire import Act
 
-ONE_ACT = "give one of --set, --add and --remove"
-
 
 def fact(
-    here: Session,
+    session: Session,
     subject: Annotated[str, typer.Argument(help="What it is about: a name, or an id.")],
     relation: Annotated[str, typer.Argument(help="Its relation; label, alias and description are names.")],
     object: Annotated[str, typer.Argument(help="The value.")],
@@ -34,15 +32,15 @@ def fact(
     idempotency_key: Key = None,
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
-    act = _act({"set": put, "add": add, "remove": remove})
-    call = here.calls.fact(subject, relation, object, act=act, only=only, **how)
-    reply = here.send(call, "Trying it out" if dry_run else "Telling every system")
-    here.show(reply, lambda receipt: draw_receipt(receipt, "1 fact"))
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
+    act = choose_act({"set": put, "add": add, "remove": remove})
+    call = session.calls.fact(subject, relation, object, act=act, only=only, **options)
+    reply = session.send(call, "Trying it out" if dry_run else "Telling every system")
+    session.show(reply, lambda receipt: draw_receipt(receipt, "1 fact"))
 
 
 def relation(
-    here: Session,
+    session: Session,
     name: Annotated[str, typer.Argument(help="The relation's name in the graph.")],
     holds: Annotated[
         Literal["one", "many"] | None, typer.Option("--holds", help="How many values one subject has.")
@@ -60,15 +58,15 @@ def relation(
     """Say what a relation is: `errata relation capital --holds one`."""
     if holds is None and label is None:
         raise typer.BadParameter("say how many values it has with --holds, or how it is called with --label")
-    how = how_to_edit(message, no_wait, idempotency_key, dry_run, expect, strict)
-    call = here.calls.define_relation(name, holds=holds, label=label, **how)
-    reply = here.send(call, "Trying it out" if dry_run else "Defining the relation")
-    here.show(reply, lambda receipt: draw_receipt(receipt, "1 definition"))
+    options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
+    call = session.calls.define_relation(name, holds=holds, label=label, **options)
+    reply = session.send(call, "Trying it out" if dry_run else "Defining the relation")
+    session.show(reply, lambda receipt: draw_receipt(receipt, "1 definition"))
 
 
-def _act(given: dict[Act, bool]) -> Act | None:
+def choose_act(flags: dict[Act, bool]) -> Act | None:
     """None leaves it to the relation: one that holds one value sets it, one that holds many adds it."""
-    acts = [act for act, wanted in given.items() if wanted]
+    acts = [act for act, is_set in flags.items() if is_set]
     if len(acts) > 1:
-        raise typer.BadParameter(f"{ONE_ACT}, not several")
+        raise typer.BadParameter("give one of --set, --add and --remove, not several")
     return acts[0] if acts else None

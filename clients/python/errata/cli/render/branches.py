@@ -12,9 +12,9 @@ from rich.text import Text
 from errata.cli.render.text import one_line
 
 INDENT = 2
-FORK, LAST, GOES_ON, BLANK = "├─ ", "└─ ", "│  ", "   "
-RESTS, OTHER = "●", "○"
-LEAST_TEXT = 16
+FORK, LAST_FORK, STEM, NO_STEM = "├─ ", "└─ ", "│  ", "   "
+RESTS_ON, READ = "●", "○"
+MIN_TEXT = 16
 FAIR_TEXT = 36  # a longer text is broken into lines rather than moving the branches away from their word
 Key = tuple[str, str, str]
 
@@ -27,105 +27,112 @@ class Branch(NamedTuple):
     rank: str
     score: str
     edit: str
-    rests: bool
+    rests_on: bool
 
 
-def positions(first: object, last: object) -> str:
+class Widths(NamedTuple):
+    """Cells of each column but the text; 0 where no fact has anything in it."""
+
+    positions: int
+    rank: int
+    score: int
+    edit: int
+
+    @property
+    def stem(self) -> int:
+        """Of what stands before the text: the fork, the positions, the mark."""
+        return len(FORK) + (self.positions + 1 if self.positions else 0) + len(RESTS_ON) + 1
+
+
+class Branches:
+    def __init__(self, mention: Mapping[str, Any], rests_on: Collection[Key]) -> None:
+        """mention: a word of the tree, as an explanation has it. rests_on: the facts that the answer rests on."""
+        self._entity = str(mention.get("entity") or "")
+        self._label = one_line(str(mention.get("label") or mention.get("text") or ""))
+        facts = mention.get("facts")
+        self._branches: list[Branch] = []
+        for fact in facts if isinstance(facts, list) else []:
+            if not isinstance(fact, dict):
+                continue
+            relation, value = str(fact.get("relation") or ""), str(fact.get("object") or "")
+            span = fact.get("positions")
+            first, last = span if isinstance(span, list) and len(span) == 2 else (None, None)
+            branch = Branch(
+                positions=format_positions(first, last),
+                text=one_line(str(fact.get("text") or f"{relation} {value}")),
+                rank=format_number(fact.get("rank")),
+                score=format_number(fact.get("score")),
+                edit=str(fact.get("edit") or ""),
+                rests_on=(self._entity, relation, value) in rests_on,
+            )
+            self._branches.append(branch)
+
+    def lines(self, console: Console, word_column: int, width: int) -> Iterator[Text]:
+        """word_column: of the word that they hang from. width: of the drawing, without its indent."""
+        widths = Widths(*(self._widest(name) for name in Widths._fields))
+        own = widths.stem + sum(cells + 2 for cells in widths[1:] if cells)
+        longest = max((cell_len(branch.text) for branch in self._branches), default=0)
+        column = max(min(word_column, width - own - min(longest, FAIR_TEXT)), 0)
+        room = min(longest, max(min(longest, width - column - own), MIN_TEXT))
+        if column < word_column:
+            turn = f"┌{'─' * (word_column - column - 1)}┘"
+            yield Text(" " * (INDENT + column) + turn, style="dim")
+        lines = list(self._draw_head(widths, room))
+        for branch in self._branches:
+            lines += _draw_branch(console, branch, branch is self._branches[-1], widths, room)
+        for line in lines:
+            line.truncate(width - column, overflow="ellipsis")
+            yield Text.assemble(" " * (INDENT + column), line)
+
+    def _widest(self, name: str) -> int:
+        cells = max((cell_len(getattr(branch, name)) for branch in self._branches), default=0)
+        has_title = name in ("rank", "score")
+        return max(cells, len(name)) if cells and has_title else cells
+
+    def _draw_head(self, widths: Widths, room: int) -> Iterator[Text]:
+        """What the word was taken for, and the titles of the columns, on one line if there is room."""
+        head = Text.assemble((self._label, "cyan"), (f"  {self._entity}" if self._entity else "", "dim"))
+        if not self._branches:
+            yield Text.assemble(head, ("  no facts", "dim"))
+            return
+        start = widths.stem + room
+        columns = (("rank", widths.rank), ("score", widths.score))
+        titles = "".join(f"  {title:>{cells}}" for title, cells in columns if cells)
+        if cell_len(head.plain) > start and titles:
+            yield head
+            head = Text()
+        line = Text.assemble(head, " " * (start - cell_len(head.plain)), (titles, "dim"))
+        line.rstrip()
+        yield line
+
+
+def _draw_branch(console: Console, branch: Branch, last: bool, widths: Widths, room: int) -> Iterator[Text]:
+    """The fact's line, and below it the rest of a text that is longer than `room`."""
+    style = "green" if branch.rests_on else ""
+    for number, piece in enumerate(Text(branch.text, style=style).wrap(console, max(room, 1))):
+        piece.rstrip()
+        if number:
+            stem = (NO_STEM if last else STEM) + " " * (widths.stem - len(FORK) - len(RESTS_ON) - 1)
+            yield Text.assemble((stem, "dim"), "  ", piece)
+            continue
+        line = Text.assemble((LAST_FORK if last else FORK, "dim"))
+        line.append(f"{branch.positions:>{widths.positions}} " if widths.positions else "", "dim")
+        line.append(f"{RESTS_ON if branch.rests_on else READ} ", style or "dim")
+        line.append_text(piece).append(" " * (room - cell_len(piece.plain)))
+        for cell, cells in ((branch.rank, widths.rank), (branch.score, widths.score)):
+            line.append(f"  {cell:>{cells}}" if cells else "")
+        line.append(f"  {branch.edit}" if widths.edit else "", "dim")
+        line.rstrip()
+        yield line
+
+
+def format_positions(first: object, last: object) -> str:
     if not isinstance(first, int):
         return ""
     return str(first) if last in (None, first) else f"{first}–{last}"
 
 
-class Branches:
-    def __init__(self, mention: Mapping[str, Any], rests_on: Collection[Key]) -> None:
-        self._entity = str(mention.get("entity") or "")
-        self._label = one_line(str(mention.get("label") or mention.get("text") or ""))
-        facts = mention.get("facts")
-        told = [one for one in facts if isinstance(one, dict)] if isinstance(facts, list) else []
-        self._branches = [_branch(one, self._entity, rests_on) for one in told]
-
-    def lines(self, console: Console, place: int, width: int) -> Iterator[Text]:
-        """place: the column of the word that they hang from."""
-        fixed, text = self._fixed(), max((cell_len(one.text) for one in self._branches), default=0)
-        column = max(min(place, width - fixed - min(text, FAIR_TEXT)), 0)
-        room = max(min(text, width - column - fixed), LEAST_TEXT)
-        if column < place:
-            turn = f"┌{'─' * (place - column - 1)}┘"
-            yield Text(" " * (INDENT + column) + turn, style="dim")
-        margin = " " * (INDENT + column)
-        drawn = list(self._head(min(text, room)))
-        for number, one in enumerate(self._branches, start=1):
-            drawn += self._drawn(console, one, number == len(self._branches), min(text, room))
-        for line in drawn:
-            line.truncate(width - column, overflow="ellipsis")
-            yield Text.assemble(margin, line)
-
-    def _widths(self) -> tuple[int, int, int, int]:
-        """Of all cells but the text."""
-
-        def most(name: str, title: str = "") -> int:
-            widest = max((cell_len(getattr(one, name)) for one in self._branches), default=0)
-            return max(widest, len(title)) if widest else 0
-
-        return most("positions"), most("rank", "rank"), most("score", "score"), most("edit")
-
-    def _fixed(self) -> int:
-        place, *others = self._widths()
-        own = len(FORK) + (place + 1 if place else 0) + len(RESTS) + 1
-        return own + sum(width + 2 for width in others if width)
-
-    def _head(self, text: int) -> Iterator[Text]:
-        """What the word was taken for, and the titles of the columns, on one line if there is room."""
-        place, rank, score, _ = self._widths()
-        head = Text.assemble((self._label, "cyan"), (f"  {self._entity}" if self._entity else "", "dim"))
-        if not self._branches:
-            yield Text.assemble(head, ("  no facts", "dim"))
-            return
-        used = len(FORK) + (place + 1 if place else 0) + len(RESTS) + 1 + text
-        titles = "".join(f"  {name:>{wide}}" for name, wide in (("rank", rank), ("score", score)) if wide)
-        if cell_len(head.plain) > used and titles:
-            yield head
-            head = Text()
-        line = Text.assemble(head, " " * (used - cell_len(head.plain)), (titles, "dim"))
-        line.rstrip()
-        yield line
-
-    def _drawn(self, console: Console, one: Branch, last: bool, room: int) -> Iterator[Text]:
-        place, rank, score, edit = self._widths()
-        style = "green" if one.rests else ""
-        wrapped = Text(one.text, style=style).wrap(console, max(room, 1))
-        for number, piece in enumerate(wrapped):
-            piece.rstrip()
-            if number:
-                stem = (BLANK if last else GOES_ON) + " " * (place + 1 if place else 0)
-                yield Text.assemble((stem, "dim"), "  ", piece)
-                continue
-            line = Text.assemble((LAST if last else FORK, "dim"))
-            line.append(f"{one.positions:>{place}} " if place else "", "dim")
-            line.append(f"{RESTS if one.rests else OTHER} ", style or "dim")
-            line.append_text(piece).append(" " * (room - cell_len(piece.plain)))
-            for cell, wide in ((one.rank, rank), (one.score, score)):
-                line.append(f"  {cell:>{wide}}" if wide else "")
-            line.append(f"  {one.edit}" if edit else "", "dim")
-            line.rstrip()
-            yield line
-
-
-def _branch(fact: Mapping[str, Any], entity: str, rests_on: Collection[Key]) -> Branch:
-    relation, value = str(fact.get("relation") or ""), str(fact.get("object") or "")
-    spans = fact.get("positions")
-    first, last = spans if isinstance(spans, list) and len(spans) == 2 else (None, None)
-    return Branch(
-        positions(first, last),
-        one_line(str(fact.get("text") or f"{relation} {value}")),
-        number(fact.get("rank")),
-        number(fact.get("score")),
-        str(fact.get("edit") or ""),
-        (entity, relation, value) in rests_on,
-    )
-
-
-def number(value: object) -> str:
+def format_number(value: object) -> str:
     """A share or a similarity; a place in an order stays whole."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""

@@ -8,19 +8,17 @@ import json
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from errata.bulk.line import Line
 from errata.bulk.run import FileRun
-from errata.cli.render.receipt import draw_receipt, reach
-from errata.cli.render.text import became, one_line, plural, printable, visible
+from errata.cli.render.receipt import draw_receipt, draw_replication
+from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
 from errata.wire import EditReceipt, SideEffect
 
-MOST_SHOWN = 10
-MOST_NAMED = 3  # questions that a dry run changed, of each commit
-ENDINGS = ("done", "no-op", "duplicate", "superseded", "refused", "taken back", "not sent")
-MEANING = {
+MAX_SHOWN = 10
+MAX_SIDE_EFFECTS = 3  # that a dry run names, of each commit
+MEANING_OF_STATUS = {
     "no-op": "answered so already",
     "duplicate": "said by an earlier line",
     "superseded": "a later line answers anew",
@@ -28,176 +26,179 @@ MEANING = {
     "taken back": "made before, and not in force",
     "not sent": "not there yet",
 }
+CSV, JSONL = ".csv", ".jsonl"
+REPORT_SUFFIXES = (JSONL, CSV)
 
 
 def draw_run(run: FileRun) -> RenderableType:
     """Of one commit as of any other; what is worth a word of its lines comes behind."""
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
-        receipt = printable(run.receipts[0])
+        receipt = make_printable(run.receipts[0])
         parts.append(draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
-        parts += _endings(run) if run.count("done") < len(run.lines) else []
-        parts += _notable(run, MOST_SHOWN, warned=False)
+        parts += [_draw_statuses(run)] if run.count("done") < len(run.lines) else []
+        parts += _draw_notable_lines(run, with_warnings=False)
     else:
-        parts += [*_commits(run), *_endings(run), *_notable(run, MOST_SHOWN, warned=True)]
-    parts += [*_held_back(run), *_unused(run), *_taken_back(run)]
+        parts += [*_draw_commits(run), _draw_statuses(run), *_draw_notable_lines(run, with_warnings=True)]
+    n_asked, n_follow = (
+        sum(line.rephrased_asked for line in run.lines),
+        sum(line.rephrased_follow for line in run.lines),
+    )
+    n_held_out = sum(len(line.rephrased) for line in run.lines)
+    if n_asked:
+        count = f"  {n_follow:,} of {n_asked:,} rephrased prompts follow"
+        parts.append(Text(f"{count}; they were held back, and asked at the end."))
+    elif n_held_out:
+        parts.append(Text(f"  {plural(n_held_out, 'rephrased prompt')} held back, and not asked."))
+    names = sorted({name for line in run.lines for name in line.unused})
+    if names:
+        parts.append(Text(f"  Not used: {escape(', '.join(names))}.", style="dim"))
+    if run.reverted_versions:
+        subject = f"{_name_versions(run.reverted_versions).capitalize()} of this file had been taken back"
+        parts.append(Text(f"{subject}, and that stays so: --again makes it anew.", style="yellow"))
     if len(run.versions) > 1:
-        parts.append(Text(f"Take it back: {take_back(run)}", style="dim"))
+        parts.append(Text(f"Take it back: {describe_undo(run)}", style="dim"))
     return Group(*parts)
 
 
-def so_far(run: FileRun) -> str:
+def describe_progress(run: FileRun) -> str:
     """For whoever was interrupted; "" where nothing is made."""
     if not run.versions:
         return ""
-    done = f"{run.count('done'):,} of {plural(len(run.lines), 'line')}"
-    made = f"So far {done} of {run.file} are made, in {_named(run.versions)}."
-    return f"{made}\nThe same command again makes the rest. Take it back: {take_back(run)}"
+    count = f"{run.count('done'):,} of {plural(len(run.lines), 'line')}"
+    commits = f"So far {count} of {run.file} are made, in {_name_versions(run.versions)}."
+    return f"{commits}\nThe same command again makes the rest. Take it back: {describe_undo(run)}"
 
 
-def take_back(run: FileRun) -> str:
-    made = run.versions
-    one_by_one = f"errata revert {' '.join(ranges(made))}"
-    if len(made) > 1 and len(ranges(made)) == 1 and made[0] > max(run.taken_back, default=0):
-        return f"{one_by_one} (or in one step, while nothing else has been changed: errata rollback --to {made[0] - 1})"
-    return one_by_one
+def describe_undo(run: FileRun) -> str:
+    """The commands that take the run back."""
+    versions, ranges = run.versions, join_ranges(run.versions)
+    command = f"errata revert {' '.join(ranges)}"
+    if len(versions) > 1 and len(ranges) == 1 and versions[0] > max(run.reverted_versions, default=0):
+        rollback = f"errata rollback --to {versions[0] - 1}"
+        return f"{command} (or in one step, while nothing else has been changed: {rollback})"
+    return command
 
 
-def ranges(versions: Sequence[int]) -> list[str]:
+def join_ranges(versions: Sequence[int]) -> list[str]:
     """[3, 4, 5, 9] as 3-5 and 9."""
-    runs: list[list[int]] = []
+    ranges: list[list[int]] = []
     for version in sorted(set(versions)):
-        if runs and version == runs[-1][-1] + 1:
-            runs[-1].append(version)
+        if ranges and version == ranges[-1][-1] + 1:
+            ranges[-1].append(version)
         else:
-            runs.append([version])
-    return [str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+            ranges.append([version])
+    return [str(span[0]) if len(span) == 1 else f"{span[0]}-{span[-1]}" for span in ranges]
 
 
-def _named(versions: Sequence[int]) -> str:
-    return f"{'version' if len(versions) == 1 else 'versions'} {', '.join(ranges(versions))}"
+def _name_versions(versions: Sequence[int]) -> str:
+    return f"{'version' if len(versions) == 1 else 'versions'} {', '.join(join_ranges(versions))}"
 
 
-def _commits(run: FileRun) -> list[RenderableType]:
+def _draw_commits(run: FileRun) -> list[RenderableType]:
     if not run.receipts:
         return [Text("Nothing was changed: there was nothing to do.", style="bold")]
     lines = f"{plural(run.count('done'), 'line')} of {run.file}"
-    if run.options.dry_run:
-        each = f"Each {run.options.together:,} of them were tried without the others."
-        head = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
-        return [Text.assemble(head, f" {each}"), *_besides(run.receipts)]
-    head = Text(f"{_named(run.versions).capitalize()}: {lines}.", style="bold green")
-    earlier = (
-        [Text(f"{_named(sorted(run.earlier)).capitalize()} had been made before.")] if run.earlier else []
-    )
-    return [Text.assemble(head, reach(run.receipts[-1])), *earlier, *_besides(run.receipts)]
+    if run.settings.dry_run:
+        caveat = f" Each {run.settings.batch_size:,} of them were tried without the others."
+        headline = Text(f"Dry run: {lines} would be made; nothing was changed.", style="bold")
+        return [Text.assemble(headline, caveat), *_draw_side_effects(run.receipts)]
+    headline = Text(f"{_name_versions(run.versions).capitalize()}: {lines}.", style="bold green")
+    parts: list[RenderableType] = [Text.assemble(headline, draw_replication(run.receipts[-1]))]
+    if run.earlier_versions:
+        subject = _name_versions(sorted(run.earlier_versions)).capitalize()
+        parts.append(Text(f"{subject} had been made before."))
+    return [*parts, *_draw_side_effects(run.receipts)]
 
 
-def _besides(receipts: Iterable[EditReceipt]) -> list[Text]:
+def _draw_side_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
     """What changed that nobody asked for, and where to read more of it."""
-    lines = []
-    for one in receipts:
-        changed, broken = one.report.side_effects, {test.edit for test in one.report.broken_tests}
-        told = [f"{plural(len(changed), 'other question')} changed"] if changed else []
-        told += [f"{plural(len(broken), 'earlier edit')} no longer held"] if broken else []
-        if told:
-            where = f"in version {one.version}" if one.version else "by one commit"
-            shown = f"errata show {one.version}" if one.version else _first(changed)
-            lines.append(Text(f"  {where} {' and '.join(told)}: {shown}", "yellow"))
-    more = [Text(f"  and so in {plural(len(lines) - MOST_SHOWN, 'more version')}", "yellow")]
-    return [*lines[:MOST_SHOWN], *(more if len(lines) > MOST_SHOWN else [])]
+    lines: list[Text] = []
+    for receipt in receipts:
+        side_effects = receipt.report.side_effects
+        broken_edits = {test.edit for test in receipt.report.broken_tests}
+        clauses = [f"{plural(len(side_effects), 'other question')} changed"] if side_effects else []
+        clauses += [f"{plural(len(broken_edits), 'earlier edit')} no longer held"] if broken_edits else []
+        if clauses:
+            place = f"in version {receipt.version}" if receipt.version else "by one commit"
+            details = f"errata show {receipt.version}" if receipt.version else _name_effects(side_effects)
+            lines.append(Text(f"  {place} {' and '.join(clauses)}: {details}", "yellow"))
+    if len(lines) > MAX_SHOWN:
+        rest = f"  and so in {plural(len(lines) - MAX_SHOWN, 'more version')}"
+        lines[MAX_SHOWN:] = [Text(rest, "yellow")]
+    return lines
 
 
-def _first(changed: Sequence[SideEffect]) -> str:
+def _name_effects(side_effects: Sequence[SideEffect]) -> str:
     """A dry run leaves nothing to be shown later, so the first few are named."""
-    named = [f"{one.question} {became(one.before, one.after)}" for one in changed[:MOST_NAMED]]
-    more = f" and {len(changed) - MOST_NAMED:,} more" if len(changed) > MOST_NAMED else ""
-    return visible(one_line("; ".join(named) + more)) or "--json tells them"
+    names = "; ".join(
+        f"{effect.question} {draw_change(effect.before, effect.after)}"
+        for effect in side_effects[:MAX_SIDE_EFFECTS]
+    )
+    n_more = len(side_effects) - MAX_SIDE_EFFECTS
+    return escape(one_line(names + (f" and {n_more:,} more" if n_more > 0 else ""))) or "--json tells them"
 
 
-def _endings(run: FileRun) -> list[RenderableType]:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+def _draw_statuses(run: FileRun) -> RenderableType:
+    """How many lines ended in each way."""
+    table = make_grid(indent=2)
     table.add_column()
     table.add_column(justify="right")
-    table.add_column()
-    for ending in ENDINGS:
-        lines = [line for line in run.lines if line.status == ending]
-        if lines:
-            table.add_row(ending, f"{len(lines):,}", _carried(lines) if ending == "done" else MEANING[ending])
-    return [table]
+    for status in ("done", *MEANING_OF_STATUS):
+        lines = [line for line in run.lines if line.status == status]
+        if not lines:
+            continue
+        meaning = MEANING_OF_STATUS.get(status, "")
+        if status == "done":
+            n_failing = sum(line.holds is False for line in lines)
+            n_wordings, n_follow = sum(line.wordings for line in lines), sum(line.follow for line in lines)
+            meaning = f"{n_failing:,} do not hold" if n_failing else "all hold"
+            meaning += f", {n_follow:,} of {n_wordings:,} other wordings follow" if n_wordings else ""
+        table.add_row(status, f"{len(lines):,}", meaning)
+    return table
 
 
-def _carried(lines: Sequence[Line]) -> str:
-    failing = sum(line.holds is False for line in lines)
-    given, follow = sum(line.wordings for line in lines), sum(line.follow for line in lines)
-    said = [f"{failing:,} do not hold" if failing else "all hold"]
-    return ", ".join([*said, *([f"{follow:,} of {given:,} other wordings follow"] if given else [])])
-
-
-def _held_back(run: FileRun) -> list[Text]:
-    asked, out = sum(line.asked for line in run.lines), sum(line.came_out for line in run.lines)
-    held = sum(len(line.rephrased) for line in run.lines)
-    if asked:
-        return [
-            Text(
-                f"  {out:,} of {asked:,} rephrased prompts follow; they were held back, and asked at the end."
-            )
-        ]
-    return [Text(f"  {plural(held, 'rephrased prompt')} held back, and not asked.")] if held else []
-
-
-def _unused(run: FileRun) -> list[Text]:
-    names = sorted({name for line in run.lines for name in line.unused})
-    return [Text(f"  Not used: {visible(', '.join(names))}.", style="dim")] if names else []
-
-
-def _notable(run: FileRun, most: int, warned: bool) -> list[Text]:
+def _draw_notable_lines(run: FileRun, with_warnings: bool) -> list[Text]:
     """Refused lines first, then those that a later one answers anew, that are warned of, that an earlier one said."""
     lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
-    lines += [line for line in run.lines if warned and line.status in ("done", "no-op") and _troubled(line)]
-    lines += [line for line in run.lines if line.status == "duplicate"]
-    shown = [
-        Text(f"  {visible(one_line(f'{one.where}: {_why(one)}'))}", style="yellow") for one in lines[:most]
+    lines += [
+        line
+        for line in run.lines
+        if with_warnings
+        and line.status in ("done", "no-op")
+        and (line.warnings or line.holds is False or line.follow < line.wordings)
     ]
-    left = len(lines) - most
-    more = Text(f"  and {plural(left, 'more line')} to look at: --report FILE writes them all", style="dim")
-    return [*shown, *([more] if left > 0 else [])]
+    lines += [line for line in run.lines if line.status == "duplicate"]
+    parts: list[Text] = []
+    for line in lines[:MAX_SHOWN]:
+        if line.status in ("refused", "superseded", "duplicate"):
+            reason = f"{line.status}: {line.detail}"
+        else:
+            count = f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
+            reason = "; ".join(line.warnings) or count
+        parts.append(Text(f"  {escape(one_line(f'{line.where}: {reason}'))}", style="yellow"))
+    if len(lines) > MAX_SHOWN:
+        rest = (
+            f"  and {plural(len(lines) - MAX_SHOWN, 'more line')} to look at: --report FILE writes them all"
+        )
+        parts.append(Text(rest, style="dim"))
+    return parts
 
 
-def _troubled(line: Line) -> bool:
-    return bool(line.warnings) or line.holds is False or line.follow < line.wordings
-
-
-def _why(line: Line) -> str:
-    if line.status in ("refused", "superseded", "duplicate"):
-        return f"{line.status}: {line.detail}"
-    return "; ".join(line.warnings) or f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
-
-
-def _taken_back(run: FileRun) -> list[Text]:
-    if not run.taken_back:
-        return []
-    were = f"{_named(run.taken_back).capitalize()} of this file had been taken back"
-    return [Text(f"{were}, and that stays so: --again makes it anew.", style="yellow")]
-
-
-CSV, JSONL = ".csv", ".jsonl"
-REPORT_SUFFIXES = (JSONL, CSV)
-
-
-def format_report(lines: Sequence[Line], kind: str) -> str:
-    """kind: how the name of the report ends."""
-    rows = [line.told() for line in lines]
-    if kind == JSONL:
+def format_report(lines: Sequence[Line], suffix: str) -> str:
+    """What happened to each line. suffix: how the name of the report file ends."""
+    rows = [line.to_row() for line in lines]
+    if suffix == JSONL:
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     out = io.StringIO(newline="")
     table = csv.DictWriter(out, list(rows[0]) if rows else [], lineterminator="\n")
     table.writeheader()
-    table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
+    for row in rows:
+        cells: dict[str, object] = {}
+        for name, value in row.items():
+            if isinstance(value, list):
+                cells[name] = " | ".join(map(str, value))
+            else:
+                cells[name] = str(value).lower() if isinstance(value, bool) else value
+        table.writerow(cells)
     return out.getvalue()
-
-
-def _cell(value: object) -> object:
-    if isinstance(value, list):
-        return " | ".join(map(str, value))
-    return str(value).lower() if isinstance(value, bool) else value

@@ -1,4 +1,4 @@
-"""What changed besides what was asked for: questions that nobody edited, and corrections that no longer hold."""
+"""What changed besides what was asked for: side effects, and corrections that no longer hold."""
 
 from __future__ import annotations
 
@@ -9,75 +9,62 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from errata.cli.render.text import plural, said
+from errata.cli.render.text import draw_answer, make_grid, make_table, plural
 from errata.wire import BrokenTest, Report, SideEffect, SupersededTest
 
 
 def draw_report(report: Report) -> list[RenderableType]:
-    """The bystanders and the earlier edits."""
-    parts = draw_bystanders(report.probes, report.side_effects, report.unmeasured_probes)
+    """Side effects, then the fact tests of earlier edits."""
+    parts = draw_side_effects(report.probes, report.side_effects, report.unmeasured_probes)
     if report.broken_tests:
-        edits = len({one.edit for one in report.broken_tests})
+        edits = len({test.edit for test in report.broken_tests})
         count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
         parts += [Text(count, style="red"), draw_broken(report.broken_tests)]
     if report.superseded_tests:
-        edits = len({one.edit for one in report.superseded_tests})
+        edits = len({test.edit for test in report.superseded_tests})
         count = f"{plural(edits, 'earlier edit')} {'are' if edits > 1 else 'is'} superseded"
-        back = f"{count}, and will be back if this is taken back:"
-        parts += [Text(back, style="yellow"), draw_superseded(report.superseded_tests)]
+        consequence = f"{count}, and will be back if this is taken back:"
+        parts += [Text(consequence, style="yellow"), draw_superseded(report.superseded_tests)]
     if report.edits_left_out:
-        left = f"{plural(report.edits_left_out, 'older edit')} of this commit are not told of here"
-        parts.append(Text(f"{left}: errata diff compares the versions.", style="yellow"))
+        count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not told of here"
+        parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
     return parts
 
 
-def draw_bystanders(
-    probes: int, changed: Sequence[SideEffect], unmeasured_probes: int
+def draw_side_effects(
+    probes: int, side_effects: Sequence[SideEffect], unmeasured_probes: int
 ) -> list[RenderableType]:
     """probes: how many unedited questions were compared. unmeasured_probes: how many more may have changed."""
     parts: list[RenderableType] = []
-    if probes and not changed:
-        none = "" if unmeasured_probes else "Nothing else changed: "
-        parts.append(Text(f"{none}{plural(probes, 'other question')} answer as before."))
-    if changed:
-        count = f"{len(changed):,} of {plural(probes, 'other question')} changed too:"
-        parts += [Text(count, style="yellow"), _changed(changed)]
+    if probes and not side_effects:
+        claim = "" if unmeasured_probes else "Nothing else changed: "
+        parts.append(Text(f"{claim}{plural(probes, 'other question')} answer as before."))
+    if side_effects:
+        count = f"{len(side_effects):,} of {plural(probes, 'other question')} changed too:"
+        table = make_grid(indent=2)
+        for effect in side_effects:
+            before, after = draw_answer(effect.before), draw_answer(effect.after)
+            if effect.link:  # paths of the service, where a person can see it answered
+                before.stylize(Style(link=effect.link.before))
+                after.stylize(Style(link=effect.link.after) if effect.link.after else "")
+            table.add_row(effect.question, before, Text("→", "dim"), after)
+        parts += [Text(count, style="yellow"), table]
     if unmeasured_probes:
-        parts.append(
-            Text(f"{plural(unmeasured_probes, 'more question')} may have changed too: nobody asked.", "dim")
-        )
+        count = plural(unmeasured_probes, "more question")
+        parts.append(Text(f"{count} may have changed too: nobody asked.", "dim"))
     return parts
 
 
-def _changed(changed: Sequence[SideEffect]) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for one in changed:
-        before, after = (one.link.before, one.link.after) if one.link else (None, None)
-        table.add_row(one.question, _linked(one.before, before), Text("→", "dim"), _linked(one.after, after))
+def draw_superseded(tests: Sequence[SupersededTest]) -> Table:
+    table = make_table("version", "question", "was", "is", "since version", indent=2)
+    for test in tests:
+        answer = draw_answer(test.actual)
+        table.add_row(str(test.version), test.question, test.expected, answer, str(test.by_version))
     return table
 
 
-def _linked(answer: str | None, path: str | None) -> Text:
-    """path: of the service, where a person can see it answered."""
-    text = said(answer)
-    if path is not None:
-        text.stylize(Style(link=path))
-    return text
-
-
-def draw_superseded(superseded: Sequence[SupersededTest]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    for title in ("version", "question", "was", "is", "since version"):
-        table.add_column(title)
-    for one in superseded:
-        table.add_row(str(one.version), one.question, one.expected, said(one.actual), str(one.by_version))
-    return table
-
-
-def draw_broken(broken: Sequence[BrokenTest]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    for title in ("version", "question", "should be", "is"):
-        table.add_column(title)
-    for one in broken:
-        table.add_row(str(one.version), one.question, one.expected, said(one.actual))
+def draw_broken(tests: Sequence[BrokenTest]) -> Table:
+    table = make_table("version", "question", "should be", "is", indent=2)
+    for test in tests:
+        table.add_row(str(test.version), test.question, test.expected, draw_answer(test.actual))
     return table

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from errata.cli.render.effects import draw_report
-from errata.cli.render.receipt import reach, warnings
-from errata.cli.render.text import one_line, plural, seconds
+from errata.cli.render.receipt import draw_replication, draw_warnings
+from errata.cli.render.text import make_grid, make_table, one_line, plural, seconds
 from errata.wire import (
     EntityFact,
     EntityHead,
@@ -22,36 +21,31 @@ from errata.wire import (
     RemovedFact,
 )
 
-MOST_ALIASES = 3
+MAX_ALIASES = 3
+MAX_REJECTED_LINES = 20
 
 
-def draw_list(listed: EntityList) -> RenderableType:
-    if not listed.entities:
-        return Text(f"No entity is called so at version {listed.version}.", style="yellow")
-    return draw_entities(listed.entities)
+def draw_entity_list(page: EntityList) -> RenderableType:
+    if not page.entities:
+        return Text(f"No entity is called so at version {page.version}.", style="yellow")
+    return draw_entities(page.entities)
 
 
-def draw_entities(found: Sequence[EntityHead]) -> RenderableType:
+def draw_entities(entities: Sequence[EntityHead]) -> RenderableType:
     """Only the columns that say something."""
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    table.add_column("id", style="cyan", overflow="fold")
-    table.add_column("name", overflow="fold")
-    table.add_column("facts", justify="right")
-    with_aliases, with_words = any(one.aliases for one in found), any(one.description for one in found)
-    if with_aliases:
-        table.add_column("also called")
-    if with_words:
-        table.add_column("what it is")
-    for one in found:
-        more = [_aliases(one.aliases)] if with_aliases else []
-        more += [one_line(one.description)] if with_words else []
-        table.add_row(one.id, one_line(one.label), f"{one.degree:,}", *more)
+    has_aliases = any(entity.aliases for entity in entities)
+    has_descriptions = any(entity.description for entity in entities)
+    titles = ["also called"] * has_aliases + ["what it is"] * has_descriptions
+    table = make_table("id", "name", ">facts", *titles)
+    for column in table.columns[:2]:
+        column.overflow = "fold"
+    table.columns[0].style = "cyan"
+    for entity in entities:
+        aliases = ", ".join(map(one_line, entity.aliases[:MAX_ALIASES]))
+        aliases += ", …" if len(entity.aliases) > MAX_ALIASES else ""
+        cells = [aliases] * has_aliases + [one_line(entity.description)] * has_descriptions
+        table.add_row(entity.id, one_line(entity.label), f"{entity.degree:,}", *cells)
     return table
-
-
-def _aliases(aliases: Sequence[str]) -> str:
-    shown = ", ".join(map(one_line, aliases[:MOST_ALIASES]))
-    return f"{shown}, …" if len(aliases) > MOST_ALIASES else shown
 
 
 def draw_entity(entity: EntityState) -> RenderableType:
@@ -63,113 +57,82 @@ def draw_entity(entity: EntityState) -> RenderableType:
     if entity.description:
         parts.append(Text(entity.description))
     count = plural(len(entity.facts), "fact") if entity.facts else "no facts"
-    parts += [Text(f"{count} at version {entity.version}", style="dim"), Text()]
-    parts.append(_facts(entity.facts))
+    parts += [Text(f"{count} at version {entity.version}", style="dim"), Text(), _draw_facts(entity.facts)]
     if entity.removed_facts:
-        parts += [Text("\nNot said any more", style="dim"), _facts(entity.removed_facts)]
+        parts += [Text("\nNot said any more", style="dim"), _draw_facts(entity.removed_facts)]
     return Group(*parts)
 
 
-def _facts(facts: Sequence[EntityFact]) -> RenderableType:
-    """A relation with several values is named once."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(style="dim")
-    table.add_column()
-    table.add_column(style="cyan", overflow="fold")
-    table.add_column(style="dim")
-    before = ""
-    for one in facts:
-        name = _relation(one)
-        table.add_row("" if name == before else name, one_line(one.object), one.object_id, _time(one))
-        before = name
+def _draw_facts(facts: Sequence[EntityFact]) -> RenderableType:
+    """A relation with several values is named once: what people call it, and the name by which it is edited."""
+    table = make_grid()
+    for style in ("dim", "", "cyan", "dim"):
+        table.add_column(style=style, overflow="fold" if style == "cyan" else "ellipsis")
+    previous = ""
+    for fact in facts:
+        label, name = one_line(fact.label), one_line(fact.relation)
+        title = name if label in ("", name) else f"{label} ({name})"
+        since = f"since version {fact.added_in}" if fact.added_in else "from the base"
+        if isinstance(fact, RemovedFact):
+            since = f"{since}, removed in version {fact.removed_in}"
+        origin = f"{since} · {fact.edit}" if fact.edit else since
+        table.add_row("" if title == previous else title, one_line(fact.object), fact.object_id, origin)
+        previous = title
     return Padding.indent(table, 2)
 
 
-def _relation(one: EntityFact) -> str:
-    """What people call it, and the name by which it is edited."""
-    label, name = one_line(one.label), one_line(one.relation)
-    return name if label in ("", name) else f"{label} ({name})"
-
-
-def _time(one: EntityFact) -> str:
-    since = f"since version {one.added_in}" if one.added_in else "from the base"
-    if isinstance(one, RemovedFact):
-        since = f"{since}, removed in version {one.removed_in}"
-    return f"{since} · {one.edit}" if one.edit else since
-
-
-MOST_SHOWN = 20
-
-
 def draw_import(receipt: ImportReceipt) -> RenderableType:
-    done = receipt.counts
-    parts: list[RenderableType] = [_headline(receipt), _counts(done), *_rejected(done)]
-    parts += [warning for edit in receipt.report.edits for warning in warnings(edit)]
+    """How much the graph has grown, how long it took, and which lines could not be used."""
+    counts = receipt.counts
+    triples = plural(counts.triples, "triple")
+    if receipt.version is None:
+        headline = Text(f"Dry run: {triples} would be imported; nothing was changed.", style="bold")
+    else:
+        headline = Text(f"Version {receipt.version}: {triples} imported.", style="bold green")
+    table = make_grid(indent=2)
+    table.add_column(style="dim")
+    table.add_row("triples", f"{counts.triples:,} from {plural(counts.lines, 'line')} of {counts.format}")
+    table.add_row("entities", f"{counts.entities:,}, of which {counts.new_entities:,} are new")
+    if counts.skipped:
+        table.add_row("left out", _join_reasons(counts.skipped))
+    rate = f", {counts.triples / counts.seconds:,.0f} triples per s" if counts.seconds > 0 else ""
+    table.add_row("time", f"{seconds(counts.seconds)}{rate}")
+    parts: list[RenderableType] = [Text.assemble(headline, draw_replication(receipt)), table]
+    parts += _draw_rejected(counts) if counts.rejected else []
+    parts += [warning for edit in receipt.report.edits for warning in draw_warnings(edit)]
     parts += draw_report(receipt.report)
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
     return Group(*parts)
 
 
-def _headline(receipt: ImportReceipt) -> Text:
-    triples = plural(receipt.counts.triples, "triple")
-    if receipt.version is None:
-        return Text(f"Dry run: {triples} would be imported; nothing was changed.", style="bold")
-    done = Text(f"Version {receipt.version}: {triples} imported.", style="bold green")
-    return Text.assemble(done, reach(receipt))
-
-
-def _counts(done: ImportCounts) -> Table:
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    table.add_column(style="dim")
-    table.add_column()
-    table.add_row("triples", f"{done.triples:,} from {plural(done.lines, 'line')} of {done.format}")
-    table.add_row("entities", f"{done.entities:,}, of which {done.new_entities:,} are new")
-    if done.skipped:
-        table.add_row("left out", _by(done.skipped))
-    rate = f", {done.triples / done.seconds:,.0f} triples per s" if done.seconds > 0 else ""
-    table.add_row("time", f"{seconds(done.seconds)}{rate}")
-    return table
-
-
-def _rejected(done: ImportCounts) -> list[RenderableType]:
-    if not done.rejected:
-        return []
-    were = "was" if done.rejected == 1 else "were"
-    by = f": {_by(done.rejected_by)}" if done.rejected_by else ""
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="dim")
-    table.add_column("line", justify="right")
-    table.add_column("why it was rejected")
-    for one in done.rejected_lines[:MOST_SHOWN]:
-        table.add_row(f"{one.line:,}", one_line(one.reason or one.code))
+def _draw_rejected(counts: ImportCounts) -> list[RenderableType]:
+    verb = "was" if counts.rejected == 1 else "were"
+    reasons = f": {_join_reasons(counts.rejected_by)}" if counts.rejected_by else ""
     parts: list[RenderableType] = [
-        Text(f"{plural(done.rejected, 'line')} {were} rejected{by}", style="yellow")
+        Text(f"{plural(counts.rejected, 'line')} {verb} rejected{reasons}", style="yellow")
     ]
-    return [*parts, *([table] if done.rejected_lines else []), *_more(done)]
+    if counts.rejected_lines:
+        table = make_table(">line", "why it was rejected", indent=2)
+        for line in counts.rejected_lines[:MAX_REJECTED_LINES]:
+            table.add_row(f"{line.line:,}", one_line(line.reason or line.code))
+        parts.append(table)
+    n_listed = len(counts.rejected_lines)
+    n_more = counts.rejected - min(n_listed, MAX_REJECTED_LINES)
+    if n_more > 0:
+        advice = f"; --rejected FILE writes the first {n_listed:,}" if n_listed > MAX_REJECTED_LINES else ""
+        parts.append(Text(f"  and {n_more:,} more{advice}", style="dim"))
+    return parts
 
 
-def _more(done: ImportCounts) -> list[Text]:
-    shown = min(len(done.rejected_lines), MOST_SHOWN)
-    if done.rejected <= shown:
-        return []
-    listed = (
-        f"; --rejected FILE writes the first {len(done.rejected_lines):,}"
-        if len(done.rejected_lines) > shown
-        else ""
-    )
-    return [Text(f"  and {done.rejected - shown:,} more{listed}", style="dim")]
-
-
-def _by(reasons: Mapping[str, int]) -> str:
+def _join_reasons(reasons: Mapping[str, int]) -> str:
     """Most frequent first."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in ordered)
 
 
-def write_rejected(done: ImportCounts) -> str:
-    """TSV with a header line; what would break a line stands as a space."""
-    rows = [
-        ("line", "code", "reason"),
-        *((str(one.line), one.code, one.reason) for one in done.rejected_lines),
-    ]
+def format_rejected(counts: ImportCounts) -> str:
+    """The rejected lines as TSV with a header line; what would break a line stands as a space."""
+    rows = [("line", "code", "reason")]
+    rows += [(str(line.line), line.code, line.reason) for line in counts.rejected_lines]
     return "".join("\t".join(map(one_line, row)) + "\n" for row in rows)

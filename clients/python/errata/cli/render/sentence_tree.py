@@ -17,18 +17,20 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.text import Text
 
-from errata.cli.render.branches import INDENT, Branches, Key, positions
-from errata.cli.render.text import one_line, visible
+from errata.cli.render.branches import INDENT, Branches, Key, format_positions
+from errata.cli.render.text import escape, one_line
 
 END = "[SEP]"
 PIECE = "##"  # begins a token that goes on with the word before it
+GAP = 1
+Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Placed:
+class Word:
     """start, end: its characters in the question, -1 for a token that is not in it. first, last: soft positions.
 
-    linked: what is hung on it, as the explanation tells it.
+    mention: what is hung on it, as the explanation has it.
     """
 
     text: str
@@ -36,142 +38,125 @@ class Placed:
     end: int
     first: int | None = None
     last: int | None = None
-    linked: Mapping[str, Any] | None = None
+    mention: Json | None = None
+
+    @property
+    def positions(self) -> str:
+        return format_positions(self.first, self.last)
+
+    @property
+    def cells(self) -> int:
+        return max(cell_len(self.text), cell_len(self.positions))
 
 
-def placed(
-    question: str, tokens: Sequence[Mapping[str, Any]], tree: Sequence[Mapping[str, Any]]
-) -> list[Placed]:
-    """In the question's order. Without tokens its words, as spaces part them, have no positions."""
-    trunk = _first_text([token for token in tokens if not token.get("branch")])
-    words = list(_found(question, trunk)) if trunk else list(_parted(question))
-    for mention in tree:
-        words = _joined(question, words, mention)
-    return [replace(word, text=visible(one_line(word.text))) for word in words]
+def locate_words(question: str, tokens: Sequence[Json], tree: Sequence[Json]) -> list[Word]:
+    """In the question's order. Without tokens its words, as spaces part them, have no positions.
 
-
-def _first_text(trunk: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The question is read first; what is read beside it, as a context, is not drawn."""
+    Args:
+        question: as it was asked.
+        tokens: of the model, each with its text and soft position; those of branches are not drawn.
+        tree: the words of the question that facts hang from.
+    """
+    trunk = [token for token in tokens if not token.get("branch")]
     ends = [number for number, token in enumerate(trunk, start=1) if token.get("text") == END]
-    return trunk[: ends[0]] if ends else trunk
+    if ends:  # the question is read first; what is read beside it, as a context, is not drawn
+        trunk = trunk[: ends[0]]
+    if trunk:
+        words = list(_match_tokens(question, trunk))
+    else:
+        words = [Word(match.group(), *match.span()) for match in re.finditer(r"\w+|[^\w\s]", question)]
+    for mention in tree:
+        words = _join_mention(question, words, mention)
+    return [replace(word, text=escape(one_line(word.text))) for word in words]
 
 
-def _parted(question: str) -> Iterator[Placed]:
-    for word in re.finditer(r"\w+|[^\w\s]", question):
-        yield Placed(word.group(), *word.span())
-
-
-def _found(question: str, trunk: Sequence[Mapping[str, Any]]) -> Iterator[Placed]:
-    letters = [(letter, place) for place, one in enumerate(question) for letter in _plain(one)]
-    text, done = "".join(letter for letter, _ in letters), 0
-    for words in _whole(trunk):
-        said = "".join(str(token.get("text", "")).removeprefix(PIECE) for token in words)
-        at = text.find(_plain(said), done) if said else -1
+def _match_tokens(question: str, trunk: Sequence[Json]) -> Iterator[Word]:
+    """Each word's tokens together, with the characters of the question that they were made of."""
+    groups: list[list[Json]] = []
+    for token in trunk:
+        if groups and str(token.get("text", "")).startswith(PIECE):
+            groups[-1].append(token)
+        else:
+            groups.append([token])
+    letters = [
+        (letter, index) for index, original in enumerate(question) for letter in _strip_accents(original)
+    ]
+    text, matched = "".join(letter for letter, _ in letters), 0
+    for group in groups:
+        word = "".join(str(token.get("text", "")).removeprefix(PIECE) for token in group)
+        at = text.find(_strip_accents(word), matched) if word else -1
         start, end = -1, -1
         if at >= 0:
-            done = at + len(_plain(said))
-            start, end = letters[at][1], letters[done - 1][1] + 1
-        spelt = question[start:end] if at >= 0 else said
-        yield Placed(spelt, start, end, _position(words[0]), _position(words[-1]))
+            matched = at + len(_strip_accents(word))
+            start, end = letters[at][1], letters[matched - 1][1] + 1
+            word = question[start:end]
+        first, last = (
+            position if isinstance(position := token.get("position"), int) else None
+            for token in (group[0], group[-1])
+        )
+        yield Word(word, start, end, first, last)
 
 
-def _whole(trunk: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
-    """Each word's tokens together."""
-    words: list[list[Mapping[str, Any]]] = []
-    for token in trunk:
-        if words and str(token.get("text", "")).startswith(PIECE):
-            words[-1].append(token)
-        else:
-            words.append([token])
-    return words
+def _strip_accents(text: str) -> str:
+    letters = unicodedata.normalize("NFKD", text)
+    return "".join(letter for letter in letters if unicodedata.category(letter) != "Mn").casefold()
 
 
-def _plain(text: str) -> str:
-    apart = unicodedata.normalize("NFKD", text)
-    return "".join(one for one in apart if unicodedata.category(one) != "Mn").casefold()
-
-
-def _position(token: Mapping[str, Any]) -> int | None:
-    position = token.get("position")
-    return position if isinstance(position, int) else None
-
-
-def _span(question: str, mention: Mapping[str, Any]) -> tuple[int, int]:
-    start, end, text = mention.get("start"), mention.get("end"), str(mention.get("text", ""))
-    if isinstance(start, int) and isinstance(end, int):
-        return start, end
-    at = question.find(text)
-    return at, at + len(text)
-
-
-def _joined(question: str, words: list[Placed], mention: Mapping[str, Any]) -> list[Placed]:
+def _join_mention(question: str, words: list[Word], mention: Json) -> list[Word]:
     """The words of a mention as one; a mention that none of them shows stands at the end."""
-    start, end = _span(question, mention)
-    own = [n for n, one in enumerate(words) if one.start < end and one.end > start and one.linked is None]
-    if not own:
-        return [*words, Placed(str(mention.get("text", "")), -1, -1, linked=mention)]
-    first, last = words[own[0]], words[own[-1]]
-    begin, stop = min(first.start, start), max(last.end, end)
-    whole = replace(first, text=question[begin:stop], start=begin, end=stop, last=last.last, linked=mention)
-    return [*words[: own[0]], whole, *words[own[-1] + 1 :]]
-
-
-GAP = 1
+    start, end, text = mention.get("start"), mention.get("end"), str(mention.get("text", ""))
+    if not (isinstance(start, int) and isinstance(end, int)):
+        start = question.find(text)
+        end = start + len(text)
+    inside = [
+        index
+        for index, word in enumerate(words)
+        if word.start < end and word.end > start and word.mention is None
+    ]
+    if not inside:
+        return [*words, Word(text, -1, -1, mention=mention)]
+    first, last = words[inside[0]], words[inside[-1]]
+    start, end = min(first.start, start), max(last.end, end)
+    whole = Word(question[start:end], start, end, first.first, last.last, mention)
+    return [*words[: inside[0]], whole, *words[inside[-1] + 1 :]]
 
 
 class SentenceTree:
     """rests_on: the facts that the answer rests on, as (entity, relation, object)."""
 
-    def __init__(self, words: Sequence[Placed], rests_on: Collection[Key]) -> None:
+    def __init__(self, words: Sequence[Word], rests_on: Collection[Key]) -> None:
         self._words, self._rests_on = words, rests_on
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """As many words in a line as have room, but at most one that facts hang from: branches never cross."""
         width = max(options.max_width - INDENT, 1)
-        for line in _lines(self._words, width):
-            yield from self._line(console, line, width)
+        line: list[Word] = []
+        for word in self._words:
+            used = sum(earlier.cells + GAP for earlier in line)
+            has_branches = word.mention is not None and any(earlier.mention is not None for earlier in line)
+            if line and (used + word.cells > width or has_branches):
+                yield from self._draw_line(console, line, width)
+                line = []
+            line.append(word)
+        if line:
+            yield from self._draw_line(console, line, width)
 
-    def _line(self, console: Console, line: Sequence[Placed], width: int) -> Iterator[Text]:
+    def _draw_line(self, console: Console, line: Sequence[Word], width: int) -> Iterator[Text]:
         """The words, their positions below them, and the branches below those."""
-        words, below, column = Text(" " * INDENT), Text(" " * INDENT), 0
-        hung: list[tuple[int, Placed]] = []
+        texts, positions, column = Text(" " * INDENT), Text(" " * INDENT), 0
+        branches: list[tuple[int, Branches]] = []
         for word in line:
-            if word.linked is not None:
-                hung.append((column, word))
-            wide = _wide(word) + GAP
-            words.append(_padded(word.text, wide), _style(word))
-            below.append(_padded(positions(word.first, word.last), wide), "dim")
-            column += wide
-        for text in (words, below):
+            style = "dim" if word.start < 0 else ""  # a tag of the model's own, such as [CLS]
+            if word.mention is not None:
+                style = "bold cyan"
+                branches.append((column, Branches(word.mention, self._rests_on)))
+            cells = word.cells + GAP
+            texts.append(word.text + " " * (cells - cell_len(word.text)), style)
+            positions.append(word.positions + " " * (cells - cell_len(word.positions)), "dim")
+            column += cells
+        for text in (texts, positions):
             text.rstrip()
             if text.plain.strip():
                 yield text
-        for place, word in hung:
-            if word.linked is not None:
-                yield from Branches(word.linked, self._rests_on).lines(console, place, width)
-
-
-def _lines(words: Sequence[Placed], width: int) -> list[list[Placed]]:
-    """As many words as there is room for, but at most one that something hangs from: branches never cross."""
-    lines: list[list[Placed]] = [[]]
-    for word in words:
-        used = sum(_wide(one) + GAP for one in lines[-1])
-        taken = any(one.linked is not None for one in lines[-1])
-        if lines[-1] and (used + _wide(word) > width or (taken and word.linked is not None)):
-            lines.append([])
-        lines[-1].append(word)
-    return [line for line in lines if line]
-
-
-def _style(word: Placed) -> str:
-    """A tag of the model's own, such as [CLS], is no word of the question."""
-    if word.linked is not None:
-        return "bold cyan"
-    return "dim" if word.start < 0 else ""
-
-
-def _wide(word: Placed) -> int:
-    return max(cell_len(word.text), cell_len(positions(word.first, word.last)))
-
-
-def _padded(text: str, wide: int) -> str:
-    return text + " " * (wide - cell_len(text))
+        for word_column, branch in branches:
+            yield from branch.lines(console, word_column, width)

@@ -1,35 +1,33 @@
-"""Tables of how things stand: fact tests, replicas, models, memories, the key."""
+"""Tables of how things are now: fact tests, replicas, models, memories, the key."""
 
 from __future__ import annotations
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from errata.cli.render.effects import draw_broken, draw_superseded
-from errata.cli.render.text import plural, short
-from errata.wire import (
-    CheckReport,
-    EditCounts,
-    MemoryState,
-    ModelCard,
-    ModelList,
-    ReplicaList,
-    ReplicaState,
-    Whoami,
-)
+from errata.cli.render.text import make_grid, make_table, plural, short_digest
+from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
 
 
 def draw_check(check: CheckReport) -> RenderableType:
-    parts = [_tests(check)]
+    parts = [_draw_tests(check)]
     if check.superseded_tests:
         parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
-    if check.edits is not None and (check.edits.active or check.edits.reverted):
-        parts.append(Text(f"Of all edits {_counts(check.edits)}.", style="dim"))
-    return Group(*parts, *(Text(f"Damaged: {one}.", style="red") for one in check.damaged_imports))
+    edits = check.edits
+    if edits is not None and (edits.active or edits.reverted):
+        states = {
+            ("holds", "hold"): edits.holding,
+            ("is broken", "are broken"): edits.broken,
+            ("is superseded", "are superseded"): edits.superseded,
+            ("is taken back", "are taken back"): edits.reverted,
+        }
+        counts = [f"{n:,} {form if n == 1 else forms}" for (form, forms), n in states.items() if n]
+        parts.append(Text(f"Of all edits {', '.join(counts)}.", style="dim"))
+    return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
 
 
-def _tests(check: CheckReport) -> RenderableType:
+def _draw_tests(check: CheckReport) -> RenderableType:
     """Those that a later edit answers anew are left aside: nobody wants them to hold."""
     total = check.total - check.superseded
     aside = f" ({check.superseded:,} superseded: a later edit answers instead)" if check.superseded else ""
@@ -42,94 +40,60 @@ def _tests(check: CheckReport) -> RenderableType:
     return Group(Text(count, style="red"), draw_broken(check.broken))
 
 
-def _counts(edits: EditCounts) -> str:
-    states = {
-        ("holds", "hold"): edits.holding,
-        ("is broken", "are broken"): edits.broken,
-        ("is superseded", "are superseded"): edits.superseded,
-        ("is taken back", "are taken back"): edits.reverted,
-    }
-    return ", ".join(
-        f"{count:,} {one if count == 1 else many}" for (one, many), count in states.items() if count
-    )
-
-
-def draw_replicas(listed: ReplicaList) -> RenderableType:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("replica", "model", "version", "behind", "health", "checksums", "process", "seen"):
-        table.add_column(title, justify="right" if title in ("version", "behind") else "left")
-    for one in listed.replicas:
-        table.add_row(*_replica(one))
-    if not listed.replicas:
+def draw_replicas(page: ReplicaList) -> RenderableType:
+    if not page.replicas:
         return Text("No replica has reported yet.", style="yellow")
-    return Group(table, *_disagreements(listed.replicas))
-
-
-def _replica(one: ReplicaState) -> list[str | Text]:
-    why = f"unwell: {one.degraded}" if one.degraded else "unwell"
-    health = Text("well", style="green") if one.healthy else Text(why, style="red")
-    behind = Text(str(one.lag), style="yellow" if one.lag else "")
-    sums = ", ".join(f"{memory} {short(digest)}" for memory, digest in sorted(one.checksums.items()))
-    seen = f"{one.seen_s_ago:.1f} s ago"
-    return [one.replica, one.model, str(one.version), behind, health, sums, _process(one), seen]
-
-
-def _process(one: ReplicaState) -> str:
-    """What to stop, and where."""
-    known = [str(word) for word in (one.pid, one.host) if word is not None]
-    return " on ".join(known) or "-"
-
-
-def _disagreements(replicas: list[ReplicaState]) -> list[Text]:
-    """Replicas at one version must hold the same bits; if two do not, that is the news."""
-    found: dict[tuple[str, int], set[str]] = {}
-    for one in replicas:
-        for memory, digest in one.checksums.items():
-            found.setdefault((memory, one.version), set()).add(digest)
-    return [
-        Text(f"warning: replicas disagree on {memory} at version {version}", style="bold red")
-        for (memory, version), digests in found.items()
-        if len(digests) > 1
-    ]
-
-
-def draw_models(listed: ModelList) -> RenderableType:
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("model", "memory", "edits by", "replicas", "state"):
-        table.add_column(title)
-    for one in listed.data:
-        state = Text("ready", style="green") if one.ready else Text("not ready", style="yellow")
+    table = make_table("replica", "model", ">version", ">behind", "health", "checksums", "process", "seen")
+    digests: dict[tuple[str, int], set[str]] = {}
+    for replica in page.replicas:
+        for memory, digest in replica.checksums.items():
+            digests.setdefault((memory, replica.version), set()).add(digest)
+        trouble = f"unwell: {replica.degraded}" if replica.degraded else "unwell"
+        process = [str(word) for word in (replica.pid, replica.host) if word is not None]
         table.add_row(
-            one.id,
-            ", ".join(memory.name for memory in one.memories),
-            ", ".join(one.methods),
-            str(one.replicas),
-            state,
+            replica.replica,
+            replica.model,
+            str(replica.version),
+            Text(str(replica.lag), style="yellow" if replica.lag else ""),
+            Text("well", style="green") if replica.healthy else Text(trouble, style="red"),
+            ", ".join(f"{memory} {short_digest(d)}" for memory, d in sorted(replica.checksums.items())),
+            " on ".join(process) or "-",
+            f"{replica.seen_s_ago:.1f} s ago",
         )
-    details = [
-        part for one in listed.data if one.details for part in (Text(f"\n{one.id}", "bold"), _details(one))
+    disagreements = [
+        Text(f"warning: replicas disagree on {memory} at version {version}", style="bold red")
+        for (memory, version), values in digests.items()
+        if len(values) > 1
     ]
-    return Group(table, *details)
+    return Group(table, *disagreements)
 
 
-def _details(model: ModelCard) -> Table:
-    """What a model says of itself, as far as it fits on a line."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for name, value in model.details.items():
-        if isinstance(value, str | int | float):
-            table.add_row(Text(name, style="dim"), f"{value:,}" if type(value) is int else str(value))
-    return table
+def draw_models(page: ModelList) -> RenderableType:
+    """Each model in a line, then what each says of itself, as far as that fits on a line."""
+    table = make_table("model", "memory", "edits by", "replicas", "state")
+    parts: list[RenderableType] = [table]
+    for model in page.data:
+        state = Text("ready", style="green") if model.ready else Text("not ready", style="yellow")
+        memories = ", ".join(memory.name for memory in model.memories)
+        table.add_row(model.id, memories, ", ".join(model.methods), str(model.replicas), state)
+        if model.details:
+            details = make_grid(indent=2)
+            for name, value in model.details.items():
+                if isinstance(value, str | int | float):
+                    number = f"{value:,}" if type(value) is int else str(value)
+                    details.add_row(Text(name, style="dim"), number)
+            parts += [Text(f"\n{model.id}", "bold"), details]
+    return Group(*parts)
 
 
 def draw_memory(memory: MemoryState) -> RenderableType:
     counts = memory.edits
-    broken = [Text(f"  {plural(counts.broken, 'edit')} broken: errata check names them", "red")]
     aside = f"{counts.reverted:,} taken back, {counts.superseded:,} superseded"
     lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
-    lines += broken if counts.broken else []
-    lines += [
-        Text.assemble(f"  {name}  ", (digest, "dim")) for name, digest in sorted(memory.checksums.items())
-    ]
+    if counts.broken:
+        lines.append(Text(f"  {plural(counts.broken, 'edit')} broken: errata check names them", "red"))
+    for name, digest in sorted(memory.checksums.items()):
+        lines.append(Text.assemble(f"  {name}  ", (digest, "dim")))
     return Group(*lines)
 
 

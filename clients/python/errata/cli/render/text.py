@@ -1,4 +1,4 @@
-"""How the command says numbers, times and answers, the same in every table."""
+"""How the command writes numbers, times, answers and tables, the same in every picture."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
+from rich.table import Table
 from rich.text import Text
 
 from errata.wire import Response
 
 T = TypeVar("T", bound=Response)
 
-TURNS_TEXT_ROUND = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 
@@ -29,17 +30,34 @@ def milliseconds(ms: float) -> str:
     return f"{ms:.0f} ms" if ms < 10_000 else f"{ms / 1_000:.1f} s"
 
 
-def cut(text: str, letters: int) -> str:
-    """As much as has room."""
+def seconds(s: float) -> str:
+    """A length of time, as finely as it matters."""
+    if s < 10:
+        return f"{s:.1f} s"
+    if s < 2 * MINUTE_S:
+        return f"{s:.0f} s"
+    minutes = round(s / MINUTE_S)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def megabytes(count: float) -> str:
+    """Bytes as disks are sold: 1 MB is a million of them."""
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count:.0f} bytes"
+
+
+def shorten(text: str, letters: int) -> str:
     return text if len(text) <= letters else f"{text[: letters - 1].rstrip()}…"
 
 
-def short(digest: str) -> str:
+def short_digest(digest: str) -> str:
     """Enough of a checksum to compare by eye."""
     return digest.removeprefix("sha256:")[:12]
 
 
-def ago(time: datetime, now: datetime) -> str:
+def age(time: datetime, now: datetime) -> str:
     """How long ago, as long as that is easy to grasp; then the day."""
     passed_s = (now - time).total_seconds()
     if passed_s < MINUTE_S:
@@ -53,42 +71,30 @@ def ago(time: datetime, now: datetime) -> str:
     return f"{time.astimezone():%Y-%m-%d}"
 
 
-def now() -> datetime:
+def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def said(answer: str | None) -> Text:
+def draw_answer(answer: str | None) -> Text:
     """An answer, or that there is none."""
     return Text("not sure", style="italic dim") if answer is None else Text(answer)
 
 
-def became(before: str | None, after: str | None) -> Text:
-    return Text.assemble(said(before), (" → ", "dim"), said(after))
+def draw_change(before: str | None, after: str | None) -> Text:
+    return Text.assemble(draw_answer(before), (" → ", "dim"), draw_answer(after))
 
 
-def printable(value: T) -> T:
-    """The same with control characters made visible, so that an answer cannot steer the terminal."""
-    return type(value).model_validate(_visible(value.model_dump(mode="json")))
+def make_table(*titles: str, indent: int = 0) -> Table:
+    """A table with a header line. A title that begins with > stands over numbers."""
+    table = Table(box=None, padding=(0, 2, 0, indent), header_style="dim")
+    for title in titles:
+        table.add_column(title.removeprefix(">"), justify="right" if title.startswith(">") else "left")
+    return table
 
 
-def visible(text: str) -> str:
-    return "".join(_shown(letter) for letter in text)
-
-
-def _visible(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return visible(value)
-    if isinstance(value, list):
-        return [_visible(item) for item in value]
-    if isinstance(value, dict):
-        return {visible(name): _visible(item) for name, item in value.items()}
-    return value
-
-
-def _shown(letter: str) -> str:
-    if letter in "\n\t" or (unicodedata.category(letter) != "Cc" and letter not in TURNS_TEXT_ROUND):
-        return letter
-    return f"\\u{ord(letter):04x}"
+def make_grid(indent: int = 0) -> Table:
+    """A table without a header line."""
+    return Table(box=None, show_header=False, padding=(0, 2, 0, indent))
 
 
 def one_line(text: str) -> str:
@@ -96,19 +102,26 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def megabytes(count: float) -> str:
-    """Bytes as disks are sold: 1 MB is a million of them."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
+def make_printable(value: T) -> T:
+    """The same with control characters made visible, so that an answer cannot steer the terminal."""
+    return type(value).model_validate(_escape_all(value.model_dump(mode="json")))
 
 
-def seconds(s: float) -> str:
-    """A length of time, as finely as it matters."""
-    if s < 10:
-        return f"{s:.1f} s"
-    if s < 2 * MINUTE_S:
-        return f"{s:.0f} s"
-    minutes = round(s / MINUTE_S)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60:02d} min"
+def _escape_all(value: JsonValue) -> JsonValue:
+    if isinstance(value, str):
+        return escape(value)
+    if isinstance(value, list):
+        return [_escape_all(item) for item in value]
+    if isinstance(value, dict):
+        return {escape(name): _escape_all(item) for name, item in value.items()}
+    return value
+
+
+def escape(text: str) -> str:
+    """Control characters, and those that turn the direction of text, as backslash codes."""
+    return "".join(
+        letter
+        if letter in "\n\t" or (unicodedata.category(letter) != "Cc" and letter not in BIDI_CONTROLS)
+        else f"\\u{ord(letter):04x}"
+        for letter in text
+    )

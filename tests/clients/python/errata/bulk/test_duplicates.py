@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from errata.bulk.duplicates import settle
+from errata.bulk.duplicates import mark_duplicates
 from errata.bulk.line import Line
 from errata.wire import EditItem, FactItem, Item
 
 
 def settled(*items: Item) -> list[Line]:
     lines = [Line(number, f"f:{number}", item) for number, item in enumerate(items, start=1)]
-    settle(lines)
+    mark_duplicates(lines)
     return lines
 
 

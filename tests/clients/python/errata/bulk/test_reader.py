@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from errata.bulk.line import Line
-from errata.bulk.reader import Reader
+from errata.bulk.reader import read_corrections
 from errata.errors import BadFile, UnreadableFile
 from errata.wire import EditItem, FactItem, RelationItem
 
@@ -15,7 +15,7 @@ from errata.wire import EditItem, FactItem, RelationItem
 def read(folder: Path, name: str, content: str | bytes, **more: bool) -> list[Line]:
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return Reader(file, **more).read()[0]  # type: ignore[arg-type]
+    return read_corrections(file, **more)[0]  # type: ignore[arg-type]
 
 
 def whole(folder: Path, name: str, content: str | bytes) -> str:
@@ -74,7 +74,7 @@ def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
         [line] = read(tmp_path, name, content)
         assert line.item == EditItem(question="q?", answer="a")
         assert line.rephrased == held
-    [line] = read(tmp_path, "a.json", json.dumps([fields]), teach=True)
+    [line] = read(tmp_path, "a.json", json.dumps([fields]), teach_rephrased=True)
     assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held))
     assert line.rephrased == ()
 
@@ -149,4 +149,4 @@ def test_a_line_of_json_that_cannot_be_read_spoils_only_itself(tmp_path: Path) -
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UnreadableFile, match=r"absent\.csv cannot be read: No such file or directory"):
-        Reader(tmp_path / "absent.csv").read()
+        read_corrections(tmp_path / "absent.csv")

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from errata.cli.app import app
-from errata.cli.progress import waiting
+from errata.cli.progress import show_spinner
 from errata.cli.session import find_key
 from fastapi.responses import PlainTextResponse
 from rich.console import Console
@@ -213,7 +213,7 @@ def shown_on(console: Console) -> str:
 
 
 def test_a_person_who_waits_is_told_for_what(terminal: Console) -> None:
-    with waiting(terminal, "Editing", patience_s=0.01):
+    with show_spinner(terminal, "Editing", patience_s=0.01):
         deadline = time.monotonic() + 20
         while "Editing" not in shown_on(terminal):
             assert time.monotonic() < deadline, "no spinner came"
@@ -221,13 +221,13 @@ def test_a_person_who_waits_is_told_for_what(terminal: Console) -> None:
 
 
 def test_what_is_quick_says_nothing(terminal: Console) -> None:
-    with waiting(terminal, "Editing", patience_s=60.0):
+    with show_spinner(terminal, "Editing", patience_s=60.0):
         pass
     assert shown_on(terminal) == ""
 
 
 def test_a_log_file_gets_no_spinner() -> None:
     log = Console(file=io.StringIO(), force_terminal=False)
-    with waiting(log, "Editing", patience_s=0.01):
+    with show_spinner(log, "Editing", patience_s=0.01):
         time.sleep(0.2)
     assert shown_on(log) == ""

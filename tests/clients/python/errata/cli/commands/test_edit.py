@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.effects import draw_bystanders
+from errata.cli.render.effects import draw_side_effects
 from errata.cli.render.receipt import draw_headline
 from errata.cli.session import Page
 
@@ -177,7 +177,7 @@ def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
     changed = [wire.SideEffect(question="Chile?", before="Santiago", after="Arica", link=link)]
     page = Page("http://errata:8000", stderr=False, width=80)
     with page.capture() as printed:
-        page.print(*draw_bystanders(200, changed, 0))
+        page.print(*draw_side_effects(200, changed, 0))
     found = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", printed.get())
     linked = [(f"http://errata:8000{link.before}", "Santiago"), (f"http://errata:8000{link.after}", "Arica")]
     assert found == (linked if terminal else [])
@@ -252,7 +252,7 @@ def test_a_file_may_say_the_model_line_by_line(run: Any, tiny: Any, folder: Path
 def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
     lines = [json.dumps({"question": f"q{n}", "answer": "a"}) for n in range(1_000)]
     (folder / "a.jsonl").write_text("\n".join(lines))
-    text = run("edit", "--file", "a.jsonl", "--together", "1000").stdout
+    text = run("edit", "--file", "a.jsonl", "--batch-size", "1000").stdout
     assert "1,000 of 1,000 edits hold, in all wordings given." in text
     assert text.count("\n") < 10
 

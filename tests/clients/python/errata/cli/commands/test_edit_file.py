@@ -37,7 +37,7 @@ def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
     run: Any, tiny: Any, folder: Path
 ) -> None:
     corrections(folder, 7)
-    result = run("edit", "--file", "a.csv", "--together", "3", "-m", "all")
+    result = run("edit", "--file", "a.csv", "--batch-size", "3", "-m", "all")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
         "Versions 1-3: 7 lines of a.csv. Both replicas have it.",
@@ -60,7 +60,7 @@ def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
 ) -> None:
     tiny.unspeakable = "ugh"
     (folder / "a.csv").write_text("question,answer,paraphrases\nq1,a,\nq2,\nq3,ugh,\nq1,b,p\nQ1?,b,\nq4,a,\n")
-    result = run("edit", "-f", "a.csv", "--skip-bad", "--together", "2", "--report", "r.jsonl")
+    result = run("edit", "-f", "a.csv", "--skip-bad", "--batch-size", "2", "--report", "r.jsonl")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
     assert lines[0] == "Versions 1-2: 2 lines of a.csv. Both replicas have it."
     assert [line.split()[:2] for line in lines[1:5]] == [
@@ -118,7 +118,7 @@ def test_where_all_is_said_already_nothing_is_changed_and_that_is_no_failure(
 ) -> None:
     corrections(folder, 2)
     run("edit", "--file", "a.csv")
-    result = run("edit", "--file", "a.csv", "--together", "1")
+    result = run("edit", "--file", "a.csv", "--batch-size", "1")
     assert (result.exit_code, tiny.head) == (0, 1)
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
         "Nothing was changed: there was nothing to do.",
@@ -128,7 +128,7 @@ def test_where_all_is_said_already_nothing_is_changed_and_that_is_no_failure(
 
 def test_json_is_one_receipt_a_line(run: Any, folder: Path) -> None:
     corrections(folder, 5)
-    told = run("edit", "--file", "a.csv", "--together", "2", "--json").stdout.splitlines()
+    told = run("edit", "--file", "a.csv", "--batch-size", "2", "--json").stdout.splitlines()
     assert [json.loads(line)["version"] for line in told] == [1, 2, 3]
 
 
@@ -144,7 +144,7 @@ def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
         return edit(body)
 
     monkeypatch.setattr(tiny, "edit", failing)
-    broken = run("edit", "--file", "a.csv", "--together", "2", "--report", "r.jsonl")
+    broken = run("edit", "--file", "a.csv", "--batch-size", "2", "--report", "r.jsonl")
     assert broken.exit_code == 7
     assert broken.stderr.splitlines()[:2] == [
         "So far 4 of 6 lines of a.csv are made, in versions 1-2.",
@@ -153,7 +153,7 @@ def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
     ]
     assert "run the same file again, in the same way: what was made is found" in broken.stderr
     assert [one["status"] for one in report(folder)] == ["done"] * 4 + ["not sent"] * 2
-    again = run("edit", "--file", "a.csv", "--together", "2", "--report", "r.jsonl")
+    again = run("edit", "--file", "a.csv", "--batch-size", "2", "--report", "r.jsonl")
     assert "Versions 1-2 had been made before." in again.stdout
     assert [one["version"] for one in report(folder)] == [1, 1, 2, 2, 3, 3]
     assert (again.exit_code, tiny.head) == (0, 3)
@@ -172,7 +172,7 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
         return edit(body)
 
     monkeypatch.setattr(tiny, "edit", waiting)
-    words = [*COMMAND, "edit", "--file", "a.csv", "--together", "1"]
+    words = [*COMMAND, "edit", "--file", "a.csv", "--batch-size", "1"]
     with subprocess.Popen(words, env=environment(url), stderr=subprocess.PIPE, text=True) as command:
         while tiny.head < 7 and command.poll() is None:
             time.sleep(0.005)
@@ -204,9 +204,9 @@ def test_ctrl_c_before_anything_is_made_says_so(
 
 def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Path) -> None:
     corrections(folder, 4)
-    run("edit", "--file", "a.csv", "--together", "2")
+    run("edit", "--file", "a.csv", "--batch-size", "2")
     run("revert", "1-2")
-    lines = run("edit", "--file", "a.csv", "--together", "2", "--report", "r.jsonl").stdout.splitlines()
+    lines = run("edit", "--file", "a.csv", "--batch-size", "2", "--report", "r.jsonl").stdout.splitlines()
     assert [line.rstrip() for line in lines] == [
         "Nothing was changed: there was nothing to do.",
         "  taken back    4    made before, and not in force",
@@ -216,7 +216,7 @@ def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Pa
         ("taken back", version, None) for version in (1, 1, 2, 2)
     ]
     assert tiny.active[-1] == frozenset()
-    assert run("edit", "--file", "a.csv", "--together", "2", "--again").stdout.startswith(
+    assert run("edit", "--file", "a.csv", "--batch-size", "2", "--again").stdout.startswith(
         "Versions 5-6: 4 lines"
     )
 
@@ -226,8 +226,8 @@ def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Pa
     [
         (("--report", "r.txt"), "r.txt: the name of a report ends in .jsonl or .csv"),
         (("--report", "no/where.csv"), "no/where.csv cannot be written: No such file or directory"),
-        (("--together", "1001"), "less than or equal to 1000"),
-        (("--together", "0"), "greater than or equal to 1"),
+        (("--batch-size", "1001"), "less than or equal to 1000"),
+        (("--batch-size", "0"), "greater than or equal to 1"),
     ],
 )
 def test_a_wrong_option_changes_nothing(

@@ -8,8 +8,8 @@ from unittest.mock import ANY
 
 import pytest
 from errata import wire
-from errata.cli.render.commits import _what
-from errata.cli.render.text import ago
+from errata.cli.render.commits import _describe_commit
+from errata.cli.render.text import age
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 
@@ -49,11 +49,11 @@ def test_the_log_lists_the_newest_first_down_to_the_base(busy: Any) -> None:
     ],
 )
 def test_the_log_says_what_a_commit_is_about(first: dict[str, Any], shown: str) -> None:
-    assert _what(summary("", first)) == shown
+    assert _describe_commit(summary("", first)) == shown
 
 
 def test_a_question_of_several_lines_is_one_in_the_log() -> None:
-    assert "\n" not in _what(summary("What is\nthe capital?", {}))
+    assert "\n" not in _describe_commit(summary("What is\nthe capital?", {}))
 
 
 def summary(question: str, notes: dict[str, Any]) -> wire.VersionSummary:
@@ -189,7 +189,7 @@ def test_a_version_that_does_not_exist_is_named(run: Any) -> None:
 )
 def test_a_time_is_said_as_a_person_would(passed: timedelta, words: str) -> None:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    assert ago(now - passed, now) == words
+    assert age(now - passed, now) == words
 
 
 def test_what_only_one_version_was_told_about_the_graph_is_in_the_difference(

@@ -139,7 +139,7 @@ def test_who_interrupts_while_the_file_is_sent_is_told_that_nothing_was_imported
     def interrupt(_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(files.Upload, "_sent", lambda *_: interrupt(None))
+    monkeypatch.setattr(files.Upload, "_count", lambda *_: interrupt(None))
     result = run("import", "peru.tsv")
     assert result.exit_code == 130
     assert "Interrupted before all of it was sent: nothing was imported." in result.stderr
@@ -151,7 +151,7 @@ def test_who_interrupts_later_is_told_to_look(run: Any, file: Path, monkeypatch:
         if event.phase == "committing":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.Lines, "tell", interrupt)
+    monkeypatch.setattr(progress.LogLines, "update", interrupt)
     result = run("import", "peru.tsv")
     assert result.exit_code == 130
     assert "the change may be made all the same: `errata log` shows it" in result.stderr
@@ -165,7 +165,7 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
     now_s = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now_s[0])
     log = Console(file=io.StringIO(), width=200, highlight=False)
-    showing = progress.pace(log)
+    showing = progress.make_display(log)
     with showing:
         for now_s[0], event in (
             (1.0, told("sending", 1_000_000, 40_000_000)),
@@ -176,7 +176,7 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
             (33.0, told("committing", 0)),
             (43.0, told("inventing\x07", 5)),
         ):
-            showing.tell(event)
+            showing.update(event)
     assert isinstance(log.file, io.StringIO)
     assert log.file.getvalue().splitlines() == [
         "Sending 21.0 of 40.0 MB, 2.0 MB per s, 9.5 s left",
@@ -189,9 +189,9 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_a_person_sees_a_bar_that_fits(width: int) -> None:
     terminal = Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
-    with progress.pace(terminal) as showing:
-        showing.tell(told("sending", 12_345_678, 160_000_000, 3))
-        showing.tell(told("committing", 0))
+    with progress.make_display(terminal) as showing:
+        showing.update(told("sending", 12_345_678, 160_000_000, 3))
+        showing.update(told("committing", 0))
     assert isinstance(terminal.file, io.StringIO)
     shown = terminal.file.getvalue()
     assert "Committing" in shown

@@ -98,7 +98,7 @@ def test_an_edit_that_is_back_and_does_not_answer_is_shown(
 def test_of_many_questions_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
     lines = [json.dumps({"question": f"q{n}", "answer": "a"}) for n in range(1_000)]
     (folder / "a.jsonl").write_text("\n".join(lines))
-    run("edit", "--file", "a.jsonl", "--together", "1000")
+    run("edit", "--file", "a.jsonl", "--batch-size", "1000")
     assert between(run("revert", "1").stdout) == ["  1,000 of 1,000 questions have another answer now."]
 
 

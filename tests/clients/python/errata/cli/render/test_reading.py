@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from errata import wire
-from errata.cli.render.explanation import draw_reading, reads_a_tree
-from errata.cli.render.sentence_tree import placed
+from errata.cli.render.explanation import draw_explanation
+from errata.cli.render.sentence_tree import locate_words
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -59,7 +59,7 @@ def drawn(
     told: dict[str, Any], question: str = PERU, answer: str | None = "Cusco", width: int = 80
 ) -> list[str]:
     console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
-    console.print(draw_reading(told, question, answer))
+    console.print(draw_explanation(told, question, answer))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
@@ -140,7 +140,7 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
 
 
 def test_words_are_spelt_as_they_were_asked_and_pieces_are_joined() -> None:
-    words = placed("Où est  São Tomé?", tokens("ou est sao tom ##e ?"), [])
+    words = locate_words("Où est  São Tomé?", tokens("ou est sao tom ##e ?"), [])
     assert [one.text for one in words] == ["[CLS]", "Où", "est", "São", "Tomé", "?", "[SEP]"]
     assert [(one.first, one.last) for one in words][4] == (4, 5)
 
@@ -169,11 +169,6 @@ def test_whatever_is_absent_or_of_another_shape_is_left_out(told: dict[str, Any]
 
 def test_what_a_newer_service_adds_is_drawn_in_its_own_terms() -> None:
     assert "  heads  7" in drawn({**TOLD, "heads": 7})
-
-
-def test_only_a_tree_is_drawn_as_one() -> None:
-    assert reads_a_tree({"tree": []})
-    assert not reads_a_tree({"slots": [], "gate": {"open": False}})
 
 
 def test_of_much_that_was_left_out_some_is_shown() -> None:

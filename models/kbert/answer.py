@@ -1,0 +1,262 @@
+"""A batch of questions through K-Query, K-Inject, the encoder and the heads: what is said, or why nothing is said.
+
+Rows of one pass are of like length, and what is computed of a row depends on no other row and on no padding (1e-5).
+A context and the graph are options of one softmax; candidates are sorted by the pair ranker, to whose log-odds comes
+what facts and context say for each; a context of whose spans none is sure is read again as sentences.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from models.confidence import UNSURE, Confidence
+from models.kbert.checkpoint import Model
+from models.kbert.heads import Options, list_options
+from models.kbert.query import HungRelation, Link, link_mentions, mask_mention, rankable_labels
+from models.kbert.row import Batch, QuestionRow, build_row, collate
+from models.kbert.tree import InputRefused
+from models.system import Alternative, Ask, Reply
+
+NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
+ROWS_PER_PASS = 64
+SCORES_PER_PASS = 64 * 128 * 128  # places of attention matrices
+MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far
+MIN_BELIEF = 0.01  # less is no evidence for a candidate or against it
+SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?]+[\"')\]]*(?=\s)|\n")  # an initial ends no sentence
+MAX_SENTENCES = 64
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question as it was read. row, options: None when it holds no token."""
+
+    links: tuple[Link, ...]
+    row: QuestionRow | None = None
+    options: Options | None = None
+
+    @property
+    def is_truncated(self) -> bool:
+        return self.row is not None and self.row.row.tree.is_shortened
+
+
+class Answerer:
+    """Thread-safe."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    def read(self, asks: Sequence[Ask]) -> list[Reading]:
+        """Each question with its facts, beside its context if it has one."""
+        all_links = self._link(asks)
+        rows = [
+            self._row(ask.question, ask.context or None, links)
+            for ask, links in zip(asks, all_links, strict=True)
+        ]
+        heads = self.model.heads
+        options: dict[int, Options] = {}
+        for places, batch, states in self._passes(rows):
+            batch_rows = [row for row in (rows[place] for place in places) if row is not None]
+            batch_options = list_options(batch_rows, batch, heads.point(states), heads.rank_weight)
+            options |= zip(places, batch_options, strict=True)
+        return [
+            Reading(links, row, options.get(place))
+            for place, (links, row) in enumerate(zip(all_links, rows, strict=True))
+        ]
+
+    def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> list[Reply]:
+        """Candidates are sorted; else the pointer answers, and where it is unsure the sentences of the context."""
+        scales = self.model.confidences
+        replies = [
+            _reply_from_options(ask, reading, scales["span"], scales["object"])
+            for ask, reading in zip(asks, readings, strict=True)
+        ]
+        candidates = [
+            ask.candidates or (sentences(ask.context) if ask.context and reply.answer is None else ())
+            for ask, reply in zip(asks, replies, strict=True)
+        ]
+        matches = iter(
+            self.match(
+                [
+                    (ask, reading, text)
+                    for ask, reading, texts in zip(asks, readings, candidates, strict=True)
+                    for text in texts
+                ]
+            )
+        )
+        weight = self.model.heads.support_weight
+        for place, (ask, reading, texts) in enumerate(zip(asks, readings, candidates, strict=True)):
+            supports = support_candidates(reading.options, texts)
+            odds = [(next(matches), weight * support) for support in supports]
+            logits = [None if match is None else match + support for match, support in odds]
+            if texts:
+                replies[place] = _reply_from_candidates(ask, reading, texts, logits, scales["pair"])
+        return replies
+
+    def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> list[float | None]:
+        """Log-odds that a text answers a question, before support. None for a text that holds no token."""
+        rows = [self._row(ask.question, text, reading.links) for ask, reading, text in pairs]
+        logits: dict[int, float] = {}
+        for places, _, states in self._passes(rows):
+            logits |= zip(places, self.model.heads.match(states[:, 0]).tolist(), strict=True)
+        return [logits.get(place) for place in range(len(pairs))]
+
+    def _link(self, asks: Sequence[Ask]) -> list[tuple[Link, ...]]:
+        """K-Query; masked questions of the whole batch are read in one pass."""
+        settings = self.model.settings
+        ranks = iter(
+            self.model.relevance.rank(
+                [
+                    (mask_mention(ask.question, mention.start, mention.end), rankable_labels(mention))
+                    for ask in asks
+                    if ask.linked
+                    for mention in ask.mentions
+                ]
+            )
+        )
+        return [
+            tuple(
+                link_mentions(
+                    ask.mentions,
+                    [next(ranks) for _ in ask.mentions],
+                    settings.max_entities,
+                    settings.max_mentions,
+                )
+            )
+            if ask.linked
+            else ()
+            for ask in asks
+        ]
+
+    def _row(self, question: str, second: str | None, links: Sequence[Link]) -> QuestionRow | None:
+        try:
+            return build_row(question, second, links, self.model.tokens, self.model.settings.max_length)
+        except InputRefused:
+            return None
+
+    def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[tuple[list[int], Batch, Tensor]]:
+        """Rows of like length through the encoder together, the shortest first, with their places in `rows`."""
+        lengths = {place: len(row.row) for place, row in enumerate(rows) if row is not None}
+        passes: list[list[int]] = []
+        for place in sorted(lengths, key=lambda place: lengths[place]):
+            places = passes[-1] if passes else []
+            scores = (len(places) + 1) * lengths[place] ** 2
+            if not places or len(places) == ROWS_PER_PASS or scores > SCORES_PER_PASS:
+                passes.append([])
+            passes[-1].append(place)
+        for places in passes:
+            batch_rows = [row.row for row in (rows[place] for place in places) if row is not None]
+            batch = collate(batch_rows, self.model.tokens.padding, device=self.model.device)
+            yield places, batch, self.model.encoder.read(batch)
+
+
+def describe_option(options: Options, place: int = 0) -> tuple[float, ...]:
+    """The features of one option's confidence, the best option's by default.
+
+    Its lead over no answer and over the best other option, in logits; of an object also the rank of its relation, and
+    the lead of that over the best other one.
+    """
+    option = options.by_logit[place]
+    rivals = [rival for number, rival in enumerate(options.by_logit) if number != place]
+    second = max((rival.logit for rival in rivals), default=options.no_answer)
+    leads = [max(-MAX_LEAD, min(MAX_LEAD, option.logit - logit)) for logit in (options.no_answer, second)]
+    if option.relation is None:
+        return tuple(leads)
+    rank = option.relation.rank
+    best = max((rival.relation.rank for rival in rivals if rival.relation is not None), default=0.0)
+    return (*leads, rank, rank - best)
+
+
+def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
+    """Log of the pointer's belief in what a candidate names over its belief in what it does not; 0 without any."""
+    if options is None or not options.by_logit:
+        return [0.0] * len(candidates)
+    shares, _ = options.shares()
+    supports = []
+    for candidate in candidates:
+        names = [option.is_named_in(candidate) for option in options.by_logit]
+        pro = sum(share for share, is_named in zip(shares, names, strict=True) if is_named)
+        contra = sum(share for share, is_named in zip(shares, names, strict=True) if not is_named)
+        supports.append(math.log(pro + MIN_BELIEF) - math.log(contra + MIN_BELIEF))
+    return supports
+
+
+def sentences(text: str) -> tuple[str, ...]:
+    """A context as candidates, without the space around them; none is empty."""
+    ends = [match.end() for match in SENTENCE_END.finditer(text)]
+    parts = [text[start:end].strip() for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
+    return tuple(part for part in parts if part)[:MAX_SENTENCES]
+
+
+def _reply_from_options(
+    ask: Ask, reading: Reading, span_scale: Confidence, object_scale: Confidence
+) -> Reply:
+    """By the facts and, where there is a context, by a span of it."""
+    options = reading.options
+    if options is None or not options.by_logit:
+        return Reply(None, 0.0, "", _missing_reason(ask, reading), truncated=reading.is_truncated)
+    best = options.by_logit[0]
+    scale = span_scale if best.relation is None else object_scale
+    score = scale.score(describe_option(options))
+    shares, no_answer = options.shares()
+    rest = max(sum(shares[1:]) + no_answer, 1e-9)  # what is left of certainty, shared among the other options
+    alternatives = [
+        Alternative(option.answer, (1 - score) * share / rest)
+        for option, share in zip(options.by_logit[1:], shares[1:], strict=True)
+    ]
+    return _reply(best.answer, score, scale, best.relation, alternatives[: ask.top_k - 1], reading)
+
+
+def _reply_from_candidates(
+    ask: Ask,
+    reading: Reading,
+    candidates: Sequence[str],
+    logits: Sequence[float | None],
+    scale: Confidence,
+) -> Reply:
+    """The candidates by how well they match, equal ones in the order of the request; without a token they come last.
+
+    The answer rests on the best option where that beats no answer and the best candidate names it.
+    """
+    scores = [0.0 if logit is None else scale.score((logit,)) for logit in logits]
+    (score, best), *rest = sorted(zip(scores, candidates, strict=True), key=lambda pair: -pair[0])
+    relation: HungRelation | None = None
+    if reading.options is not None and reading.options.by_logit:
+        option = reading.options.by_logit[0]
+        if option.logit > reading.options.no_answer and option.is_named_in(best):
+            relation = option.relation
+    alternatives = [Alternative(text, other) for other, text in rest]
+    return _reply(best, score, scale, relation, alternatives[: ask.top_k - 1], reading)
+
+
+def _reply(
+    best: str,
+    score: float,
+    scale: Confidence,
+    relation: HungRelation | None,
+    alternatives: Sequence[Alternative],
+    reading: Reading,
+) -> Reply:
+    is_sure = score >= scale.threshold
+    values = () if relation is None else relation.values
+    return Reply(
+        best if is_sure else None,
+        score,
+        best,
+        None if is_sure else UNSURE,
+        edits=tuple(dict.fromkeys(fact.edit for fact in values if fact.edit)),
+        alternatives=tuple(alternatives),
+        truncated=reading.is_truncated,
+        facts=() if relation is None else relation.to_json(),
+    )
+
+
+def _missing_reason(ask: Ask, reading: Reading) -> str:
+    """Why nothing can be said; facts for which the question leaves no room are there all the same."""
+    if ask.context or any(link.relations for link in reading.links):
+        return UNSURE
+    if not ask.linked:
+        return NO_GRAPH
+    return NO_FACT if reading.links else NO_ENTITY

@@ -1,0 +1,239 @@
+"""K-Query: which entity a name means in a question, and which of its facts are hung on it.
+
+Liu et al., K-BERT (arXiv:1909.07606), section "Knowledge layer", takes a word's facts as the graph lists them; an
+entity of a wide graph has more than a sentence has room for. Here the relations of an entity are ranked by how well
+their names fit the question: the question, with X in the place of the mention, and "What is the <label>?" are read
+by the frozen MiniLM and seen through one linear map; the rank is their cosine. A relation that nobody has trained on
+is ranked by what its label says.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import torch
+import torch.nn.functional as F
+from cachetools import LRUCache
+from jaxtyping import Float
+from torch import Tensor
+
+from models.encoder.minilm import MiniLM
+from models.graph.knowledge import Entity, Fact, Mention
+
+MENTION = "X"  # of nine stand-ins for the mention the best: 98.1 % of six facts right before any training
+CACHED_TEXTS = 16384
+TEXTS_PER_PASS = 64
+NO_FIT = -1.0  # of an entity without facts: the lowest cosine
+
+Ranks = Mapping[str, float]
+"""Label of a relation -> rank, a cosine."""
+
+
+class VectorCache:
+    """Vectors of texts that come again and again: relation labels, and masked questions. Thread-safe.
+
+    Args:
+        read: computes the vectors of texts, one row each.
+        size: texts that are kept; the least recently used go first.
+    """
+
+    def __init__(self, read: Callable[[Sequence[str]], Float[Tensor, "text width"]], size: int) -> None:
+        self._read = read
+        self._cache: LRUCache[str, Tensor] = LRUCache(size)
+        self._lock = Lock()
+
+    def vectors(self, texts: Iterable[str]) -> dict[str, Tensor]:
+        """Text -> vector. Those that are new are read in one batch, outside the lock."""
+        distinct = dict.fromkeys(texts)
+        with self._lock:
+            vectors = {text: self._cache[text] for text in distinct if text in self._cache}
+        new = [text for text in distinct if text not in vectors]
+        if new:
+            new_vectors = dict(zip(new, self._read(new), strict=True))
+            vectors |= new_vectors
+            with self._lock:
+                self._cache.update(new_vectors)
+        return vectors
+
+
+class Relevance:
+    """Ranks relations by their labels. Thread-safe.
+
+    Args:
+        bend: what the linear map adds to the identity.
+    """
+
+    def __init__(self, encoder: MiniLM, bend: Float[Tensor, "width width"]) -> None:
+        self._encoder = encoder
+        self._bend = bend
+        self._cache = VectorCache(self._vectors, CACHED_TEXTS)
+
+    def rank(self, queries: Sequence[tuple[str, Sequence[str]]]) -> list[Ranks]:
+        """The rank of each label for its masked question, given as pairs (question, labels)."""
+        vectors = self._cache.vectors(
+            text for question, labels in queries for text in (question, *map(label_question, labels))
+        )
+        return [cosines(vectors, question, labels) for question, labels in queries]
+
+    def plain(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
+        """Unit vectors of the texts, not bent."""
+        return self._encoder.encode(texts).sentences
+
+    @torch.inference_mode()
+    def _vectors(self, texts: Sequence[str]) -> Float[Tensor, "text width"]:
+        passes = range(0, len(texts), TEXTS_PER_PASS)
+        plain = torch.cat([self.plain(texts[start : start + TEXTS_PER_PASS]) for start in passes])
+        return F.normalize(plain + plain @ self._bend, dim=-1)
+
+
+def mask_mention(question: str, start: int, end: int) -> str:
+    return f"{question[:start]}{MENTION}{question[end:]}"
+
+
+def label_question(label: str) -> str:
+    """A relation's label as the question that its facts answer."""
+    return f"What is the {label}?"
+
+
+def cosines(vectors: Mapping[str, Tensor], question: str, labels: Sequence[str]) -> dict[str, float]:
+    """Each label once, so that facts of one relation have one rank to the last bit."""
+    distinct = list(dict.fromkeys(labels))
+    if not distinct:
+        return {}
+    products = torch.stack([vectors[label_question(label)] for label in distinct]) @ vectors[question]
+    return dict(zip(distinct, products.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class HungRelation:
+    """One relation of an entity, hung on a word as one fact.
+
+    values: all that the graph says, sorted by object; the first is read, and all are the answer: they share a label,
+    so no rank could choose between them.
+    """
+
+    entity: Entity
+    values: tuple[Fact, ...]
+    rank: float
+
+    @property
+    def text(self) -> str:
+        """What is hung on the word; it ends with the object."""
+        return f"{self.values[0].label} {self.values[0].object}"
+
+    @property
+    def answer(self) -> str:
+        """All objects, as a pack joins them."""
+        return ", ".join(sorted({fact.object for fact in self.values}))
+
+    def to_json(self) -> tuple[dict[str, str], ...]:
+        """What an answer rests on."""
+        return tuple(
+            {
+                "entity": self.entity.id,
+                "subject": self.entity.label,
+                "relation": fact.relation,
+                "label": fact.label,
+                "object": fact.object,
+                "edit": fact.edit,
+            }
+            for fact in self.values
+        )
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A fact that is not read.
+
+    reason: `empty` (no label or no object), `rank` (others fit better), `value` (of a relation that is read),
+    `mentions` (more words have facts than are read), `room` (the text is too long).
+    """
+
+    entity: Entity
+    fact: Fact
+    reason: str
+
+
+@dataclass(frozen=True)
+class OtherEntity:
+    """An entity that the name could mean, too."""
+
+    entity: Entity
+    fit: float
+
+
+@dataclass(frozen=True)
+class Link:
+    """A mention with the entity it is taken for.
+
+    fit: the best rank of the entity's relations. other_entities: what else the name could mean, best first.
+    """
+
+    start: int
+    end: int
+    entity: Entity
+    fit: float
+    relations: tuple[HungRelation, ...]
+    other_entities: tuple[OtherEntity, ...]
+    left_out: tuple[LeftOut, ...]
+
+
+def rankable_labels(mention: Mention) -> list[str]:
+    """What has to be ranked at a mention, each once."""
+    labels = (fact.label for entity in mention.entities for fact in entity.facts if not is_empty(fact))
+    return list(dict.fromkeys(labels))
+
+
+def is_empty(fact: Fact) -> bool:
+    return not fact.label.strip() or not fact.object.strip()
+
+
+def link_mentions(
+    mentions: Sequence[Mention], ranks: Sequence[Ranks], max_relations: int, max_mentions: int
+) -> list[Link]:
+    """The mentions in the order of the text, each taken for one entity; of mentions that overlap the longest is read.
+
+    Args:
+        ranks: for each mention, of its `rankable_labels`.
+        max_relations: hung on one mention, the best ranked.
+        max_mentions: that facts are hung on, the best fitting.
+    """
+    pairs = [pair for pair in zip(mentions, ranks, strict=True) if pair[0].entities]
+    longest: list[tuple[Mention, Ranks]] = []
+    for pair in sorted(pairs, key=lambda pair: (pair[0].start - pair[0].end, pair[0].start)):
+        if all(pair[0].end <= other.start or other.end <= pair[0].start for other, _ in longest):
+            longest.append(pair)
+    links = [_link(*pair, max_relations) for pair in sorted(longest, key=lambda pair: pair[0].start)]
+    by_fit = sorted((link for link in links if link.relations), key=lambda link: (-link.fit, link.start))
+    for link in by_fit[max_mentions:]:
+        facts = (LeftOut(link.entity, relation.values[0], "mentions") for relation in link.relations)
+        bare = replace(link, relations=(), left_out=(*link.left_out, *facts))
+        links = [bare if other is link else other for other in links]
+    return links
+
+
+def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:
+    """The entity whose relations fit best, then the one with the most facts, then the first id."""
+    fits = {
+        entity.id: max((ranks[fact.label] for fact in entity.facts if not is_empty(fact)), default=NO_FIT)
+        for entity in mention.entities
+    }
+    entity, *rest = sorted(mention.entities, key=lambda entity: (-fits[entity.id], -entity.degree, entity.id))
+    by_relation: dict[str, list[Fact]] = {}
+    for fact in entity.facts:
+        if not is_empty(fact):
+            by_relation.setdefault(fact.relation, []).append(fact)
+    by_rank = sorted(by_relation.values(), key=lambda values: -ranks[values[0].label])
+    groups = [tuple(sorted(values, key=lambda fact: fact.object)) for values in by_rank]
+    left_out = [LeftOut(entity, fact, "empty") for fact in entity.facts if is_empty(fact)]
+    left_out += [LeftOut(entity, fact, "value") for values in groups[:max_relations] for fact in values[1:]]
+    left_out += [LeftOut(entity, fact, "rank") for values in groups[max_relations:] for fact in values]
+    return Link(
+        mention.start,
+        mention.end,
+        entity,
+        fits[entity.id],
+        tuple(HungRelation(entity, values, ranks[values[0].label]) for values in groups[:max_relations]),
+        tuple(OtherEntity(other, fits[other.id]) for other in rest),
+        tuple(left_out),
+    )

@@ -1,0 +1,99 @@
+"""Words and tokens of a question, a candidate or a context, each with its place in the text it came from.
+
+Liu et al., K-BERT (arXiv:1909.07606), section "Notation": a sentence is a list of tokens. A span of tokens is cut
+from the text itself, so whitespace and lower-casing change no answer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Protocol, runtime_checkable
+
+from tokenizers import Tokenizer
+
+from models.checkpoint import CheckpointError
+
+PAD, UNK, CLS, SEP, MASK = "[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"
+SPECIAL_TOKENS = (PAD, UNK, CLS, SEP, MASK)
+CACHED_TEXTS = 1 << 15  # the same questions and facts come again and again
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A stretch of text that facts can hang from: one node of the sentence tree.
+
+    start: where it begins in its text. part: 0, or 1 for the second text of a pair. is_tag: one special token, never
+    split; no text contains it.
+    """
+
+    text: str
+    start: int = 0
+    part: int = 0
+    is_tag: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One token; text[start:end] of the text that was split is what it stands for."""
+
+    text: str
+    id: int
+    start: int
+    end: int
+
+
+@runtime_checkable
+class Tokens(Protocol):
+    """How words and facts are split into tokens."""
+
+    padding: int
+    """The id of [PAD]."""
+
+    def split(self, text: str) -> Sequence[Piece]:
+        """The tokens of a word or a fact. A special token spelt in it is characters like any other."""
+        ...
+
+    def tag(self, name: str) -> Piece: ...
+
+
+class WordPieces:
+    """The word pieces of a Hugging Face tokenizer, with a cache of texts already split. Thread-safe."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Raises: CheckpointError when the vocabulary lacks a special token of BERT."""
+        self._tokenizer = Tokenizer.from_str(tokenizer.to_str())  # its switches are set below
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._tokenizer.encode_special_tokens = True
+        self._ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        missing = [name for name in SPECIAL_TOKENS if name not in self._ids]
+        if missing:
+            raise CheckpointError(f"the vocabulary lacks {', '.join(missing)}: not a BERT's")
+        self.padding = self._ids[PAD]
+        self._cache = lru_cache(CACHED_TEXTS)(self._encode)
+
+    def split(self, text: str) -> Sequence[Piece]:
+        return self._cache(text)
+
+    def tag(self, name: str) -> Piece:
+        return Piece(name, self._ids[name], 0, len(name))
+
+    def _encode(self, text: str) -> tuple[Piece, ...]:
+        encoding = self._tokenizer.encode(text, add_special_tokens=False)
+        spans = zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+        return tuple(Piece(token, id, start, end) for token, id, (start, end) in spans)
+
+
+def is_inside_word(text: str, place: int) -> bool:
+    """Whether `place` lies between two letters or digits, where no answer may begin or end."""
+    return 0 < place < len(text) and text[place - 1].isalnum() and text[place].isalnum()
+
+
+def contains_name(text: str, name: str) -> bool:
+    """Whether the name stands in the text as whole words; in the same case."""
+    start = text.find(name) if name else -1
+    while start >= 0:
+        if not is_inside_word(text, start) and not is_inside_word(text, start + len(name)):
+            return True
+        start = text.find(name, start + 1)
+    return False

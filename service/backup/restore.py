@@ -1,0 +1,91 @@
+"""Puts a backup into an empty ledger, bit for bit: checked whole before anything is written, commits last.
+
+A restore that was cut off goes on when it is given the same backup again: what is there already is left as it is.
+Until then nobody else commits.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from errata.wire import RestoreReceipt
+
+from service.access.api_keys import KeyStore
+from service.access.audit import Audit
+from service.backup.verify import VerifiedBackup
+from service.concurrency import iterate_in_thread
+from service.errors import InvalidInput, LedgerNotEmpty
+from service.graph.imports.store import ImportStore
+from service.ledger import rows
+from service.ledger.store import RedisLedger
+from service.ledger.tags import Tags
+
+
+@dataclass(frozen=True)
+class Restore:
+    """checkpoints: memory -> what its rows lie on in this service."""
+
+    ledger: RedisLedger
+    keys: KeyStore
+    audit: Audit
+    checkpoints: Mapping[str, str]
+
+    async def run(self, file: BinaryIO) -> RestoreReceipt:
+        """Puts everything back.
+
+        Raises:
+            InvalidInput, LedgerNotEmpty: nothing was written.
+            LedgerUnavailable: give it again to go on.
+        """
+        backup = await asyncio.to_thread(VerifiedBackup.open, file)
+        for memory, checkpoint in backup.about.checkpoints.items():
+            running = self.checkpoints.get(memory)
+            if running is not None and running != checkpoint:
+                detail = f"the rows of {memory} in this backup lie on the checkpoint {checkpoint}"
+                raise InvalidInput(
+                    f"{detail}, and this service runs {running}: restore it where that one runs"
+                )
+        n_present = await self._count_present(backup)
+        await self.ledger.begin_restore(backup.about.version)
+        await self._restore_rows(backup, n_present)
+        calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
+        keys = [
+            await self.keys.restore(key.without_secrets())  # whoever made the file, it opens nothing
+            async for batch in iterate_in_thread(backup.keys())
+            for key in batch
+        ]
+        store = Tags(self.ledger.connection)
+        tags = [await store.restore(t) async for batch in iterate_in_thread(backup.tags()) for t in batch]
+        async for commits in iterate_in_thread(backup.commits()):
+            for commit in commits:
+                if commit.version > n_present:
+                    await self.ledger.put_back(commit)
+        version = backup.about.version
+        return RestoreReceipt(
+            version=version, commits=version - n_present, tags=sum(tags), keys=sum(keys), audit=sum(calls)
+        )
+
+    async def _count_present(self, backup: VerifiedBackup) -> int:
+        """How many of the backup's commits the ledger has already. LedgerNotEmpty when it has others."""
+        version, digest = await self.ledger.end()
+        if version == 0:
+            return 0
+        if list(backup.digests[version - 1 : version]) != [digest]:
+            detail = f"the ledger is at version {version} already, with other commits than this backup's"
+            advice = "restore into an empty one, that is with an empty --var or Redis"
+            raise LedgerNotEmpty(f"{detail}: {advice}", version=version)
+        return version
+
+    async def _restore_rows(self, backup: VerifiedBackup, n_present: int) -> None:
+        """An import that a commit in the ledger names has its rows: announced again, it would be swept as dead."""
+        imports = ImportStore(self.ledger.connection)
+        missing = {source for source, version in backup.import_versions.items() if version > n_present}
+        for source in missing:
+            await imports.announce(source, backup.import_keys.get(source, ()))
+        async for blocks in iterate_in_thread(backup.blocks()):
+            await rows.store(self.ledger.connection, blocks)
+        async for batch in iterate_in_thread(backup.import_rows(missing)):
+            await imports.store(batch)

@@ -1,0 +1,182 @@
+"""Reads a backup once, whole, and finds out whether it fits together, before any of it is written to Redis."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import ValidationError
+
+from models.graph.blocks import IMPORT, Manifest, read_manifest
+from models.memory import Block, BlockError
+from service.access.api_keys import ApiKey
+from service.access.audit import Call, Entry
+from service.backup import layout
+from service.backup.archive import Archive
+from service.backup.layout import About
+from service.errors import InvalidInput, LedgerCorrupt
+from service.graph import keys
+from service.graph.imports.bucket_builder import chunk_of
+from service.ledger import commit, rows
+from service.ledger.commit import Commit
+from service.ledger.tags import Tag
+
+T = TypeVar("T")
+
+LACKS_ROWS = "this backup lacks rows that its commits name: make it again"
+
+
+@dataclass(frozen=True)
+class VerifiedBackup:
+    """The parts of a backup in which everything was found to fit.
+
+    digests: of its commits, from the first.
+    import_versions: import -> the version that made it.
+    import_keys: import -> the keys of its rows.
+    """
+
+    archive: Archive
+    about: About
+    digests: Sequence[str]
+    import_versions: Mapping[str, int]
+    import_keys: Mapping[str, Sequence[str]]
+
+    @staticmethod
+    def open(file: BinaryIO) -> VerifiedBackup:
+        """InvalidInput says what does not fit."""
+        archive = Archive.open(file)
+        about = _read_about(archive)
+        digests = [""]
+        row_digests: set[str] = set()
+        import_versions: dict[str, int] = {}
+        for entry in _read_commits(archive):
+            if entry.version != len(digests) or entry.previous != digests[-1]:
+                detail = f"version {entry.version} of this backup does not follow on {len(digests) - 1}"
+                raise InvalidInput(detail)
+            digests.append(entry.digest)
+            row_digests.update(digest for _, _, digest in entry.entries())
+            import_versions |= {
+                edit.id: entry.version for edit in entry.edits if edit.method == commit.IMPORT
+            }
+        if (len(digests) - 1, digests[-1]) != (about.version, about.digest):
+            raise InvalidInput(
+                f"this backup ends with version {len(digests) - 1}, not {about.version}: make it again"
+            )
+        backup = VerifiedBackup(
+            archive, about, digests[1:], import_versions, _verify_rows(archive, row_digests)
+        )
+        for part in (backup.keys, backup.tags, backup.calls):
+            for _ in part():
+                pass
+        return backup
+
+    def commits(self) -> Iterator[list[Commit]]:
+        """As many as a member has."""
+        for _, data in self.archive.members(layout.LOG):
+            yield [Commit.decode(line) for line in data.splitlines()]
+
+    def blocks(self) -> Iterator[list[Block]]:
+        return rows.chunks(_read_block(*member) for member in self.archive.members(layout.BLOCKS))
+
+    def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
+        """Key and content of the rows of these imports."""
+        return rows.chunks(
+            (key, data)
+            for name, data in self.archive.members()
+            if layout.IMPORT_ROW.fullmatch(name) and keys.source_of(key := layout.key_of(name)) in imports
+        )
+
+    def keys(self) -> Iterator[list[ApiKey]]:
+        return self._read_lines(layout.KEYS, ApiKey.model_validate_json)
+
+    def tags(self) -> Iterator[list[Tag]]:
+        return self._read_lines(layout.TAGS, Tag.model_validate_json)
+
+    def calls(self) -> Iterator[list[Entry]]:
+        """Of the admin routes, the oldest first."""
+        return self._read_lines(layout.AUDIT, _read_call)
+
+    def _read_lines(self, prefix: str, parse: Callable[[bytes], T]) -> Iterator[list[T]]:
+        for name, data in self.archive.members(prefix):
+            try:
+                yield [parse(line) for line in data.splitlines()]
+            except (ValueError, TypeError, KeyError) as error:
+                raise InvalidInput(f"{name} of this backup cannot be read: make it again") from error
+
+
+def _read_about(archive: Archive) -> About:
+    name, data = next(archive.members(), ("nothing", b""))
+    try:
+        about = About.model_validate_json(data)
+    except ValidationError as error:
+        raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
+    if about.format > layout.FORMAT:
+        raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
+    return about
+
+
+def _read_commits(archive: Archive) -> Iterator[Commit]:
+    for _, data in archive.members(layout.LOG):
+        for line in data.splitlines():
+            try:
+                yield Commit.decode(line)
+            except LedgerCorrupt as error:
+                raise InvalidInput(f"a commit of this backup cannot be read: {error.detail}") from error
+
+
+def _read_block(name: str, data: bytes) -> Block:
+    try:
+        return Block.decode(data, key=name, order=0, digest="sha256:" + name.removeprefix(layout.BLOCKS))
+    except (BlockError, ValueError, KeyError) as error:
+        raise InvalidInput(f"{name} of this backup is not what was written: make it again") from error
+
+
+def _read_call(line: bytes) -> Entry:
+    id, call = json.loads(line)
+    entry = Entry(id, Call.model_validate(call))
+    if entry.place == (0, 0):
+        raise ValueError(f"{id!r} is no id of an entry")
+    return entry
+
+
+def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[str]]:
+    """The keys of the rows of each import. InvalidInput when rows are missing or altered.
+
+    The manifest of an import stands before its rows. Rows that no manifest is of are not summed: nobody misses them.
+
+    Args:
+        digests: of all blocks that the commits name.
+    """
+    manifests: dict[str, Manifest] = {}
+    import_keys: dict[str, list[str]] = defaultdict(list)
+    chunks: dict[tuple[str, int], Any] = defaultdict(
+        sha256
+    )  # import, number of the chunk -> digest of its rows
+    names: dict[tuple[str, int], str] = {}
+    for member, data in archive.members():
+        if member.startswith(layout.BLOCKS):
+            block = _read_block(member, data)
+            digests.discard(block.digest)
+            if block.kind == IMPORT:
+                manifest = read_manifest(block)
+                manifests[manifest.id] = manifest
+        elif layout.IMPORT_ROW.fullmatch(member):
+            key = layout.key_of(member)
+            source, numbers = keys.source_of(key), keys.numbers(key)
+            import_keys[source].append(key)
+            if keys.is_names(key):
+                names[source, numbers[0]] = "sha256:" + sha256(data).hexdigest()
+            elif source in manifests:
+                chunks[source, chunk_of(numbers[0], manifests[source].buckets)].update(data)
+    for source, manifest in manifests.items():
+        sums = tuple("sha256:" + chunks[source, n].hexdigest() for n in range(len(manifest.chunks)))
+        name_sums = tuple(names.get((source, n), "") for n in range(len(manifest.names)))
+        if (sums, name_sums) != (manifest.chunks, manifest.names):
+            raise InvalidInput(LACKS_ROWS)
+    if digests:
+        raise InvalidInput(LACKS_ROWS)
+    return import_keys

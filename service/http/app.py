@@ -1,0 +1,106 @@
+"""All routes on one page, from what they need: models, the editor, keys. No Ray in here, so tests need none."""
+
+from __future__ import annotations
+
+from fastapi import Depends, FastAPI
+from fastapi.responses import RedirectResponse
+from fastapi_offline import FastAPIOffline
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from service.access.access import Access
+from service.access.caller import ALL_SCOPES
+from service.access.oidc import Claims, Jwks, OidcVerifier
+from service.access.rate_limits import Rate
+from service.backup.backup import Backup
+from service.config import Settings
+from service.http import errors, openapi
+from service.http.auth import Guard
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import AuditMiddleware
+from service.http.middleware.metrics import MetricsMiddleware
+from service.http.middleware.request_id import RequestIdMiddleware
+from service.http.middleware.security_headers import SecurityHeadersMiddleware
+from service.http.model_router import ModelRouter
+from service.http.routes import (
+    answers,
+    audit,
+    backup,
+    edits,
+    graph,
+    imports,
+    keys,
+    openai,
+    status,
+    versions,
+)
+from service.metrics import metrics
+
+TELEMETRY = {
+    "metrics": False,
+    "logs": False,
+    "operation_spans": False,
+}  # a span of the request, not of its parts
+DESCRIPTION = "Question-answering models whose knowledge can be corrected while they run."
+
+
+def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> FastAPI:
+    """Build the application. Its `state.access` is closed at shutdown.
+
+    What is added last stands outermost: a request gets its id, is measured, told whom a trusted proxy names, given
+    security headers, audited, and then routed; an unexpected error is answered inside of all of these.
+    """
+    access = _connect(settings)
+    ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
+    app = FastAPIOffline(
+        title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
+    )
+    errors.install(app)
+    openapi.install(app)
+    for router, guard in (
+        (answers.build_router(models), ask),
+        (openai.build_router(models), ask),
+        (status.build_router(models, editor), ask),
+        (graph.build_router(editor), ask),
+        (edits.build_router(editor), edit),
+        (imports.build_router(editor), edit),
+        (versions.build_router(editor), read),
+        (versions.build_tag_router(editor), edit),
+        (keys.build_self_router(), Guard(access.gate, None)),
+        (keys.build_router(access.keys, access.gate), admin),
+        (audit.build_router(access.audit), admin),
+        (backup.build_router(Backup.over(access), models), admin),
+    ):
+        app.include_router(router, dependencies=[Depends(guard)])
+    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replicas))
+    app.get("/", include_in_schema=False)(_redirect_to_docs)
+    app.add_middleware(AuditMiddleware, audit=access.audit)
+    app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
+    if settings.proxies:
+        app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
+    app.add_middleware(MetricsMiddleware)
+    app.add_middleware(RequestIdMiddleware)
+    app.router.on_shutdown.append(access.aclose)
+    app.state.access = access
+    return app
+
+
+def _connect(settings: Settings) -> Access:
+    assert settings.redis_url, "the launcher names the ledger's Redis"
+    tokens = None
+    if oidc := settings.oidc:
+        claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
+        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
+    return Access.connect(
+        settings.redis_url,
+        settings.redis_timeout_s,
+        settings.admin_key_sha256,
+        Rate.parse(settings.key_rate, settings.max_concurrent),
+        Rate.parse(settings.address_rate, settings.max_concurrent),
+        settings.open_to_all,
+        tokens,
+    )
+
+
+def _redirect_to_docs() -> RedirectResponse:
+    """Show a browser that is given the bare address what there is."""
+    return RedirectResponse("/docs")

@@ -1,0 +1,210 @@
+"""The deployments behind the ingress, as typed calls; the one place where foreign exceptions of a call turn into ours.
+
+A call that died with its replica is sent again where that is harmless, so that the loss of a replica costs a question
+some milliseconds and not its answer. Ray is imported where a call has failed and nowhere else, so that the
+application can be built, and tested, without it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from errata.wire import ReplicaList, Wait
+
+from service.errors import ErrataError, Internal, NotReady, TooMany
+from service.replicas.outcome import Outcome
+
+ANSWER_S = 30.0
+READ_S = 30.0
+READY_S = 5.0
+TAG_S = 60.0
+COMMIT_S = 600.0  # a thousand edits, each measured before and after
+FEED_S = 120.0
+FINISH_S = 3_600.0
+
+log = logging.getLogger(__name__)
+
+
+class DeploymentClient:
+    """Calls methods of one deployment.
+
+    Args:
+        handle: Ray's DeploymentHandle, or any object with its shape: `await handle.method.remote(*args)`.
+        name: The deployment as a person knows it.
+        attempts: More than one only where calling twice does no harm.
+    """
+
+    def __init__(self, handle: Any, name: str, attempts: int = 1) -> None:
+        self.handle = handle
+        self._name = name
+        self._attempts = attempts
+
+    async def send(self, method: Any, *args: Any, timeout_s: float) -> Any:
+        """Call a method of the handle.
+
+        Raises:
+            ErrataError: what the method raises of ours; TooMany, NotReady or Internal when the call itself fails.
+        """
+        try:
+            async with asyncio.timeout(timeout_s) as timeout:
+                for _ in range(self._attempts - 1):
+                    try:
+                        return await method.remote(*args)
+                    except Exception as error:
+                        if not _is_death(error):
+                            raise
+                        log.warning("%s: a replica died during a call; asking another", self._name)
+                return await method.remote(*args)
+        except (Exception, asyncio.CancelledError) as error:
+            raise self._translate(error, timeout_s if timeout.expired() else None) from error
+
+    def _give_up(self, expired_s: float | None) -> BaseException:
+        """Return a cancellation only where it is this very task that is asked to end: others wait for an answer."""
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            return asyncio.CancelledError()
+        if expired_s is not None:
+            return NotReady(f"{self._name} did not answer within {expired_s:g} s: try again")
+        return NotReady(f"the call to {self._name} was given up: try again in a moment")
+
+    def _translate(self, error: BaseException, expired_s: float | None) -> BaseException:
+        from ray.exceptions import RayTaskError, TaskCancelledError
+        from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
+
+        cause = error.cause if isinstance(error, RayTaskError) else error
+        if isinstance(cause, ErrataError):
+            return cause
+        if isinstance(error, TimeoutError | asyncio.CancelledError | TaskCancelledError):
+            return self._give_up(expired_s)
+        if isinstance(cause, BackPressureError):
+            return TooMany(f"{self._name} has more requests waiting than it takes: try again in a moment")
+        if isinstance(cause, DeploymentUnavailableError) or _is_death(cause):
+            return NotReady(f"{self._name} is being started again: try again in a moment")
+        log.error("%s failed", self._name, exc_info=error)
+        kind = type(cause).__name__
+        return Internal(f"{self._name} failed in a way it should not ({kind}); the log says more")
+
+
+def _is_death(error: BaseException) -> bool:
+    from grpc.aio import AioRpcError  # type: ignore[import-untyped]
+    from ray.exceptions import RayActorError
+
+    return isinstance(error, RayActorError | AioRpcError)
+
+
+class ModelClient(DeploymentClient):
+    """The replicas of one model. A question is a plain AnswerRequest, and may carry a `trace`."""
+
+    @cached_property
+    def _methods(self) -> tuple[Any, Any]:
+        """Ray makes a new handle at each look-up of a method."""
+        return self.handle.answer, self.handle.answer_many
+
+    async def answer(self, question: Mapping[str, object]) -> Outcome:
+        outcome: Outcome = await self.send(self._methods[0], question, timeout_s=ANSWER_S)
+        return outcome
+
+    async def answer_many(self, questions: Sequence[Mapping[str, object]]) -> Sequence[Outcome]:
+        """Return one outcome a question, in order, from one replica."""
+        outcomes: list[Outcome] = await self.send(self._methods[1], questions, timeout_s=ANSWER_S)
+        return outcomes
+
+    async def describe(self) -> dict[str, Any]:
+        """Return what one replica says of its system."""
+        description: dict[str, Any] = await self.send(self.handle.describe, timeout_s=READ_S)
+        return description
+
+    async def state(self) -> dict[str, Any]:
+        """Return how one replica stands."""
+        state: dict[str, Any] = await self.send(self.handle.state, timeout_s=READY_S)
+        return state
+
+
+class EditorClient(DeploymentClient):
+    """The one writer. Every outcome is a wire model or a problem document, ready to leave."""
+
+    def __init__(self, handle: Any) -> None:
+        super().__init__(handle, "the editor")
+
+    async def _outcome(self, method: Any, *args: Any, timeout_s: float = READ_S) -> Outcome:
+        outcome: Outcome = await self.send(method, *args, timeout_s=timeout_s)
+        return outcome
+
+    async def edit(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
+        return await self._outcome(self.handle.edit, request, author, idempotency_key, timeout_s=COMMIT_S)
+
+    async def revert(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
+        return await self._outcome(self.handle.revert, request, author, idempotency_key, timeout_s=COMMIT_S)
+
+    async def rollback(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
+        return await self._outcome(self.handle.rollback, request, author, idempotency_key, timeout_s=COMMIT_S)
+
+    async def check(self, superseded: bool) -> Outcome:
+        """Run the fact tests."""
+        return await self._outcome(self.handle.check, True, superseded, timeout_s=COMMIT_S)
+
+    async def last_check(self, superseded: bool) -> Outcome:
+        """Return what the fact tests said when they last ran."""
+        return await self._outcome(self.handle.check, False, superseded)
+
+    async def import_begin(
+        self, order: Mapping[str, Any], author: str, idempotency_key: str | None
+    ) -> Outcome:
+        return await self._outcome(self.handle.import_begin, order, author, idempotency_key, timeout_s=FEED_S)
+
+    async def import_feed(self, session: str, data: bytes) -> Outcome:
+        return await self._outcome(self.handle.import_feed, session, data, timeout_s=FEED_S)
+
+    async def import_progress(self, session: str) -> Outcome:
+        return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S)
+
+    async def import_finish(self, session: str, wait: Wait) -> Outcome:
+        return await self._outcome(self.handle.import_finish, session, wait, timeout_s=FINISH_S)
+
+    async def import_abandon(self, session: str) -> None:
+        await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
+
+    async def log(self, limit: int, before: int | None) -> Outcome:
+        return await self._outcome(self.handle.log, limit, before)
+
+    async def show(self, version: int) -> Outcome:
+        return await self._outcome(self.handle.show, version)
+
+    async def diff(self, older: int, newer: int) -> Outcome:
+        return await self._outcome(self.handle.diff, older, newer)
+
+    async def tags(self) -> Outcome:
+        return await self._outcome(self.handle.tags, timeout_s=TAG_S)
+
+    async def tag(self, name: str, version: int, author: str) -> Outcome:
+        return await self._outcome(self.handle.tag, name, version, author, timeout_s=TAG_S)
+
+    async def untag(self, name: str) -> Outcome:
+        return await self._outcome(self.handle.untag, name, timeout_s=TAG_S)
+
+    async def entities(self, text: str, limit: int, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.entities, text, limit, version)
+
+    async def entity(self, id: str, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.entity, id, version)
+
+    async def memory(self) -> Outcome:
+        return await self._outcome(self.handle.memory)
+
+    async def replicas(self) -> Outcome:
+        return await self._outcome(self.handle.replicas)
+
+    async def find_replicas(self) -> ReplicaList | None:
+        """Return every replica as it last reported. None while the ledger, where they report, is away."""
+        outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S)
+        return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
+
+    async def ready(self) -> str | None:
+        """Return the code of what keeps the editor from editing; None where nothing does."""
+        state: dict[str, Any] = await self.send(self.handle.ready, timeout_s=READY_S)
+        degraded: str | None = state["degraded"]
+        return degraded

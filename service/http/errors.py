@@ -1,0 +1,139 @@
+"""The one error handler: whatever goes wrong leaves as an RFC 9457 problem document with a stable code.
+
+One path speaks OpenAI's shape instead, in which OpenAI's clients find the sentence and the code. /v1/models is shared
+with everybody else: problem documents do there, for OpenAI's client goes by the status and finds `code` in them, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from http import HTTPStatus
+
+from errata.wire import Problem
+from errata.wire.openai import ChatError, ChatProblem
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
+from service.http.body import MAX_COMPLAINTS, complain, shorten
+from service.http.responses import respond
+from service.replicas.outcome import Outcome
+
+CHAT = "/v1/chat/completions"
+CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+CLIENT_GONE = 499  # nobody reads it; the request is counted under it
+VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
+HEADERS: dict[type[ErrataError], dict[str, str]] = {
+    Unauthorized: {"www-authenticate": 'Bearer realm="errata"'},
+    TooSlow: {"connection": "close"},  # what is left of the body would be read as the next request
+}
+
+log = logging.getLogger(__name__)
+
+
+def install(app: FastAPI) -> None:
+    @app.exception_handler(ErrataError)
+    async def errata_error(request: Request, error: ErrataError) -> Response:
+        return _respond_error(request, error)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(request: Request, error: RequestValidationError) -> Response:
+        mistakes = error.errors()[:MAX_COMPLAINTS]
+        detail = "; ".join(complain(tuple(mistake["loc"][1:]), mistake["msg"]) for mistake in mistakes)
+        return _respond_error(request, InvalidInput(detail))
+
+    @app.exception_handler(HTTPException)
+    async def routing(request: Request, error: HTTPException) -> Response:
+        return _respond_unrouted(request, error)
+
+    @app.exception_handler(ClientDisconnect)
+    async def client_gone(request: Request, error: ClientDisconnect) -> Response:
+        return Response(status_code=CLIENT_GONE)
+
+    app.add_middleware(UnexpectedErrorMiddleware)
+
+
+class UnexpectedErrorMiddleware:
+    """Innermost, so that an unexpected error is measured, audited and sent as every other answer is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        started = False
+
+        async def send_noting_start(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting_start)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            request = Request(scope)
+            log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+            problem = _respond_error(request, Internal("an error of the service's own; its log says more"))
+            await problem(scope, receive, send)
+
+
+def _respond_error(request: Request, error: ErrataError) -> Response:
+    response = _shape(request, Outcome.of(error, request.url.path), error.__cause__)
+    response.headers.update(HEADERS.get(type(error), {}))
+    return response
+
+
+def _respond_unrouted(request: Request, error: HTTPException) -> Response:
+    """Answer what the router itself refuses: paths and methods that do not exist."""
+    path = request.url.path
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        return _respond_error(request, NotFound(f"there is nothing at {path}: /docs lists what there is"))
+    title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        detail = f"{request.method} is not for {path}: /docs lists what is"
+        headers = {"allow": ", ".join(verb for verb in VERBS if _is_routed(request, verb))}
+    code = title.lower().replace(" ", "_")
+    problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
+    body = problem.model_dump_json().encode()
+    return _shape(request, Outcome(error.status_code, body, headers), None)
+
+
+def _is_routed(request: Request, verb: str) -> bool:
+    """Of every route of the path: the router itself names the verbs of the first one alone."""
+    scope = {**request.scope, "method": verb}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+
+def _shape(request: Request, outcome: Outcome, cause: BaseException | None) -> Response:
+    """Return a problem document, but on the path whose clients are OpenAI's."""
+    if request.url.path == CHAT:
+        return respond_chat_error(outcome, cause)
+    return respond(outcome)
+
+
+def respond_chat_error(outcome: Outcome, cause: BaseException | None) -> Response:
+    """Return a problem in OpenAI's shape. cause: of the error, which knows the field.
+
+    What is wrong with a field is 400 here: OpenAI answers so, and its clients know nothing else as their mistake.
+    """
+    problem = Problem.model_validate_json(outcome.body)
+    status = 400 if outcome.status == 422 else outcome.status
+    kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
+    chat_problem = ChatProblem(message=problem.detail, type=kind, param=_find_field(cause), code=problem.code)
+    body = ChatError(error=chat_problem).model_dump_json()
+    return Response(body, status, dict(outcome.headers), "application/json")
+
+
+def _find_field(cause: BaseException | None) -> str | None:
+    """Return the first field that is wrong, by its name in the body, where the question is the text of a message."""
+    if not isinstance(cause, ValidationError):
+        return None
+    location = cause.errors(include_url=False, include_input=False)[0]["loc"]
+    name = ".".join(shorten(str(part)) for part in location)
+    return {"": None, "question": "messages"}.get(name, name)

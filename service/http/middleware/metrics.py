@@ -1,0 +1,61 @@
+"""Counts, times and logs every request, once, at the edge. Labels are the routes' templates, so there are few."""
+
+from __future__ import annotations
+
+import logging
+from time import perf_counter
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from service.metrics import metrics
+
+log = logging.getLogger(__name__)
+
+UNROUTED, OTHER_METHOD = "none", "other"
+METHODS = frozenset(
+    {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+)  # clients invent further ones
+
+
+class MetricsMiddleware:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status, started_at = 499, perf_counter()  # 499: gone before there was an answer
+        metrics.IN_FLIGHT.inc()
+
+        async def send_noting_status(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_noting_status)
+        finally:
+            route = getattr(scope.get("route"), "path", UNROUTED)
+            method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
+            metrics.IN_FLIGHT.dec()
+            metrics.HTTP.labels(route, method, status).inc()
+            duration_s = perf_counter() - started_at
+            metrics.HTTP_SECONDS.labels(route).observe(duration_s)
+            _log(scope, route, status, duration_s)
+
+
+def _log(scope: Scope, route: str, status: int, duration_s: float) -> None:
+    """Log the route's template: a path may hold what is nobody's business."""
+    level = logging.WARNING if status >= 500 else logging.INFO
+    if log.isEnabledFor(level):
+        caller = scope.get("state", {}).get("caller")
+        fields = {
+            "method": scope["method"],
+            "route": route,
+            "status": status,
+            "ms": round(1e3 * duration_s, 1),
+            "caller": caller.name if caller else "",
+        }
+        log.log(level, "%s %s %d", scope["method"], route, status, extra=fields)

@@ -1,0 +1,45 @@
+"""Headers that tell a browser to trust nothing by default: this is an API, and /docs its only page."""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+API_POLICY = "default-src 'none'; frame-ancestors 'none'"
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'"
+)
+PAGES = ("/docs", "/static-offline-docs/")
+HEADERS = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+}
+HSTS = "max-age=31536000"
+
+
+class SecurityHeadersMiddleware:
+    """tls: whether this process speaks TLS; otherwise the proxy that does adds what is said of it."""
+
+    def __init__(self, app: ASGIApp, tls: bool) -> None:
+        self._app = app
+        self._headers = HEADERS | ({"strict-transport-security": HSTS} if tls else {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        is_page = scope["path"].startswith(PAGES)
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers.update(self._headers)
+                headers["content-security-policy"] = PAGE_POLICY if is_page else API_POLICY
+                if not is_page:
+                    headers.setdefault("cache-control", "no-store")
+            await send(message)
+
+        await self._app(scope, receive, send_with_headers)

@@ -1,0 +1,66 @@
+"""POST /v1/answers and /v1/answers/batch. Kept thin: one process does this for all replicas."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
+from fastapi import APIRouter, Response
+from pydantic import ValidationError
+
+from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
+from service.http.model_router import ModelRouter
+from service.http.openapi import document
+from service.http.responses import EVENTS, respond, respond_bytes, stream
+from service.replicas.outcome import Outcome
+
+BATCH = "/v1/answers/batch"
+
+AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_LIMIT)]
+BatchBody = Annotated[BatchRequest, json_body(BatchRequest, ANSWER_LIMIT)]
+
+
+def build_router(models: ModelRouter) -> APIRouter:
+    router = APIRouter(tags=["answers"])
+
+    @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
+    async def answer(body: AnswerBody) -> Response:
+        """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
+        outcome = await models.answer(body)
+        return stream(outcome) if body.stream else respond(outcome)
+
+    @router.get("/v1/answers", **document(Answer, 404, 413))
+    async def look(question: str, model: str = "nkb", version: int | None = None) -> Response:
+        """Answer one question, as a link in a report asks it: `version` pins a version."""
+        fields = {"question": question, "model": model, "version": version}
+        try:
+            request = AnswerRequest.model_validate(fields)
+        except ValidationError as error:
+            raise describe_invalid(error) from error
+        return respond(await models.answer(request))
+
+    @router.post(BATCH, **document(BatchResponse))
+    async def batch(body: BatchBody) -> Response:
+        """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
+        items = [_parse(item) for item in body.questions]
+        outcomes = iter(await models.answer_many([item for item in items if isinstance(item, AnswerRequest)]))
+        results = [
+            _encode_result(next(outcomes) if isinstance(item, AnswerRequest) else item) for item in items
+        ]
+        return respond_bytes(200, b'{"results":[' + b",".join(results) + b"]}", {})
+
+    return router
+
+
+def _parse(item: Any) -> AnswerRequest | Outcome:
+    try:
+        return AnswerRequest.model_validate(item)
+    except ValidationError as error:
+        return Outcome.of(describe_invalid(error), BATCH)
+
+
+def _encode_result(outcome: Outcome) -> bytes:
+    """Write a BatchResult around bytes that are JSON already."""
+    if outcome.status < 400:
+        return b'{"answer":' + outcome.body + b',"problem":null}'
+    return b'{"answer":null,"problem":' + outcome.body + b"}"

@@ -1,0 +1,43 @@
+"""GET /admin/audit: who called the admin routes, the refused ones too."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from errata.wire import AuditEntry, AuditPage
+from fastapi import APIRouter, Query
+
+from service.access.audit import Audit, Filter
+from service.http.openapi import document
+
+Before = Annotated[str | None, Query(pattern=r"^[1-9][0-9]{0,15}-[0-9]{1,16}$")]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+Time = Annotated[float | None, Query(ge=0, le=1e11)]
+
+
+def build_router(audit: Audit) -> APIRouter:
+    router = APIRouter(tags=["audit"])
+
+    @router.get("/admin/audit", **document(AuditPage))
+    async def entries(
+        limit: Limit = 50,
+        before: Before = None,
+        name: str | None = None,
+        path: str | None = None,
+        refused: bool | None = None,
+        version: int | None = None,
+        since: Time = None,
+        until: Time = None,
+    ) -> AuditPage:
+        """The newest calls first; `before` continues from an older page. `path`: how it begins."""
+        filter = Filter(name, path, refused, version, since, until)
+        page = await audit.newest(limit, before, filter)
+        return AuditPage(
+            entries=[
+                AuditEntry.model_validate({"id": entry.id, "time": entry.time, **entry.call.model_dump()})
+                for entry in page
+            ],
+            next=page[-1].id if len(page) == limit else None,
+        )
+
+    return router

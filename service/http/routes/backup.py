@@ -1,0 +1,60 @@
+"""GET /admin/export and POST /admin/import: the whole ledger as one file, and back into an empty one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from tempfile import TemporaryFile
+from typing import Any
+
+from errata.wire import RestoreReceipt
+from fastapi import APIRouter, Request
+from fastapi.responses import StreamingResponse
+
+from service.backup import archive
+from service.backup.backup import Backup
+from service.http.body import read_chunks
+from service.http.middleware.audit import summarize
+from service.http.model_router import ModelRouter
+from service.http.openapi import document
+from service.http.responses import UNBUFFERED
+
+TAR: dict[str, Any] = {archive.MIME: {"schema": {"type": "string", "format": "binary"}}}
+EXPORT: dict[str, Any] = document(None)
+EXPORT["responses"][200] = {"description": "The file; one without its seal was cut", "content": TAR}
+
+
+def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
+    router = APIRouter(tags=["backup"])
+
+    @router.get("/admin/export", **EXPORT)
+    async def export(request: Request) -> StreamingResponse:
+        """What cannot be made again, as one tar: commits, rows, graph, tags, audit, keys without what opens them."""
+        summarize(request, "a backup")
+        contents = await backup.contents(await _read_checkpoints(models))
+        return StreamingResponse(contents, media_type=archive.MIME, headers=UNBUFFERED)
+
+    @router.post(
+        "/admin/import",
+        **document(RestoreReceipt, 408, 409, 422, status=201),
+        openapi_extra={"requestBody": {"required": True, "content": TAR}},
+    )
+    async def restore(request: Request) -> RestoreReceipt:
+        """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together."""
+        summarize(request, "a restore")
+        checkpoints = await _read_checkpoints(models)
+        with TemporaryFile() as file:
+            async for chunk in read_chunks(request):
+                await asyncio.to_thread(file.write, chunk)
+            receipt = await backup.restore(file, checkpoints)
+        summarize(request, f"a restore of {receipt.version:,} versions")
+        return receipt
+
+    return router
+
+
+async def _read_checkpoints(models: ModelRouter) -> Mapping[str, str]:
+    """Return the checkpoint that each memory's rows lie on, as far as the models say so."""
+    descriptions = [await models.get(name).describe() for name in models.names]
+    details = {description["memory"]: description.get("details", {}) for description in descriptions}
+    return {memory: detail["checkpoint"] for memory, detail in details.items() if "checkpoint" in detail}

@@ -1,0 +1,81 @@
+"""Where Prometheus finds every machine of a cluster, as its HTTP service discovery reads it.
+
+Each machine has a metrics page of ours and one of Ray's own. No key, as for the pages themselves: who may not know the
+machines must not reach them. Serve knows where its ingresses listen and tells its own proxies; there is no public call
+for it in the pinned version, so this file asks Serve's controller. A test asks a running service.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import ray
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+CONNECT_LIMIT_S = 1.0
+
+
+def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
+    """Build the routes.
+
+    Args:
+        metrics_port: Of our page on each machine; None where each machine's ingress listens itself, and shows it.
+        scheme: http or https, of our own pages; Ray's have no TLS.
+    """
+    router = APIRouter(prefix="/discovery", tags=["health"])
+
+    @router.get("/service")
+    async def service() -> JSONResponse:
+        """Where /metrics is, machine by machine."""
+        if metrics_port is None:
+            targets = await _find_ingresses()
+        else:
+            nodes = await _find_nodes()
+            targets = await filter_listening(
+                [_format(node["NodeManagerAddress"], metrics_port) for node in nodes]
+            )
+        return JSONResponse([{"targets": targets, "labels": {"__scheme__": scheme}}])
+
+    @router.get("/ray")
+    async def machines() -> JSONResponse:
+        """Where Ray's own page is: processor, memory, disk and GPU of each machine."""
+        nodes = await _find_nodes()
+        targets = sorted(_format(node["NodeManagerAddress"], node["MetricsExportPort"]) for node in nodes)
+        return JSONResponse([{"targets": targets, "labels": {}}])
+
+    return router
+
+
+async def _find_ingresses() -> list[str]:
+    from ray.serve.context import _get_global_client  # known within a replica alone
+
+    groups = await _get_global_client()._controller.get_target_groups.remote(app_name="errata")
+    return sorted({_format(target.ip, target.port) for group in groups for target in group.targets})
+
+
+async def _find_nodes() -> list[dict[str, Any]]:
+    return [node for node in await asyncio.to_thread(ray.nodes) if node["Alive"]]
+
+
+async def filter_listening(addresses: Sequence[str]) -> list[str]:
+    """Return the addresses where a process listens: on a machine without one of ours none does."""
+    listening = await asyncio.gather(*(_is_listening(address) for address in addresses))
+    return sorted(address for address, listens in zip(addresses, listening, strict=True) if listens)
+
+
+async def _is_listening(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        async with asyncio.timeout(CONNECT_LIMIT_S):
+            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+def _format(ip: str, port: int) -> str:
+    return f"[{ip}]:{port}" if ":" in ip else f"{ip}:{port}"

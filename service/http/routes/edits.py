@@ -1,0 +1,82 @@
+"""The admin routes that change something or run something: edits, reverts, rollbacks, checks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from errata.wire import (
+    CheckReport,
+    EditItem,
+    EditReceipt,
+    EditRequest,
+    Item,
+    RevertRequest,
+    RollbackRequest,
+)
+from fastapi import APIRouter, Request, Response
+
+from service.http.auth import get_caller
+from service.http.body import json_body, read_idempotency_key
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+from service.http.responses import respond
+
+COMMITTED = {"model": EditReceipt, "description": "Committed; not every replica has it yet"}
+DRY_RUN = {"model": EditReceipt, "description": "Measured; nothing is committed"}
+
+EditBody = Annotated[EditRequest, json_body(EditRequest)]
+RevertBody = Annotated[RevertRequest, json_body(RevertRequest)]
+RollbackBody = Annotated[RollbackRequest, json_body(RollbackRequest)]
+
+
+def build_router(editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["editing"])
+
+    @router.post("/admin/edits", **_document({200: DRY_RUN}))
+    async def edit(body: EditBody, request: Request) -> Response:
+        """Make one commit of all edits, or none. 409 `stale_version`: read the version again and repeat."""
+        summarize(request, _summarize_edits(body))
+        plain, author = body.model_dump(mode="json"), get_caller(request).name
+        return respond(await editor.edit(plain, author, read_idempotency_key(request)))
+
+    @router.post("/admin/reverts", **_document())
+    async def revert(body: RevertBody, request: Request) -> Response:
+        """Take one commit back, however old, in a new commit."""
+        summarize(request, f"version {body.version} taken back")
+        plain, author = body.model_dump(mode="json"), get_caller(request).name
+        return respond(await editor.revert(plain, author, read_idempotency_key(request)))
+
+    @router.post("/admin/rollbacks", **_document())
+    async def rollback(body: RollbackBody, request: Request) -> Response:
+        """Make an old version the current one, as a new commit."""
+        summarize(request, f"back to version {body.to}")
+        plain, author = body.model_dump(mode="json"), get_caller(request).name
+        return respond(await editor.rollback(plain, author, read_idempotency_key(request)))
+
+    @router.post("/admin/checks", **document(CheckReport))
+    async def check(superseded: bool = False) -> Response:
+        """Run the fact tests of every active edit. `superseded` lists those that a later edit answers anew, too."""
+        return respond(await editor.check(superseded))
+
+    return router
+
+
+def _document(answers: dict[int, Any] | None = None) -> dict[str, Any]:
+    description = document(EditReceipt, 404, 409, status=201)
+    description["responses"] |= {202: COMMITTED, **(answers or {})}
+    return description
+
+
+def _summarize_edits(request: EditRequest) -> str:
+    first, *others = request.edits
+    trial = "tried: " if request.dry_run or not request.measure else ""
+    count = f" and {len(others):,} more" if others else ""
+    message = f" ({request.message})" if request.message else ""
+    return f"{trial}{_summarize_item(first)}{count}{message}"
+
+
+def _summarize_item(item: Item) -> str:
+    if isinstance(item, EditItem):
+        return f"{item.question!r} -> {item.answer!r}"
+    return " ".join(str(value) for value in item.model_dump(exclude_unset=True).values())

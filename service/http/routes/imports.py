@@ -1,0 +1,98 @@
+"""POST /admin/graph/import: the body streams through to the editor, which reads it at its own pace."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Annotated, Any
+
+from errata.wire import ImportOrder, ImportReceipt
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+
+from service.errors import ErrataError
+from service.http.auth import get_caller
+from service.http.body import read_chunks, read_idempotency_key
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import set_outcome, summarize
+from service.http.openapi import document
+from service.http.responses import UNBUFFERED, respond
+from service.replicas.outcome import Outcome
+
+PROGRESS_EVERY_S = 0.5
+LINES = "application/x-ndjson"
+
+
+def build_router(editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["graph"])
+
+    @router.post("/admin/graph/import", **_document())
+    async def load(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
+        """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
+        commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
+        """
+        author, idempotency_key = get_caller(request).name, read_idempotency_key(request)
+        summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
+        outcome = await editor.import_begin(order.model_dump(mode="json"), author, idempotency_key)
+        if outcome.status >= 400:
+            return respond(outcome)
+        session: str = json.loads(outcome.body)["import"]
+        refusal = await _feed(editor, session, request)
+        if refusal is not None:
+            return respond(refusal)
+        finishing = asyncio.create_task(editor.import_finish(session, order.wait))
+        if LINES in request.headers.get("accept", ""):
+            lines = _report_progress(editor, session, finishing, request)
+            return StreamingResponse(lines, media_type=LINES, headers=UNBUFFERED)
+        return respond(await finishing)
+
+    return router
+
+
+async def _feed(editor: EditorClient, session: str, request: Request) -> Outcome | None:
+    """Pass the body on; return what the file is refused with, None when all of it has arrived."""
+    is_complete = False
+    try:
+        async for data in read_chunks(request):
+            outcome = await editor.import_feed(session, data)
+            if outcome.status >= 400:
+                return outcome
+        is_complete = True
+    finally:
+        if not is_complete:
+            with suppress(ErrataError):
+                await asyncio.shield(editor.import_abandon(session))
+    return None
+
+
+async def _report_progress(
+    editor: EditorClient, session: str, finishing: asyncio.Task[Outcome], request: Request
+) -> AsyncIterator[bytes]:
+    """Yield progress, and the receipt or the problem last: a stream without it was cut."""
+    while not finishing.done():
+        progress = b'{"phase":"replicas","done":0}'  # what the editor is done with waits for the replicas
+        with suppress(ErrataError):  # a look that fails ends nothing
+            look = await editor.import_progress(session)
+            progress = look.body if look.status < 400 else progress
+        yield b'{"progress":' + progress + b"}\n"
+        await asyncio.wait([finishing], timeout=PROGRESS_EVERY_S)
+    try:
+        outcome = finishing.result()
+    except ErrataError as error:
+        outcome = Outcome.of(error, None)
+    set_outcome(request, outcome)
+    kind = b"receipt" if outcome.status < 400 else b"problem"
+    yield b'{"' + kind + b'":' + outcome.body + b"}\n"
+
+
+def _document() -> dict[str, Any]:
+    description = document(ImportReceipt, 400, 404, 408, 409, 413, 422, status=201)
+    description["responses"][202] = {
+        "model": ImportReceipt,
+        "description": "Committed; not every replica has it yet",
+    }
+    schema = {"application/octet-stream": {"schema": {"type": "string"}}}
+    description["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
+    return description

@@ -1,0 +1,72 @@
+"""The admin routes that make, list, rotate and revoke keys, and tell a caller who it is."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Any
+
+from errata.wire import KeyList, KeyName, KeyRequest, KeyState, NewKey, RotateRequest, Whoami
+from fastapi import APIRouter, Path, Request
+
+from service.access.access import Gate
+from service.access.api_keys import ApiKey, KeyStore
+from service.http.auth import get_caller
+from service.http.body import json_body
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+
+Name = Annotated[KeyName, Path(description="Whose key it is.")]
+KeyBody = Annotated[KeyRequest, json_body(KeyRequest)]
+RotateBody = Annotated[RotateRequest, json_body(RotateRequest)]
+
+
+def build_self_router() -> APIRouter:
+    router = APIRouter(tags=["keys"])
+
+    @router.get("/admin/keys/self", **document(Whoami))
+    async def whoami(request: Request) -> Whoami:
+        """The name and the scopes of the key that was sent, whatever they are."""
+        caller = get_caller(request)
+        return Whoami(name=caller.name, scopes=list(caller.scopes))
+
+    return router
+
+
+def build_router(store: KeyStore, gate: Gate) -> APIRouter:
+    router = APIRouter(tags=["keys"])
+
+    @router.get("/admin/keys", **document(KeyList))
+    async def keys() -> KeyList:
+        """Every key that was issued, the revoked ones too. What opens them is kept nowhere."""
+        return KeyList(keys=[KeyState.model_validate(_to_wire(key)) for key in await store.all()])
+
+    @router.post("/admin/keys", **document(NewKey, 409, status=201))
+    async def issue(body: KeyBody, request: Request) -> NewKey:
+        """Make a key. It is in this response, once: nobody can read it again."""
+        scopes = list(dict.fromkeys(body.scopes))
+        summarize(request, f"a key for {body.name}: {', '.join(scopes)}")
+        expires = None if body.expires_in_s is None else time.time() + body.expires_in_s
+        key, secret = await store.issue(body.name, scopes, expires, get_caller(request).name)
+        gate.authenticator.forget(body.name)
+        return NewKey.model_validate({**_to_wire(key), "key": secret})
+
+    @router.post("/admin/keys/{name}/rotations", **document(NewKey, 404, status=201))
+    async def rotate(name: Name, body: RotateBody, request: Request) -> NewKey:
+        """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
+        summarize(request, f"the old one for {body.keep_old_s:g} s more")
+        key, secret = await store.rotate(name, body.keep_old_s, body.expires_in_s)
+        gate.authenticator.forget(name)
+        return NewKey.model_validate({**_to_wire(key), "key": secret})
+
+    @router.delete("/admin/keys/{name}", **document(KeyState, 404))
+    async def revoke(name: Name) -> KeyState:
+        """Revoke a key: within a second it opens nothing anywhere."""
+        key = await store.revoke(name)
+        gate.authenticator.forget(name)
+        return KeyState.model_validate(_to_wire(key))
+
+    return router
+
+
+def _to_wire(key: ApiKey) -> dict[str, Any]:
+    return {**key.model_dump(exclude={"secrets"}), "has_secret": bool(key.secrets)}

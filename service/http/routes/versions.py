@@ -1,0 +1,90 @@
+"""The admin routes about versions: the log, one commit, the difference of two, fact tests, replicas, tags."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from errata.wire import (
+    LARGEST_VERSION,
+    CheckReport,
+    Diff,
+    ReplicaList,
+    Tag,
+    TagList,
+    TagName,
+    TagRequest,
+    VersionDetail,
+    VersionLog,
+)
+from fastapi import APIRouter, Path, Query, Request, Response
+
+from service.http.auth import get_caller
+from service.http.body import json_body
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+from service.http.responses import respond
+
+MAX_LOG = 1_000
+
+Limit = Annotated[int, Query(ge=1, le=MAX_LOG)]
+Before = Annotated[int | None, Query(ge=1, le=LARGEST_VERSION)]
+Commit = Annotated[int, Path(ge=1, le=LARGEST_VERSION)]
+From = Annotated[int, Query(alias="from", ge=0, le=LARGEST_VERSION)]
+To = Annotated[int, Query(ge=0, le=LARGEST_VERSION)]
+Name = Annotated[TagName, Path(description="The tag.")]
+TagBody = Annotated[TagRequest, json_body(TagRequest)]
+
+
+def build_router(editor: EditorClient) -> APIRouter:
+    router = APIRouter(tags=["history"])
+
+    @router.get("/admin/versions", **document(VersionLog))
+    async def log(limit: Limit = 20, before: Before = None) -> Response:
+        """The newest commits first; `before` continues from an older one."""
+        return respond(await editor.log(limit, before))
+
+    @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
+    async def show(version: Commit) -> Response:
+        """One commit: its edits, what it wrote, and its report."""
+        return respond(await editor.show(version))
+
+    @router.get("/admin/diff", **document(Diff, 404))
+    async def diff(older: From, to: To) -> Response:
+        """Which questions two versions answer differently."""
+        return respond(await editor.diff(older, to))
+
+    @router.get("/admin/checks", **document(CheckReport, 404))
+    async def checks(superseded: bool = False) -> Response:
+        """What the fact tests said when they last ran. `superseded` lists those that a later edit answers anew, too."""
+        return respond(await editor.last_check(superseded))
+
+    @router.get("/admin/replicas", **document(ReplicaList))
+    async def replicas() -> Response:
+        """Version, checksums, lag and health of each replica."""
+        return respond(await editor.replicas())
+
+    @router.get("/admin/tags", **document(TagList))
+    async def tags() -> Response:
+        """Every tag, the newest version first."""
+        return respond(await editor.tags())
+
+    return router
+
+
+def build_tag_router(editor: EditorClient) -> APIRouter:
+    """Build the routes that change tags."""
+    router = APIRouter(tags=["history"])
+
+    @router.put("/admin/tags/{name}", **document(Tag, 404))
+    async def tag(name: Name, body: TagBody, request: Request) -> Response:
+        """Give a version this name, or move the name there."""
+        summarize(request, f"version {body.version}")
+        return respond(await editor.tag(name, body.version, get_caller(request).name))
+
+    @router.delete("/admin/tags/{name}", **document(Tag, 404))
+    async def untag(name: Name) -> Response:
+        """Take the name away; the version stays."""
+        return respond(await editor.untag(name))
+
+    return router

@@ -1,0 +1,133 @@
+"""A Ray on this machine as an operator starts it, and the commands with which a service is put on it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import yaml
+from errata import Errata, Retry
+from errata.errors import ErrataError
+
+from tests.cluster.running import ROOT, clean_environment, kill, parent, processes, quiet_port
+
+TOKEN = "t" * 64
+KEY = "a-key-for-the-tests-of-a-cluster"
+TOYS = {"nkb": "tests.service.toy:load_toy"}
+LIMIT_S = 150.0
+BIN = Path(sys.executable).parent
+
+
+class RayHead:
+    """url: of the service, when one is deployed."""
+
+    def __init__(self, folder: Path, redis_url: str) -> None:
+        self._folder, self._temp = (
+            folder,
+            Path(tempfile.mkdtemp(prefix="ray-")),
+        )  # Ray's sockets need short paths
+        self._gcs, self.dashboard, self.port = quiet_port(), quiet_port(), quiet_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        (folder / "key").write_text(KEY)
+        self._environment = dict(clean_environment()) | {
+            "ERRATA_REDIS_URL": redis_url,
+            "ERRATA_KEY_FILE": str(folder / "key"),
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": TOKEN,
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        }
+        self._process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        words = f"""start --head --block --node-ip-address 127.0.0.1 --port {self._gcs} --num-cpus 8
+            --dashboard-port {self.dashboard} --dashboard-agent-listen-port {quiet_port()}
+            --object-store-memory 100000000 --temp-dir {self._temp} --disable-usage-stats"""
+        with (self._folder / "ray.log").open("wb") as log:
+            return subprocess.Popen(
+                [str(BIN / "ray"), *words.split()], env=self._environment, cwd=ROOT, stdout=log, stderr=log
+            )
+
+    def serve(self, *words: str) -> str:
+        """What the command says. `-a`: where Ray's own API is."""
+        process = subprocess.run(
+            [str(BIN / "serve"), *words, "-a", f"http://127.0.0.1:{self.dashboard}"],
+            env=self._environment,
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
+
+    def deploy(self, config: dict[str, Any]) -> None:
+        path = self._folder / "serve.yaml"
+        path.write_text(yaml.safe_dump(config))
+        self.serve("deploy", str(path))
+
+    def state(self) -> dict[str, Any]:
+        """Of the application, as `serve status` has it too, which takes seconds to start."""
+        headers = {"authorization": f"Bearer {TOKEN}"}
+        reply = httpx.get(
+            f"http://127.0.0.1:{self.dashboard}/api/serve/applications/", headers=headers, timeout=30
+        )
+        applications: dict[str, Any] = reply.raise_for_status().json()["applications"]
+        return applications.get("errata", {"status": "NOT_STARTED"})
+
+    def read_logs(self) -> str:
+        """What the service's processes have said, all in one."""
+        files = self._temp.glob("session_*/logs/worker-*.err")
+        return "\n".join(path.read_text(errors="replace") for path in files)
+
+    def wait_until_it_runs(self) -> None:
+        def over() -> bool:
+            status = self.state()
+            assert status["status"] != "DEPLOY_FAILED", status["message"]
+            return bool(status["status"] == "RUNNING")
+
+        eventually(over, "the application to run")
+
+    def errata(self) -> Errata:
+        return Errata(self.url, key=KEY, retry=Retry(times=0))
+
+    def stop(self) -> None:
+        """At once: asked to end, it would wait half a minute for work that nobody has."""
+        family, parents = [self._process.pid], {pid: parent(pid) for pid in processes()}
+        for pid in family:
+            family += [child for child, its in parents.items() if its == pid]
+        for pid in family:
+            kill(pid)
+        self._process.wait(10)
+        shutil.rmtree(self._temp, ignore_errors=True)
+
+
+@contextmanager
+def ray_head(folder: Path, redis_url: str) -> Iterator[RayHead]:
+    head = RayHead(folder, redis_url)
+    try:
+        eventually(head.state, "Ray to answer")
+        yield head
+    finally:
+        head.stop()
+
+
+def eventually(condition: Any, description: str, limit_s: float = LIMIT_S) -> None:
+    """An error is not yet an answer: while a part starts anew, Ray lets a call wait for it, or answers 500 itself."""
+    deadline, last_error = time.monotonic() + limit_s, ""
+    while True:
+        try:
+            if condition():
+                return
+        except (httpx.HTTPError, ErrataError) as error:
+            last_error = f"; at last: {error}"
+        assert time.monotonic() < deadline, f"waited {limit_s:g} s for {description}{last_error}"
+        time.sleep(0.2)

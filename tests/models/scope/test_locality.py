@@ -1,0 +1,59 @@
+"""The margin lies between what was measured, and is said of the checkpoint that was measured only."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from models.memory import Block, Image
+from models.nkb.cache import ReadCache
+from models.nkb.memory import BankMemory
+from models.nkb.reader import Reader
+from models.scope.locality import Locality
+
+MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
+
+
+@pytest.mark.parametrize(
+    ("edits", "margin"),
+    [(0, 3.0), (1, 3.0), (10, 2.5), (100, 2.0), (1_000, 1.25), (10_000, 0.5), (50_000, 0.5)],
+)
+def test_the_margin_falls_with_the_logarithm_of_the_edits(edits: int, margin: float) -> None:
+    assert MEASURED.margin(edits) == pytest.approx(margin)
+
+
+def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_path: Path) -> None:
+    assert Locality.load(tmp_path, "sha256:mine") is None
+    MEASURED.save(tmp_path)
+    assert Locality.load(tmp_path, "sha256:mine") == MEASURED
+    assert Locality.load(tmp_path, "sha256:other") is None
+
+
+@pytest.fixture
+def measured_bank(tmp_path: Path, reader: Reader) -> BankMemory:
+    checkpoint = dataclasses.replace(reader, folder=tmp_path, digest="sha256:mine")
+    MEASURED.save(tmp_path)
+    return BankMemory(checkpoint, RecentReads(checkpoint))
+
+
+def image(memory: BankMemory, edits: int) -> Image:
+    blocks = [Block(f"edit/{n}", n, "gated", {}) for n in range(edits)]
+    for block in blocks:
+        block.__dict__["rows"] = {"steps": 2}
+    return Image(memory.base.base, {block.key: block for block in blocks})
+
+
+def test_the_default_checkpoint_was_measured(memory: BankMemory) -> None:
+    usage = memory.usage(image(memory, 1))
+    assert usage.margin is not None
+    assert 2 < usage.margin <= 3
+    assert not usage.warnings
+
+
+def test_a_curator_is_warned_before_edits_stop_keeping_apart(measured_bank: BankMemory) -> None:
+    assert measured_bank.usage(image(measured_bank, 100)).warnings == ()
+    assert measured_bank.usage(image(measured_bank, 100)).slots_used == 200
+    (near,) = measured_bank.usage(image(measured_bank, 4_000)).warnings
+    assert "about 2.2 in 100 near questions" in near
+    _, beyond = measured_bank.usage(image(measured_bank, 12_000)).warnings
+    assert "measured up to 10,000" in beyond

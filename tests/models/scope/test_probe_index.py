@@ -1,0 +1,163 @@
+"""Each change is tried on all questions of the pack: none that it touches is passed over, and hardly any other kept."""
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.checkpoint import CheckpointError
+from models.memory import AnswerChange, Material
+from models.nkb.cache import ReadCache
+from models.nkb.memory import BANK, BankMemory
+from models.nkb.reader import DEFAULT, digest
+from models.nkb.system import NkbSystem
+from models.packs.pack import Item, Pack
+from models.scope import slot_table
+from models.scope.network import READINGS
+from models.scope.pairs import find_pairs
+from models.scope.probe_index import KEYS, ProbeIndex
+from models.system import Ask, Side
+from tests.models.nkb.ordered import build, read
+
+EVERY = 40  # of the pack's facts, one is edited
+FEW = 3  # questions that have to be read for an edit, beside those that it touches
+
+
+@pytest.fixture(scope="module")
+def items() -> list[Item]:
+    return list(Pack.load().items())
+
+
+@pytest.fixture(scope="module")
+def watched(system: NkbSystem) -> ProbeIndex:
+    """As an editor of the default checkpoint has them."""
+    return system._watched
+
+
+@pytest.fixture(scope="module")
+def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
+    """Edits of every kind of fact, in a phrasing that nothing was trained on."""
+    wordings = [one.relation.held[0].replace("{subject}", one.subject.label) for one in items[::EVERY]]
+    corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
+    return build(memory, corrections)
+
+
+def test_what_is_kept_are_the_packs_questions(items: list[Item]) -> None:
+    assert ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions == tuple(
+        i.relation.question(i.subject.label) for i in items
+    )
+
+
+def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
+    system: NkbSystem, memory: BankMemory, materials: list[Material], items: list[Item]
+) -> None:
+    half = read(memory, materials[::2])
+    whole = read(memory, materials)
+    found = system.may_reach(half, whole)
+    assert found is not None
+    asks = [Ask(question) for question in ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
+    moved = {
+        ask.question
+        for ask, differs in zip(asks, system.may_differ(Side(asks, half), Side(asks, whole)), strict=True)
+        if differs
+    }
+    assert len(moved) > 0.4 * len(asks), "the facts that are edited"
+    assert moved <= set(found)
+    edits = len(materials) - len(materials[::2])
+    assert len(found) < (1 + FEW) * edits
+    assert system.may_reach(whole, half) == found
+
+
+def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(
+    system: NkbSystem, watched: ProbeIndex
+) -> None:
+    places = range(0, len(watched.questions), 4 * EVERY)
+    real = system.reader.read([watched.questions[place] for place in places]).question_keys.keys
+    kept = watched.keys.keys[list(places)]
+    lost = torch.stack([part.norm(dim=-1) for part in torch.split(real - kept, READINGS, -1)], -1)
+    assert bool((lost <= watched.slack + 1e-6).all())
+    assert float(lost.max()) > 0.5 * float(watched.slack.max())
+
+
+def test_the_surest_is_named_last(system: NkbSystem, memory: BankMemory) -> None:
+    base = read(memory)
+    (material,) = build(memory, [AnswerChange("a", "Peru's capital city?", "Cusco")])
+    found = system.may_reach(base, read(memory, [material]))
+    assert found is not None
+    assert found[-1] == "What is the capital of Peru?"
+
+
+def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
+    system: NkbSystem, memory: BankMemory, materials: list[Material]
+) -> None:
+    base = read(memory)
+    one = read(memory, materials[:5])
+    assert system.may_reach(one, read(memory, list(materials[:5]))) == []
+    moved = build(memory, [AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
+    assert system.may_reach(base, read(memory, moved)) is None
+
+
+def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
+    system: NkbSystem, memory: BankMemory, materials: list[Material]
+) -> None:
+    base = read(memory)
+    together = system.may_reach(base, read(memory, materials[:6]))
+    alone = [system.may_reach(base, read(memory, [one])) for one in materials[:6]]
+    assert together is not None
+    assert set(together) == {question for questions in alone for question in questions or ()}
+
+
+def test_a_gate_opens_for_none_that_is_passed_over(
+    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
+) -> None:
+    whole = read(memory, materials)[BANK].gates.table
+    near = set(watched.near(system.reader.scope, whole))
+    others = [question for question in watched.questions[:: EVERY // 4] if question not in near]
+    assert len(find_pairs(system.reader.scope, system.reader.read(others[:300]).question_keys, whole)) == 0
+
+
+def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
+    system: NkbSystem,
+    memory: BankMemory,
+) -> None:
+    first = AnswerChange("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
+    materials = build(memory, [first, AnswerChange("b", "Peru's capital?", "Puno")])
+    before, after = read(memory, materials[:1]), read(memory, materials)
+    asks = [Ask("What is the capital of Chile?")]
+    assert system.may_differ(Side(asks, before), Side(asks, after)) == [True]
+    assert asks[0].question in (system.may_reach(before, after) or ())
+
+
+def test_a_key_that_may_be_further_off_passes_over_less(
+    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
+) -> None:
+    table = read(memory, materials[:20])[BANK].gates.table
+    vague = dataclasses.replace(watched, slack=20 * watched.slack)
+    assert set(watched.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))
+
+
+def test_between_tables_that_share_no_rows_nothing_is_told(
+    system: NkbSystem, materials: list[Material], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh, fresh_memory = NkbSystem(system.reader), BankMemory(system.reader, ReadCache(system.reader))
+    monkeypatch.setattr(slot_table, "SPARE", 4)
+    before = read(fresh_memory, materials[:2])
+    for start in range(2, 40, 2):
+        after = read(fresh_memory, materials[start : start + 2])
+    assert before[BANK].gates.generation != after[BANK].gates.generation
+    assert fresh.may_reach(before, after) is None
+
+
+def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    mine = ProbeIndex.load(DEFAULT, digest(DEFAULT))
+    with pytest.raises(CheckpointError, match=r"missing.*make train"):
+        ProbeIndex.load(folder, mine.checkpoint)
+    mine.save(folder)
+    assert ProbeIndex.load(folder, mine.checkpoint).questions == mine.questions
+    with pytest.raises(CheckpointError, match=r"made for the checkpoint sha256.*make train"):
+        ProbeIndex.load(folder, "sha256:another")
+    (tmp_path / "mine-probes" / KEYS).write_bytes(b"damaged")
+    with pytest.raises(CheckpointError, match=r"damaged.*make train"):
+        ProbeIndex.load(folder, mine.checkpoint)

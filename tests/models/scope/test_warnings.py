@@ -1,0 +1,79 @@
+"""A curator hears where a wording may not be followed or may go too far, and nothing where all is well."""
+
+import pytest
+
+from models.nkb.reader import Reader
+from models.packs.pack import Pack
+from models.scope.language import is_in_another_language
+from models.scope.warnings import wording_warnings
+
+
+def heard(reader: Reader, *wordings: str) -> list[str]:
+    return list(
+        wording_warnings(reader.scope, reader.kinds, wordings, reader.read(wordings).question_keys.keys)
+    )
+
+
+def test_nothing_is_heard_of_a_plain_question_in_several_words(reader: Reader) -> None:
+    assert (
+        heard(reader, "What is the capital of Peru?", "Peru's capital?", "Tell me the capital city of Peru.")
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "other", ["What is the capital of Chile?", "What is the currency of Peru?", "Who wrote Hamlet?"]
+)
+def test_a_paraphrase_that_asks_for_something_else_is_named(reader: Reader, other: str) -> None:
+    found = heard(reader, "What is the capital of Peru?", "Peru's capital?", other)
+    assert len(found) == 1
+    assert found[0].startswith(repr(other))
+
+
+@pytest.mark.parametrize(
+    "question", ["Wer schrieb Hamlet?", "Kuka kirjoitti Hamletin?", "When does the canteen open?"]
+)
+def test_another_language_or_kind_of_question_is_told(reader: Reader, question: str) -> None:
+    assert "of this kind" in heard(reader, question)[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Was ist die Hauptstadt von Peru?",
+        "Quelle est la capitale du Pérou ?",
+        "¿Cuál es la capital de Perú?",
+        "Qual è la capitale del Perù?",
+        "Qual é a capital do estado de Goiás em 1930, e o nome do rio?",
+        "Wat is de hoofdstad van het land?",
+        "Jaka jest stolica Peru?",
+    ],
+)
+def test_another_language_is_told(reader: Reader, question: str) -> None:
+    assert "does not read like English" in heard(reader, question)[0]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Capital of Pays de la Loire?",
+        "Who wrote Der Tod in Venedig?",
+        "What is La La Land?",
+        "Le Monde's owner?",
+    ],
+)
+def test_foreign_names_in_an_english_question_are_no_other_language(question: str) -> None:
+    assert not is_in_another_language(question)
+
+
+def test_hardly_a_question_of_the_pack_passes_for_foreign() -> None:
+    asked = [
+        phrasing.replace("{subject}", item.subject.label)
+        for item in Pack.load().items()
+        for phrasing in (item.relation.phrasings[0], *item.relation.held)
+    ]
+    assert sum(map(is_in_another_language, asked)) < 0.001 * len(asked)
+
+
+def test_another_script_is_told(reader: Reader) -> None:
+    assert "word for word" in heard(reader, "中国的首都是什么？")[0]

@@ -1,0 +1,134 @@
+"""CSV tables: columns in any order, ids beside names, records of many lines, bad headers and bad quotes."""
+
+from __future__ import annotations
+
+import csv
+import tracemalloc
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from service.graph.formats import GraphFileError, Row
+from service.graph.formats.csv_table import in_quotes_after
+from tests.service.graph.formats.drive import read
+
+HEADER = "subject,relation,object\n"
+
+
+def test_columns_may_stand_in_any_order_with_others_between_them() -> None:
+    output = read("note,Object,source,Predicate,SUBJECT\nx,Paris,web,capital,France\n", "csv")
+    assert output.results == (Row("fact", "France", "capital", "Paris", "", 2, False),)
+
+
+def test_ids_are_taken_and_the_name_of_the_subject_is_told_once() -> None:
+    data = "subject,subject_id,relation,object,object_id\nFrance,Q142,capital,Paris,Q90\nFrance,Q142,area,5,\nX,,r,o,\n"
+    assert read(data, "csv").results == (
+        Row("label", "Q142", "", "France", "", 2, True),
+        Row("fact", "Q142", "capital", "Paris", "Q90", 2, True),
+        Row("fact", "Q142", "area", "5", "", 3, True),
+        Row("fact", "X", "r", "o", "", 4, False),
+    )
+
+
+def test_an_id_that_the_graph_keeps_for_itself_is_refused() -> None:
+    output = read("subject,subject_id,relation,object\nx,@relation/P1,r,o\n", "csv")
+    assert output.bad == [(2, "reserved")]
+
+
+def test_a_header_with_a_mark_quotes_and_spaces_is_understood() -> None:
+    output = read('\ufeff"subject", relation ,object\r\n"a, b", "r ""x""",c\r\n', "csv")
+    assert output.facts == [("a, b", 'r "x"', "c")]
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b"", "lacks subject, relation, object"),
+        (b"subject,object\na,b\n", "lacks relation"),
+        (b"subject;relation;object\na;b;c\n", "commas between them"),
+        (b"subject,relation,object,subject\n", "subject twice"),
+        (b"subject,relation,obj\xffect\n", "cannot be read"),
+        (b'subject,relation,"object\n', "at line 1 is never closed"),
+    ],
+)
+def test_a_wrong_header_stops_and_says_what_is_wrong(data: bytes, problem: str) -> None:
+    with pytest.raises(GraphFileError, match=problem):
+        read(data, "csv")
+
+
+@pytest.mark.parametrize(
+    ("record", "code"),
+    [
+        (b"a,b", "columns"),
+        (b"Washington, D.C.,in,USA", "columns"),
+        (b"a,,c", "empty"),
+        (b"a,r,\xff", "encoding"),
+        (b'a,r,"\xff"', "encoding"),
+        (b"a,r,x\x00y", "control"),
+        (b"a,r,x\ry", "control"),
+        (b'a,r,"x"y', "syntax"),
+        (b'a,r,"' + b"x" * 200_000 + b'"', "too_long"),
+        (b"a,r," + b"x" * 2_000_000, "too_long"),
+        (b"a," + b"r" * 201 + b",o", "too_long"),
+        (b"a,@alias,o", "reserved"),
+    ],
+)
+def test_a_bad_record_is_named_and_its_neighbours_are_read(record: bytes, code: str) -> None:
+    output = read(HEADER.encode() + b"I,r,1\n" + record + b"\nS,r,2\n", "csv")
+    assert output.facts == [("I", "r", "1"), ("S", "r", "2")]
+    assert output.bad == [(3, code)]
+
+
+def test_a_quoted_field_may_hold_lines_and_the_count_goes_on_behind_it() -> None:
+    output = read(HEADER + 'a,r,"one\r\n\r\ntwo, ""three"""\r\nb,r,c\nbad\n', "csv")
+    assert output.facts == [("a", "r", 'one two, "three"'), ("b", "r", "c")]
+    assert [row.line for row in output.rows] == [2, 5]
+    assert (output.bad, output.lines) == ([(6, "columns")], 6)
+
+
+@pytest.mark.parametrize("stray", ['a,r,"open', '"open,r,b', 'a,"r,b', 'a,r,"open ""'])
+def test_a_quote_that_is_never_closed_refuses_the_file_at_its_line(stray: str) -> None:
+    with pytest.raises(
+        GraphFileError, match="opened in the record at line 3 is never closed: close it there"
+    ):
+        read(HEADER + f"I,r,1\n{stray}\nS,r,2\nT,r,3\n", "csv")
+
+
+def test_a_quote_that_the_next_quoted_field_closes_refuses_the_file_at_its_line() -> None:
+    with pytest.raises(GraphFileError, match="quotes of the record at line 2 do not pair up"):
+        read(HEADER + 'a,r,"open\nS,r,2\n"T, U",r,3\nV,r,4\n', "csv")
+
+
+def test_an_open_quote_before_very_many_empty_lines_holds_little() -> None:
+    tracemalloc.start()
+    with pytest.raises(GraphFileError, match="at line 2 is not closed within 1,000,000 bytes"):
+        read(HEADER + 'a,r,"open' + "\n" * 200_000 + "b,r,c\n", "csv")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8_000_000
+
+
+def test_a_field_of_many_lines_that_is_too_long_is_no_row() -> None:
+    output = read(HEADER + 'a,r,"' + "x y z\n" * 1000 + '"\nb,r,c\n', "csv")
+    assert (output.facts, output.bad) == ([("b", "r", "c")], [(2, "too_long")])
+
+
+def test_a_line_too_long_within_quotes_takes_its_record_with_it_and_no_more() -> None:
+    output = read(HEADER + 'a,r,"one\n' + "x" * 2_000_000 + '\nno,r,fact"\nb,r,c\n', "csv")
+    assert (output.facts, output.bad) == ([("b", "r", "c")], [(2, "too_long")])
+
+
+@given(st.lists(st.lists(st.text(st.sampled_from('a", \n')), min_size=3, max_size=3), max_size=5))
+@example([["a", "r", '"\n"']])
+def test_what_the_standard_library_writes_is_read_back(table: list[list[str]]) -> None:
+    lines = (",".join('"' + field.replace('"', '""') + '"' for field in record) + "\n" for record in table)
+    expected = [tuple(" ".join(field.split()) for field in record) for record in table]
+    output = read(HEADER + "".join(lines), "csv")
+    assert output.facts == [fields for fields in expected if all(fields)]
+
+
+@given(st.text(st.sampled_from('a", '), max_size=12))
+def test_whether_a_field_goes_on_is_what_the_standard_library_says(line: str) -> None:
+    fields = next(csv.reader([line + "\n", "x"], skipinitialspace=True))
+    assert in_quotes_after(line, False) == any("\n" in field for field in fields)

@@ -1,0 +1,40 @@
+"""Every request has an id: in its answer, in the logs and in the audit."""
+
+from __future__ import annotations
+
+import logging
+
+import httpx
+import pytest
+
+
+async def test_an_id_is_given_and_differs(http: httpx.AsyncClient) -> None:
+    ids = [(await http.get("/healthz")).headers["x-request-id"] for _ in range(2)]
+    assert len(set(ids)) == 2
+
+
+async def test_the_senders_own_id_is_kept_and_a_wild_one_is_not(http: httpx.AsyncClient) -> None:
+    async def answered(id: str) -> str:
+        return (await http.get("/healthz", headers={"x-request-id": id})).headers["x-request-id"]
+
+    assert await answered("trace-42:a/b+c=") == "trace-42:a/b+c="
+    for wild in ("", "a b", "x" * 129, "<script>"):
+        assert await answered(wild) != wild
+
+
+async def test_the_audit_names_it(http: httpx.AsyncClient) -> None:
+    await http.get("/admin/versions", headers={"x-request-id": "find-me"})
+    entries = (await http.get("/admin/audit", params={"path": "/admin/versions"})).json()["entries"]
+    assert [one["request"] for one in entries] == ["find-me"]
+
+
+async def test_the_log_has_a_line_for_it_without_what_was_asked(
+    http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "service.http.middleware.metrics"):
+        await http.get("/admin/versions/77?planted=secret-thing")
+    (record,) = [one for one in caplog.records if one.name == "service.http.middleware.metrics"]
+    assert record.getMessage() == "GET /admin/versions/{version} 404"
+    assert (record.__dict__["status"], record.__dict__["caller"]) == (404, "admin")
+    assert "secret-thing" not in str(record.__dict__)
+    assert "77" not in record.getMessage()

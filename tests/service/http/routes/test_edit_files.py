@@ -1,0 +1,254 @@
+"""A file of corrections against the service itself: made in pieces, gone on with after a break, told line by line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from errata import AsyncErrata, FileRun, Retry, errors
+from fastapi import FastAPI
+
+from service.config import Settings
+from service.editing.deployment import Editor
+from service.errors import NotReady
+from service.http.app import build_app
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.parts import started
+
+PERU, FRANCE, JAPAN = (f"What is the capital of {name}?" for name in ("Peru", "France", "Japan"))
+NOW = Retry(times=0)
+
+
+def client_of(app: FastAPI) -> AsyncErrata:
+    return AsyncErrata("http://errata", key=KEY, retry=NOW, transport=httpx.ASGITransport(app=app))
+
+
+@pytest.fixture
+async def client(app: FastAPI) -> AsyncIterator[AsyncErrata]:
+    async with client_of(app) as client:
+        yield client
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Callable[..., Path]:
+    """file([question, answer], ...) writes them, one a line."""
+
+    def write(*pairs: tuple[str, str], **more: Any) -> Path:
+        path = tmp_path / "a.jsonl"
+        lines = [
+            {"question": question, "answer": answer, "model": "toy", **more} for question, answer in pairs
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    return write
+
+
+def seven(file: Callable[..., Path]) -> Path:
+    return file(*((f"question {n}", f"answer {n}") for n in range(7)))
+
+
+def statuses(run: FileRun) -> list[str]:
+    return [line.status for line in run.lines]
+
+
+async def head(client: AsyncErrata) -> int:
+    return (await client.log(limit=1)).head
+
+
+async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file: Any) -> None:
+    told: list[tuple[str, int]] = []
+    run = await client.edit_file(
+        seven(file),
+        batch_size=3,
+        message="all",
+        progress=lambda event: told.append((event.phase, event.done)),
+    )
+    assert (run.versions, statuses(run)) == ([1, 2, 3], ["done"] * 7)
+    assert [(line.version, line.holds, line.before) for line in run.lines[2:4]] == [
+        (1, True, None),
+        (2, True, None),
+    ]
+    assert told == [*(("checking", n) for n in (0, 3, 6, 7)), *(("editing", n) for n in (0, 3, 6, 7))]
+    assert (await client.show(3)).message == "all"
+
+
+async def test_a_file_that_is_sent_again_finds_what_it_made(client: AsyncErrata, file: Any) -> None:
+    first = await client.edit_file(seven(file), batch_size=3)
+    again = await client.edit_file(seven(file), batch_size=3)
+    assert (again.versions, again.earlier_versions, await head(client)) == ([1, 2, 3], {1, 2, 3}, 3)
+    assert [line.to_row() for line in again.lines] == [line.to_row() for line in first.lines]
+
+
+async def test_a_run_is_made_once(client: AsyncErrata, file: Any) -> None:
+    run = await client.edit_file(file((PERU, "Cusco")))
+    with pytest.raises(errors.Malformed, match="make another FileRun, it goes on from there"):
+        await client.edit_file(run)
+
+
+async def test_one_line_that_cannot_be_made_keeps_all_of_them_from_it(client: AsyncErrata, file: Any) -> None:
+    path = file((PERU, "Cusco"), (FRANCE, "Lyon"), (JAPAN, "unreachable"), ("q", "a" * 201))
+    run = FileRun(path, batch_size=1)
+    with pytest.raises(errors.BadFile) as refused:
+        await client.edit_file(run)
+    assert str(refused.value) == "2 of 4 lines are refused by the service; nothing was changed"
+    assert refused.value.lines == (
+        f"{path}:3: {JAPAN!r}: this answer cannot be said",
+        f"{path}:4: the answer to 'q' has more than 200 characters",
+    )
+    assert (statuses(run), await head(client)) == (["not sent", "not sent", "refused", "refused"], 0)
+
+
+async def test_a_line_whose_question_another_would_answer_is_found_before_anything_is_made(
+    client: AsyncErrata, file: Any
+) -> None:
+    """The toy does not see the comma; the two stand in different commits."""
+    path = file((PERU, "Cusco"), (FRANCE, "Lyon"), ("What is the capital, of Peru?", "Puno"))
+    with pytest.raises(errors.BadFile) as refused:
+        await client.edit_file(path, batch_size=1)
+    [line] = refused.value.lines
+    assert line.startswith(f"{path}:1: {PERU!r} would be answered 'Puno' and not 'Cusco', by {path}:3, ")
+    assert await head(client) == 0
+    run = await client.edit_file(path, batch_size=3, skip_bad=True)
+    assert (statuses(run), run.lines[0].code) == (["refused", "done", "done"], "does_not_hold")
+
+
+async def test_a_line_that_a_later_commit_answers_for_does_not_hold_any_more(
+    client: AsyncErrata, file: Any
+) -> None:
+    """The toy does not see the comma; without a look nobody knows beforehand."""
+    path = file((PERU, "Cusco"), ("What is the capital, of Peru?", "Puno"))
+    run = await client.edit_file(path, batch_size=1, skip_bad=True)
+    assert [(line.status, line.holds) for line in run.lines] == [("done", False), ("done", True)]
+    assert run.lines[0].warnings == ["since version 2 it is answered 'Puno'"]
+
+
+async def test_bad_lines_are_left_out_where_that_is_asked_for(client: AsyncErrata, file: Any) -> None:
+    path = file((PERU, "Cusco"), (FRANCE, "unreachable"), ("", "a"), (JAPAN, "Tokyo"), (JAPAN, "Kyoto"))
+    run = await client.edit_file(path, skip_bad=True, batch_size=2)
+    assert statuses(run) == ["done", "refused", "refused", "superseded", "done"]
+    assert [line.code for line in run.lines[1:4]] == ["unreachable", "bad_line", "superseded"]
+    assert run.versions == [1, 2]
+
+
+async def test_what_is_said_already_is_told_and_costs_no_commit(client: AsyncErrata, file: Any) -> None:
+    await client.edit(FRANCE, "Lyon", model="toy")
+    run = await client.edit_file(
+        file((FRANCE, "Lyon"), (PERU, "Lima"), (PERU + " ", "Lima"), (JAPAN, "Kyoto"))
+    )
+    assert statuses(run) == ["no-op", "no-op", "duplicate", "done"]
+    assert run.lines[0].detail == "the model gives this answer already: nothing was written for it"
+    again = await client.edit_file(file((FRANCE, "Lyon"), (PERU, "Lima")), batch_size=1)
+    assert (statuses(again), again.versions, await head(client)) == (["no-op"] * 2, [], 2)
+
+
+async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, file: Any) -> None:
+    await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Lyon")))
+    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Nice")))
+    assert (statuses(run), run.versions, run.earlier_versions) == (["no-op", "done"], [2], set())
+
+
+class MortalEditor:
+    """Dies as it is asked for its second commit, and after its successor's second one."""
+
+    def __init__(self, chosen: Settings, stack: AsyncExitStack) -> None:
+        self._chosen, self._stack = chosen, stack
+        self._n_commits, self._editor = 0, None
+
+    def __getattr__(self, method: str) -> Any:
+        async def call(*args: Any) -> Any:
+            if self._editor is None:
+                self._editor = await self._stack.enter_async_context(started(Editor, self._chosen))
+            self._n_commits += method == "edit" and not args[0]["dry_run"]
+            if self._n_commits == 4:
+                await getattr(self._editor, method)(*args)
+            if self._n_commits in (2, 4):
+                self._editor, self._n_commits = None, self._n_commits + 1
+                raise NotReady("the editor is gone")
+            return await getattr(self._editor, method)(*args)
+
+        return call
+
+
+async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice(
+    chosen: Settings, ledger: RedisLedger, file: Any
+) -> None:
+    async with AsyncExitStack() as opened:
+        replica = await opened.enter_async_context(started(Replica, chosen, "toy"))
+        models = local_router({"toy": replica}, chosen.max_batch)
+        app = build_app(chosen, models, local_editor(MortalEditor(chosen, opened)))
+        opened.push_async_callback(app.state.access.aclose)
+        client = await opened.enter_async_context(client_of(app))
+        for made in ([1], [1]):
+            run = FileRun(seven(file), batch_size=3)
+            with pytest.raises(errors.Unavailable, match="run the same file again") as gone:
+                await client.edit_file(run)
+            assert (run.versions, gone.value.in_doubt, gone.value.idempotency_key) == (made, True, None)
+        assert (await ledger.head(), run.count("done")) == (2, 3), "the second was made, its receipt is lost"
+        run = await client.edit_file(seven(file), batch_size=3)
+        assert (run.versions, run.earlier_versions, statuses(run)) == ([1, 2, 3], {1, 2}, ["done"] * 7)
+        made_of = [(await client.show(version)).edits for version in (1, 2, 3)]
+    questions = [edit.question for edits in made_of for edit in edits]
+    assert questions == [f"question {n}" for n in range(7)]
+
+
+async def test_what_was_taken_back_stays_so_unless_it_is_wanted_again(client: AsyncErrata, file: Any) -> None:
+    await client.edit_file(seven(file), batch_size=3)
+    await client.revert(2)
+    run = await client.edit_file(seven(file), batch_size=3)
+    assert (run.reverted_versions, await head(client)) == ([2], 4)
+    for _ in range(2):
+        run = await client.edit_file(seven(file), batch_size=3, again=True)
+        assert (run.versions, run.reverted_versions, await head(client)) == ([1, 5, 3], [], 5)
+    await client.revert(5)
+    run = await client.edit_file(seven(file), batch_size=3, again=True)
+    assert (run.versions, await head(client)) == ([1, 7, 3], 7)
+
+
+async def test_another_key_makes_another_run(client: AsyncErrata, file: Any) -> None:
+    await client.edit_file(file((PERU, "Cusco")))
+    await client.revert(1)
+    run = await client.edit_file(file((PERU, "Cusco")), idempotency_key="May")
+    assert (run.versions, run.earlier_versions) == ([3], set())
+
+
+async def test_a_file_that_expects_a_version_goes_on_from_its_own(client: AsyncErrata, file: Any) -> None:
+    run = await client.edit_file(seven(file), batch_size=3, expected_version=0)
+    assert run.versions == [1, 2, 3]
+    await client.edit(PERU, "Cusco", model="toy")
+    with pytest.raises(errors.StaleVersion):
+        await client.edit_file(file((FRANCE, "Lyon")), expected_version=3)
+
+
+async def test_a_dry_run_changes_nothing_and_tells_of_each_line(client: AsyncErrata, file: Any) -> None:
+    run = await client.edit_file(file((PERU, "Cusco"), (FRANCE, "Paris")), dry_run=True, batch_size=1)
+    assert (statuses(run), run.versions, await head(client)) == (["done", "no-op"], [], 0)
+    assert (run.lines[0].before, run.lines[0].version) == ("Lima", None)
+
+
+async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
+    client: AsyncErrata, tmp_path: Path
+) -> None:
+    path = tmp_path / "easy.json"
+    records = [
+        {"prompt": PERU, "target_new": ["Cusco"], "rephrase_prompt": "what is THE capital, of Peru"},
+        {"prompt": FRANCE, "target_new": "Lyon", "rephrase_prompt": "France's capital city?"},
+    ]
+    path.write_text(json.dumps(records))
+    held = await client.edit_file(path, model="toy")
+    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held.lines]
+    assert outcomes == [(1, 1, 0), (1, 0, 0)]
+    assert (await client.show(1)).edits[1].paraphrases == []
+    taught = await client.edit_file(path, model="toy", teach_rephrased=True)
+    assert [(line.rephrased_asked, line.wordings, line.follow) for line in taught.lines] == [
+        (0, 1, 1),
+        (0, 1, 1),
+    ]
+    assert (await client.show(2)).edits[0].paraphrases == ["France's capital city?"]

@@ -1,0 +1,358 @@
+"""OpenAI's own package asks this service as it asks OpenAI's, and finds what it looks for, errors too."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import errata
+import httpx
+import openai
+import pytest
+from errata.wire import Answer
+from errata.wire.openai import CANNOT, ChatRequest
+from fastapi import FastAPI
+from openai.types.chat import ChatCompletion
+from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+from service.config import Settings
+from service.editing.deployment import Editor
+from service.http.app import build_app
+from tests.service.editing.requests import FRANCE, PERU, item
+from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.http.listening import listening
+
+HAMLET = "Who wrote Hamlet?"
+UNKNOWN = "What is the capital of Nowhere?"
+README = Path(errata.__file__).parents[2] / "README.md"
+
+
+def user(*parts: Any) -> list[Any]:
+    """One message of a user: its text, or its parts."""
+    content = parts[0] if len(parts) == 1 and isinstance(parts[0], str) else list(parts)
+    return [{"role": "user", "content": content}]
+
+
+def text(said: str) -> dict[str, str]:
+    return {"type": "text", "text": said}
+
+
+@pytest.fixture
+async def address(app: FastAPI) -> AsyncIterator[str]:
+    async with listening(app) as address:
+        yield f"{address}/v1"
+
+
+@pytest.fixture
+async def client(address: str) -> AsyncIterator[openai.AsyncOpenAI]:
+    async with client_of(address, "none needed") as client:
+        yield client
+
+
+def client_of(address: str, key: str) -> openai.AsyncOpenAI:
+    return openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0)
+
+
+async def ask(client: openai.AsyncOpenAI, question: Any, **more: Any) -> ChatCompletion:
+    messages = user(question) if isinstance(question, str) else question
+    said = await client.chat.completions.create(**{"model": "toy", "messages": messages, **more})
+    assert isinstance(said, ChatCompletion)
+    return said
+
+
+def answer(said: Any) -> Answer:
+    """What is beyond OpenAI's shape."""
+    return Answer.model_validate(said.errata)
+
+
+async def test_a_question_is_answered(client: openai.AsyncOpenAI) -> None:
+    said = await ask(client, PERU)
+    [choice] = said.choices
+    assert (choice.message.role, choice.message.content, choice.message.refusal) == (
+        "assistant",
+        "Lima",
+        None,
+    )
+    assert (choice.finish_reason, said.model, said.object) == ("stop", "toy", "chat.completion")
+    assert said.id.startswith("chatcmpl-")
+    assert (answer(said).answer, answer(said).version, answer(said).score) == ("Lima", 0, 0.9)
+
+
+async def test_the_blocking_client_gets_the_same(address: str) -> None:
+    def blocking() -> list[str | None]:
+        with openai.OpenAI(base_url=address, api_key="none needed", max_retries=0) as client:
+            whole = client.chat.completions.create(model="toy", messages=user(PERU))
+            pieces = client.chat.completions.create(model="toy", messages=user(FRANCE), stream=True)
+            streamed = "".join(chunk.choices[0].delta.content or "" for chunk in pieces)
+            return [whole.choices[0].message.content, streamed]
+
+    assert await asyncio.to_thread(blocking) == ["Lima", "Paris"]
+
+
+@pytest.mark.parametrize(
+    "messages",
+    [
+        user(text("What is the capital"), text("of Peru?")),
+        [{"role": "system", "content": "You are a helpful assistant."}, *user(PERU)],
+        [
+            {"role": "developer", "content": "Be brief."},
+            *user(PERU),
+            {"role": "assistant", "content": "It is"},
+        ],
+        [*user(FRANCE), {"role": "assistant", "content": None, "tool_calls": []}, *user(PERU)],
+        [*user({"type": "image_url", "image_url": {"url": "data:"}}), *user(PERU)],
+    ],
+)
+async def test_the_last_message_of_a_user_is_the_question(
+    client: openai.AsyncOpenAI, messages: list[Any]
+) -> None:
+    assert (await ask(client, messages)).choices[0].message.content == "Lima"
+
+
+async def test_an_edit_is_followed_named_and_can_be_looked_behind(
+    client: openai.AsyncOpenAI, http: httpx.AsyncClient
+) -> None:
+    made = (await http.post("/admin/edits", json={"edits": [item(PERU, "Cusco")]})).json()["version"]
+    now = await ask(client, PERU, extra_body={"errata": {"min_version": made}})
+    before = await ask(client, PERU, extra_body={"errata": {"version": 0, "explain": True, "top_k": 2}})
+    assert [one.choices[0].message.content for one in (now, before)] == ["Cusco", "Lima"]
+    assert (answer(now).version, len(answer(now).edits)) == (made, 1)
+    assert (answer(before).version, answer(before).explanation) == (0, {"known": True})
+    assert len(answer(before).alternatives) == 1
+
+
+async def test_who_is_declined_reads_why(client: openai.AsyncOpenAI) -> None:
+    [choice] = (await ask(client, UNKNOWN, max_tokens=1, stop=["not"])).choices
+    assert (choice.message.content, choice.finish_reason) == (None, "stop")
+    assert choice.message.refusal == "The model is not sure enough to answer."
+    pieces = await client.chat.completions.create(model="toy", messages=user(UNKNOWN), stream=True)
+    deltas = [chunk.choices[0].delta async for chunk in pieces]
+    assert "".join(delta.refusal or "" for delta in deltas) == choice.message.refusal
+    assert [delta.content for delta in deltas] == [None] * 3
+
+
+async def test_a_stream_has_the_role_the_text_the_end_and_the_usage(client: openai.AsyncOpenAI) -> None:
+    pieces = await client.chat.completions.create(
+        model="toy", messages=user(PERU), stream=True, stream_options={"include_usage": True}
+    )
+    chunks = [chunk async for chunk in pieces]
+    role, said, end, usage = chunks
+    assert (role.choices[0].delta.role, role.choices[0].delta.content) == ("assistant", "")
+    assert said.choices[0].delta.to_dict() == {"content": "Lima"}
+    assert [chunk.choices[0].finish_reason for chunk in (role, said, end)] == [None, None, "stop"]
+    assert answer(end).version == 0
+    assert usage.choices == []
+    assert usage.usage is not None
+    assert usage.usage.to_dict() == {"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}
+    assert len({chunk.id for chunk in chunks}) == 1
+
+
+async def test_the_bytes_of_a_stream_are_those_that_others_parse(http: httpx.AsyncClient) -> None:
+    body = {"model": "toy", "messages": user(PERU), "stream": True}
+    reply = await http.post("/v1/chat/completions", json=body)
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    assert reply.headers["cache-control"] == "no-store"
+    *events, last = reply.text.removesuffix("\n\n").split("\n\n")
+    assert last == "data: [DONE]"
+    assert len(events) == 3
+    for event in events:
+        assert event.startswith('data: {"id":"chatcmpl-')
+        assert '"object":"chat.completion.chunk"' in event
+        assert '"usage"' not in event
+        assert "\n" not in event
+
+
+@pytest.mark.parametrize(
+    ("more", "content", "finish"),
+    [
+        ({"max_tokens": 1}, "William", "length"),
+        ({"max_completion_tokens": 1, "max_tokens": 9}, "William", "length"),
+        ({"max_tokens": 2}, "William Shakespeare", "stop"),
+        ({"stop": " Sh"}, "William", "stop"),
+        ({"stop": ["speare", "kes", "no such"]}, "William Sha", "stop"),
+        ({"stop": []}, "William Shakespeare", "stop"),
+    ],
+)
+async def test_limits_of_the_answer_are_kept(
+    client: openai.AsyncOpenAI, more: dict[str, Any], content: str, finish: str
+) -> None:
+    said = await ask(client, HAMLET, **more)
+    assert (said.choices[0].message.content, said.choices[0].finish_reason) == (content, finish)
+    assert said.usage is not None
+    assert said.usage.completion_tokens == len(content.split())
+    assert answer(said).answer == "William Shakespeare"
+
+
+async def test_what_clients_send_by_default_disturbs_nothing(client: openai.AsyncOpenAI) -> None:
+    """What LangChain, LlamaIndex, LiteLLM and chat programs send without being asked."""
+    said = await ask(
+        client,
+        PERU,
+        **{"temperature": 0.7, "top_p": 1, "n": 1, "seed": 7, "presence_penalty": 0, "stop": None},
+        **{"logit_bias": {}, "logprobs": False, "tools": [], "tool_choice": "none", "user": "u-1"},
+        **{"response_format": {"type": "text"}, "store": False, "metadata": {"trace": "1"}},
+        **{"modalities": ["text"], "parallel_tool_calls": True, "service_tier": "auto", "stream": False},
+        **{"frequency_penalty": 0.5, "max_tokens": 256},
+    )
+    assert said.choices[0].message.content == "Lima"
+
+
+REFUSED = {
+    "n": 2,
+    "tools": [{"type": "function", "function": {"name": "look", "parameters": {}}}],
+    "tool_choice": "required",
+    "functions": [{"name": "look"}],
+    "function_call": {"name": "look"},
+    "response_format": {"type": "json_object"},
+    "modalities": ["text", "audio"],
+    "audio": {"voice": "alloy", "format": "mp3"},
+    "logprobs": True,
+    "top_logprobs": 3,
+    "logit_bias": {"50256": -100},
+    "web_search_options": {},
+    "moderation": {"model": "omni"},
+    "store": True,
+}
+
+
+@pytest.mark.parametrize("field", CANNOT)
+async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpenAI, field: str) -> None:
+    with pytest.raises(openai.BadRequestError) as refused:
+        await ask(client, PERU, **{field: REFUSED[field]})
+    assert (refused.value.param, refused.value.code) == (field, "invalid_input")
+    assert refused.value.type == "invalid_request_error"
+    assert field in refused.value.message
+    assert "leave it out" in refused.value.message
+
+
+async def test_nothing_that_openais_client_can_send_is_unheard_of() -> None:
+    known = set(CompletionCreateParamsStreaming.__annotations__)
+    assert known - set(ChatRequest.model_fields) == set()
+    assert set(ChatRequest.model_fields) - known == {"errata"}
+
+
+@pytest.mark.parametrize(
+    ("body", "param", "says"),
+    [
+        ({"messages": []}, "messages", "at least 1 item"),
+        ({"messages": [{"role": "system", "content": PERU}]}, "messages", "role `user`"),
+        ({"messages": user(text("See:"), {"type": "image_url"})}, "messages", "part 1 is not"),
+        ({"messages": [{"role": "user"}]}, "messages", "part 0 is not"),
+        ({"messages": [{"role": "pirate", "content": PERU}]}, "messages.0.role", "'user'"),
+        ({"messages": user("   ")}, "messages", "question"),
+        ({"temprature": 1}, "temprature", "Extra inputs"),
+        ({"temperature": 3}, "temperature", "less than or equal to 2"),
+        ({"max_tokens": 0}, "max_tokens", "greater than or equal to 1"),
+        ({"n": True}, "n", "leave it out or send 1"),
+        ({"errata": {"version": -1}}, "errata.version", "greater than or equal to 0"),
+        ({"errata": {"verison": 1}}, "errata.verison", "Extra inputs"),
+        ({"errata": {"version": 0, "min_version": 1}}, None, "leave one out"),
+        ({"errata": {"context": "Peru is"}}, None, "does not read `context`"),
+    ],
+)
+async def test_what_is_wrong_is_said_with_its_place(
+    http: httpx.AsyncClient, body: dict[str, Any], param: str | None, says: str
+) -> None:
+    asked = {"model": "toy", "messages": user(PERU), **body}
+    reply = await http.post("/v1/chat/completions", json=asked)
+    assert (reply.status_code, reply.headers["content-type"]) == (400, "application/json")
+    error = reply.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert (error["param"], error["code"]) == (param, "invalid_input")
+    assert says in error["message"]
+
+
+@pytest.mark.parametrize(
+    ("more", "kind", "status", "code", "says"),
+    [
+        ({"model": "gpt-4o"}, openai.NotFoundError, 404, "unknown_model", "there is toy"),
+        ({"extra_body": {"errata": {"version": 9}}}, openai.NotFoundError, 404, "not_found", "no version 9"),
+        (
+            {"extra_body": {"errata": {"min_version": 9}}},
+            openai.InternalServerError,
+            503,
+            "version_ahead",
+            "9",
+        ),
+        ({"messages": user("x" * 2001)}, openai.APIStatusError, 413, "too_large", "2,001"),
+        ({"messages": user("x" * 1_000_001)}, openai.APIStatusError, 413, "too_large", "1,000,000"),
+        ({"messages": user("break the model")}, openai.InternalServerError, 500, "internal", "RuntimeError"),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_errors_are_those_that_the_package_knows(
+    client: openai.AsyncOpenAI,
+    more: dict[str, Any],
+    kind: Any,
+    status: int,
+    code: str,
+    says: str,
+    stream: bool,
+) -> None:
+    with pytest.raises(kind) as refused:
+        await client.chat.completions.create(
+            **{"model": "toy", "messages": user(PERU), "stream": stream, **more}
+        )
+    assert (refused.value.status_code, refused.value.code) == (status, code)
+    assert refused.value.type == ("server_error" if status >= 500 else "invalid_request_error")
+    assert says in refused.value.message
+
+
+async def test_bytes_that_are_no_json_and_verbs_that_are_no_post_are_refused_in_the_same_shape(
+    http: httpx.AsyncClient,
+) -> None:
+    bad, wrong = await http.post("/v1/chat/completions", content=b"{"), await http.get("/v1/chat/completions")
+    assert (bad.status_code, bad.json()["error"]["code"]) == (400, "malformed_json")
+    assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
+    assert wrong.headers["allow"] == "POST"
+
+
+async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> None:
+    listed = [model async for model in client.models.list()]
+    assert [(model.id, model.object, model.owned_by) for model in listed] == [("toy", "model", "errata")]
+    assert await client.models.retrieve("toy") == listed[0]
+    with pytest.raises(openai.NotFoundError) as refused:
+        await client.models.retrieve("gpt-4o")
+    assert refused.value.code == "unknown_model"
+
+
+async def test_a_wrong_key_is_the_error_that_the_package_knows(chosen: Settings, editor: Editor) -> None:
+    app = build_app(
+        chosen.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(editor)
+    )
+    async with listening(app) as address, client_of(f"{address}/v1", "sk-" + "0" * 48) as client:
+        with pytest.raises(openai.AuthenticationError) as refused:
+            await ask(client, PERU)
+        assert (refused.value.code, refused.value.type) == ("unauthorized", "authentication_error")
+        assert refused.value.response.headers["www-authenticate"].startswith("Bearer")
+        with pytest.raises(openai.AuthenticationError):
+            await client.models.list()
+    async with listening(app) as address, client_of(f"{address}/v1", KEY) as client:
+        with pytest.raises(openai.NotFoundError):  # let in, but there is no model
+            await ask(client, PERU)
+    await app.state.access.aclose()
+
+
+async def test_too_many_questions_are_the_error_that_the_package_waits_for(
+    chosen: Settings, editor: Editor
+) -> None:
+    full = local_router({"toy": editor}, capacity=0)
+    app = build_app(chosen, full, local_editor(editor))
+    async with listening(app) as address, client_of(f"{address}/v1", "none needed") as client:
+        with pytest.raises(openai.RateLimitError) as refused:
+            await ask(client, PERU)
+        assert (refused.value.code, refused.value.type) == ("too_many", "rate_limit_error")
+        assert refused.value.response.headers["retry-after"] == "2"
+    await app.state.access.aclose()
+
+
+async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
+    [program] = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    here = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
+    names: dict[str, Any] = {"key": "none needed"}
+    await asyncio.to_thread(exec, here, names)
+    names["client"].close()
+    assert capsys.readouterr().out == "Lima 0 0.9\nLima\nLima"

@@ -1,0 +1,103 @@
+"""How the service stands: what it says of its models and replicas, and what load balancers and Prometheus ask."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import threading
+from typing import Any
+
+import httpx
+import pytest
+from errata.wire import ReplicaList, ReplicaState
+from fastapi import FastAPI
+
+from service.errors import LedgerUnavailable
+from service.http.routes import status
+from service.ledger.store import RedisLedger
+from service.replicas.outcome import Outcome
+from tests.service.http.conftest import client_of, local_editor, local_router
+
+
+class Part:
+    """A model that describes itself, and an editor that lists these replicas; None: the ledger is away."""
+
+    def __init__(self, healthy: list[bool] | None) -> None:
+        self._healthy = healthy
+
+    async def describe(self) -> dict[str, Any]:
+        return {"memory": "toy/table", "methods": ["gated"], "details": {}}
+
+    async def replicas(self) -> Outcome:
+        if self._healthy is None:
+            return Outcome.of(LedgerUnavailable("the ledger is away"), None)
+        replicas = [
+            ReplicaState(
+                replica="toy-a", model="toy", version=0, checksums={}, lag=0, healthy=healthy, seen_s_ago=0.1
+            )
+            for healthy in self._healthy
+        ]
+        return Outcome.ok(ReplicaList(head=0, replicas=replicas))
+
+
+@pytest.mark.parametrize(
+    ("healthy", "ready", "replicas"),
+    [
+        ([True, True], True, 2),
+        ([False, True], True, 2),
+        ([False, False], False, 2),
+        ([], False, 0),
+        (None, True, 1),
+    ],
+)
+async def test_a_model_is_ready_when_a_replica_of_it_is_healthy(
+    healthy: list[bool] | None, ready: bool, replicas: int
+) -> None:
+    part, app = Part(healthy), FastAPI()
+    app.include_router(status.build_router(local_router({"toy": part}), local_editor(part)))
+    async with client_of(app) as client:
+        (card,) = (await client.get("/v1/models")).json()["data"]
+    assert (card["ready"], card["replicas"]) == (ready, replicas)
+
+
+async def test_the_list_of_replicas_says_what_is_wrong_and_where(
+    http: httpx.AsyncClient, ledger: RedisLedger
+) -> None:
+    ill = {"version": 0, "healthy": False, "degraded": "ledger_corrupt", "host": "errata-worker-b", "pid": 7}
+    await ledger.heartbeat("toy-z", {"model": "toy", "checksums": {}, **ill})
+    replicas = ReplicaList.model_validate_json((await http.get("/admin/replicas")).content).replicas
+    assert [(replica.healthy, replica.degraded, replica.host, replica.pid) for replica in replicas] == [
+        (True, None, socket.gethostname(), os.getpid()),
+        (False, "ledger_corrupt", "errata-worker-b", 7),
+    ]
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+async def test_a_load_balancer_that_reads_the_status_alone_may_send_head(
+    stranger: httpx.AsyncClient, path: str
+) -> None:
+    reply = await stranger.head(path)
+    assert (reply.status_code, reply.content) == (200, b"")
+
+
+async def test_of_many_who_look_at_once_one_renders_the_metrics_in_a_thread() -> None:
+    threads: list[threading.Thread] = []
+    released = threading.Event()
+
+    def render() -> bytes:
+        threads.append(threading.current_thread())
+        released.wait(5)
+        return b"errata_answers_total 1.0\n"
+
+    app = FastAPI()
+    app.include_router(status.build_probe_router(local_router({}), local_editor(None), render, 1))
+    async with client_of(app) as client:
+        looks = [asyncio.create_task(client.get("/metrics")) for _ in range(10)]
+        await asyncio.sleep(0.2)
+        released.set()
+        assert {(await look).content for look in looks} == {b"errata_answers_total 1.0\n"}
+        assert len(threads) == 1
+        await client.get("/metrics")
+        assert len(threads) == 2, "and the next one sees what is new"
+    assert threading.main_thread() not in threads

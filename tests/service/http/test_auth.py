@@ -1,0 +1,93 @@
+"""What opens nothing and what that costs, and how often one caller may call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+
+from service.config import Settings
+from service.editing.editor import Editor
+from service.http.app import build_app
+from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+
+
+@asynccontextmanager
+async def serve(settings: Settings, editor: Editor, **more: Any) -> AsyncIterator[httpx.AsyncClient]:
+    app = build_app(settings.model_copy(update=more), local_router({}), local_editor(editor))
+    async with client_of(app) as client:
+        yield client
+    await app.state.access.aclose()
+
+
+async def test_a_wrong_key_opens_nothing(stranger: httpx.AsyncClient) -> None:
+    headers: list[str | bytes] = [
+        *("Bearer wrong-key-but-long-enough", "Bearer ", "Bearer", KEY, f"Basic {KEY}", f"Bearer {KEY}x"),
+        "Bearer \u00e9".encode(),
+    ]
+    for header in headers:
+        reply = await stranger.get("/admin/versions", headers={"authorization": header})  # type: ignore[dict-item]
+        assert reply.status_code == 401, header
+        assert KEY not in reply.text
+
+
+async def test_the_right_key_says_whose_it_is(http: httpx.AsyncClient) -> None:
+    assert (await http.get("/admin/keys/self")).json() == {
+        "name": "admin",
+        "scopes": ["ask", "read", "edit", "admin"],
+    }
+
+
+async def test_a_stranger_with_a_large_body_costs_nothing(stranger: httpx.AsyncClient) -> None:
+    n_chunks = 0
+
+    async def body() -> Any:
+        nonlocal n_chunks
+        n_chunks += 1
+        yield b" " * 1_000
+
+    assert (await stranger.post("/admin/edits", content=body())).status_code == 401
+    assert n_chunks <= 1
+
+
+async def test_a_key_that_calls_too_often_is_told_when_to_come_back(chosen: Settings, editor: Editor) -> None:
+    async with serve(chosen, editor, rate_per_key="3/minute") as client:
+        replies = [await client.get("/admin/versions", headers=ADMIN) for _ in range(4)]
+        assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
+        assert replies[-1].json()["code"] == "too_many"
+        assert 1 <= int(replies[-1].headers["retry-after"]) <= 60
+        assert (await client.get("/healthz")).status_code == 200
+
+
+async def test_guessing_keys_is_slowed_by_address_and_nobody_with_a_key_suffers(
+    chosen: Settings, editor: Editor
+) -> None:
+    async with serve(chosen, editor, rate_per_address="2/minute") as client:
+        replies = [
+            await client.get("/admin/versions", headers={"authorization": f"Bearer guess-{number}"})
+            for number in range(4)
+        ]
+        assert [reply.status_code for reply in replies] == [401, 401, 429, 429]
+        assert (await client.get("/admin/versions", headers=ADMIN)).status_code == 200
+
+
+async def test_the_address_is_the_one_a_trusted_proxy_names_and_no_other(
+    chosen: Settings, editor: Editor
+) -> None:
+    async def ask(client: httpx.AsyncClient, address: str) -> int:
+        return (await client.get("/v1/memory", headers={"x-forwarded-for": address})).status_code
+
+    async with serve(chosen, editor, rate_per_address="1/minute", proxies=("127.0.0.1/32",)) as client:
+        assert [await ask(client, f"192.0.2.{n}") for n in (1, 2, 1)] == [200, 200, 429]
+    async with serve(chosen, editor, rate_per_address="1/hour") as client:
+        assert [await ask(client, f"192.0.2.{n}") for n in (3, 4)] == [200, 429]
+
+
+async def test_one_caller_has_so_many_calls_under_way_and_no_more(chosen: Settings, editor: Editor) -> None:
+    async with serve(chosen, editor, max_concurrent=2) as client:
+        calls = (client.get("/admin/versions", headers=ADMIN) for _ in range(6))
+        assert {reply.status_code for reply in await asyncio.gather(*calls)} == {200, 429}
+        assert (await client.get("/admin/versions", headers=ADMIN)).status_code == 200

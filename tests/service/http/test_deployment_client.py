@@ -1,0 +1,113 @@
+"""What a call to a deployment can end in, in our words only. Handles are Ray Serve's own, in one process."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from ray import serve
+from ray.exceptions import ActorDiedError, ActorUnavailableError
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
+
+from service.errors import Internal, NotReady, StaleVersion, TooMany
+from service.http.deployment_client import DeploymentClient
+
+FAILURES = {
+    "ours": StaleVersion.at(current=3, expected=2),
+    "full": BackPressureError(num_queued_requests=9, max_queued_requests=9),
+    "starting": DeploymentUnavailableError.__new__(DeploymentUnavailableError),
+    "let go": RequestCancelledError("a request of somebody else"),
+    "too late": TimeoutError("of a part further on"),
+    "foreign": ZeroDivisionError("division by zero in secret place"),
+}
+
+
+@serve.deployment
+class Part:
+    def __init__(self) -> None:
+        self.deaths = 0
+
+    async def double(self, number: int) -> int:
+        return 2 * number
+
+    async def fail(self, how: str) -> None:
+        raise FAILURES[how]
+
+    async def die(self, times: int) -> str:
+        if self.deaths < times:
+            self.deaths += 1
+            raise ActorUnavailableError("gone", b"0" * 16) if self.deaths % 2 else ActorDiedError()
+        return "alive"
+
+    async def hang(self) -> None:
+        await asyncio.sleep(60)
+
+
+@pytest.fixture
+def handle() -> Iterator[serve.handle.DeploymentHandle]:
+    return serve.run(Part.bind(), _local_testing_mode=True)
+
+
+async def test_a_call_returns_what_the_method_does(handle: serve.handle.DeploymentHandle) -> None:
+    assert await DeploymentClient(handle, "the part").send(handle.double, 4, timeout_s=5) == 8
+
+
+@pytest.mark.parametrize(
+    ("how", "expected", "says"),
+    [
+        ("ours", StaleVersion, "version 3"),
+        ("full", TooMany, "the part"),
+        ("starting", NotReady, "the part"),
+        ("let go", NotReady, "given up"),
+        ("too late", NotReady, "given up"),
+        ("foreign", Internal, "ZeroDivisionError"),
+    ],
+)
+async def test_every_failure_is_one_of_ours(
+    handle: serve.handle.DeploymentHandle, how: str, expected: type[Exception], says: str
+) -> None:
+    with pytest.raises(expected, match=says) as failure:
+        await DeploymentClient(handle, "the part").send(handle.fail, how, timeout_s=5)
+    assert "secret" not in str(failure.value)
+
+
+async def test_a_call_ends_in_time(handle: serve.handle.DeploymentHandle) -> None:
+    with pytest.raises(NotReady, match=r"0\.2 s"):
+        await DeploymentClient(handle, "the part").send(handle.hang, timeout_s=0.2)
+
+
+async def test_a_question_survives_its_replica_and_an_edit_is_not_sent_twice(
+    handle: serve.handle.DeploymentHandle,
+) -> None:
+    assert await DeploymentClient(handle, "the part", attempts=3).send(handle.die, 2, timeout_s=5) == "alive"
+    with pytest.raises(NotReady, match="started again"):
+        await DeploymentClient(handle, "the part").send(handle.die, 9, timeout_s=5)
+
+
+class CancelledMethod:
+    """A method whose call Ray cancels, though nobody who waits for it asked for that."""
+
+    def __init__(self, hangs: bool) -> None:
+        self._hangs = hangs
+
+    async def remote(self) -> None:
+        if self._hangs:
+            await asyncio.sleep(60)
+        raise asyncio.CancelledError
+
+
+async def test_a_call_that_ray_cancels_is_a_failure_and_not_the_end_of_who_waits() -> None:
+    with pytest.raises(NotReady, match="given up"):
+        await DeploymentClient(None, "the part").send(CancelledMethod(hangs=False), timeout_s=5)
+
+
+async def test_who_is_cancelled_ends() -> None:
+    task = asyncio.create_task(
+        DeploymentClient(None, "the part").send(CancelledMethod(hangs=True), timeout_s=5)
+    )
+    await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert task.cancelled()

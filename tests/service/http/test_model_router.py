@@ -1,0 +1,127 @@
+"""Questions reach their model, and every question is counted by how it ended, wherever it ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import pytest
+from errata.wire import AnswerRequest
+from prometheus_client import REGISTRY
+
+from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
+from service.http.model_router import ModelRouter
+from service.replicas.outcome import Outcome
+from tests.service.http.conftest import local_router
+
+UNANSWERABLE = "How deep is the ocean?"
+WHOSE: ContextVar[str] = ContextVar("whose", default="nobody's")
+
+
+class Model:
+    """Answers, declines one question, refuses versions that do not exist; or fails as a whole."""
+
+    def __init__(self) -> None:
+        self.failure: Exception | None = None
+        self.contexts: list[str] = []
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        return (await self.answer_many([request]))[0]
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        self.contexts.append(WHOSE.get())
+        if self.failure:
+            raise self.failure
+        return [
+            Outcome.of(NotFound("there is no such version"), None)
+            if request.get("version")
+            else Outcome(200, b"{}", declined=request["question"] == UNANSWERABLE)
+            for request in requests
+        ]
+
+
+@pytest.fixture
+def model() -> Model:
+    return Model()
+
+
+@pytest.fixture
+def models(model: Model) -> ModelRouter:
+    return local_router({"counted": model}, max_batch=2)
+
+
+def question(text: str = "Who?", **more: Any) -> AnswerRequest:
+    return AnswerRequest(question=text, **{"model": "counted", **more})
+
+
+def counts() -> dict[str, float]:
+    """By outcome, of this model."""
+    [family] = [family for family in REGISTRY.collect() if family.name == "errata_answers"]
+    return {
+        sample.labels["outcome"]: sample.value
+        for sample in family.samples
+        if sample.labels["model"] == "counted" and sample.name.endswith("_total")
+    }
+
+
+def since(before: Mapping[str, float]) -> dict[str, float]:
+    differences = {outcome: value - before.get(outcome, 0) for outcome, value in counts().items()}
+    return {outcome: value for outcome, value in differences.items() if value}
+
+
+async def test_answers_and_refusals_of_a_replica_are_counted(models: ModelRouter) -> None:
+    before = counts()
+    await models.answer(question())
+    await models.answer(question(UNANSWERABLE))
+    await models.answer(question(version=9))
+    await models.answer_many([question(), question(UNANSWERABLE), question(version=9)])
+    assert since(before) == {"answered": 2, "declined": 2, "not_found": 2}
+
+
+@pytest.mark.parametrize("more", [{}, {"version": 1}, {"min_version": 1}])
+@pytest.mark.parametrize("failure", [NotReady("no replica lives"), TooMany("its queue is full")])
+async def test_a_question_that_never_reaches_a_replica_is_counted(
+    failure: ErrataError, more: dict[str, int], model: Model, models: ModelRouter
+) -> None:
+    before = counts()
+    model.failure = failure
+    with pytest.raises(type(failure)):
+        await models.answer(question(**more))
+    assert since(before) == {failure.code: 1}
+    outcomes = await models.answer_many([question(**more)] * 5)
+    assert [outcome.status for outcome in outcomes] == [failure.status] * 5
+    assert since(before) == {failure.code: 6}
+
+
+async def test_a_question_that_finds_no_room_at_the_ingress_is_counted(model: Model) -> None:
+    before = counts()
+    with pytest.raises(TooMany):
+        await local_router({"counted": model}, 2, capacity=0).answer(question())
+    assert since(before) == {"too_many": 1}
+
+
+async def test_an_unexpected_error_is_counted(model: Model, models: ModelRouter) -> None:
+    before = counts()
+    model.failure = ZeroDivisionError()
+    with pytest.raises(ErrataError, match="ZeroDivisionError"):
+        await models.answer(question())
+    assert since(before) == {"internal": 1}
+
+
+async def test_a_model_that_a_client_invents_is_no_label(models: ModelRouter) -> None:
+    with pytest.raises(UnknownModel):
+        await models.answer(question(model="invented"))
+    await models.answer_many([question(model="invented")])
+    labels = {"model": "invented", "outcome": UnknownModel.code}
+    assert REGISTRY.get_sample_value("errata_answers_total", labels) is None
+
+
+async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: ModelRouter) -> None:
+    async def ask(number: int) -> Outcome:
+        WHOSE.set(f"request {number}")
+        return await models.answer(question())
+
+    await asyncio.gather(*(ask(number) for number in range(4)))
+    assert set(model.contexts) == {"nobody's"}
