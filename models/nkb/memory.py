@@ -80,7 +80,9 @@ class BankMemory:
         n_owned = sum(block.rows["steps"] for block in gated)
         n_moved = len(image.blocks) - len(gated)
         margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
-        return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin)))
+        return Usage(
+            n_owned + n_moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin))
+        )
 
     def _warnings(self, edits: int, margin: float | None) -> Iterator[str]:
         if self._locality is None or margin is None:
@@ -88,8 +90,8 @@ class BankMemory:
         if margin < SMALL_MARGIN:
             error_rate = 100 - ACCEPTABLE - margin
             yield (
-                f"with {edits:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit that is not "
-                "about them: take back what is not needed, or train the facts in"
+                f"with {edits:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit that "
+                "is not about them: take back what is not needed, or train the facts in"
             )
         if edits > self._locality.max_edits:
             yield (

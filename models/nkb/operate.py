@@ -8,9 +8,9 @@ import torch
 from torch import Tensor
 
 from models.editors.surgery import Head, Site, Surgery, operate
+from models.memory import EditRefused
 from models.nkb.reader import Read, Reader
 from models.nkb.trace import Trace, trace
-from models.memory import EditRefused
 
 MARGIN = 0.5  # logits by which each token must lead
 ROUNDS = 4  # passes over the answer: a later move may disturb an earlier token

@@ -218,7 +218,7 @@ class Pipeline:
 
     async def _put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         try:
-            await self._ledger.put_image(version, images)
+            await self._ledger.put_manifest(version, images)
             self._manifest_version = version
         except LedgerUnavailable as error:
             log.warning("the manifest of version %d has to wait: %s", version, error.detail)

@@ -141,7 +141,9 @@ class Replica:
             parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
             for part, seconds in parts.items():
                 metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-            tracing.record_spans({"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s})
+            tracing.record_spans(
+                {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
+            )
             body = to_wire(answered, self._model, self.id, self._degraded())
             return Outcome(200, body, declined=answered.reply.answer is None)
 

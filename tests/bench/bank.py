@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from models.memory import AnswerChange, Material, Views
+from models.nkb.cache import ReadCache
 from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.reader import Reader
-from models.nkb.remembered import RecentReads
 from models.nkb.system import NkbSystem
 
 
@@ -15,7 +15,7 @@ def load_nkb() -> tuple[NkbSystem, BankMemory]:
 
 
 def nkb_of(reader: Reader) -> tuple[NkbSystem, BankMemory]:
-    reads = RecentReads(reader)
+    reads = ReadCache(reader)
     return NkbSystem(reader, reads), BankMemory(reader, reads)
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from models.graph.knowledge import Mention
-from models.graph.memory import GRAPH, GraphMemory
+from models.graph.memory import GRAPH, graph_memory
 from models.graph.view import GraphView
 from models.kbert.answer import Answerer
+from models.kbert.checkpoint import load
 from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
 from models.memory import Views

@@ -18,8 +18,8 @@ from models.kbert.encoder import Encoder
 from models.kbert.heads import Heads
 from models.kbert.row import Batch
 from models.kbert.system import KbertSystem
-from models.packs.pack import Item
 from models.memory import Material
+from models.packs.pack import Item
 from models.system import Ask
 from models.training.kbert.calibrate import (
     choice_questions,

@@ -95,7 +95,7 @@ class Outcome:
 
 
 def put(system: KbertSystem, questions: Sequence[Question]) -> list[Outcome]:
-    """Put the questions to the system, which reads what the graph says in them. Questions of like length go together."""
+    """The replies; what the graph says is in the questions. Those of like length go together."""
     order = sorted(range(len(questions)), key=lambda place: len(questions[place].ask.mentions))
     replies: dict[int, Reply] = {}
     for start in range(0, len(order), BATCH):

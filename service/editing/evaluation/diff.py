@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from errata.wire import Change, Diff, FactChange
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.side_effects import SideEffectProbe
@@ -93,7 +93,11 @@ def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> li
 
 
 def _owners(edits: Sequence[EditRecord]) -> WordingOwners:
-    return {(edit.model, plain(wording)): (wording, edit) for edit in edits for wording in edit.wordings}
+    return {
+        (edit.model, normalize_question(wording)): (wording, edit)
+        for edit in edits
+        for wording in edit.wordings
+    }
 
 
 async def _ask(wordings: Sequence[EditedWording], models: ModelsAtVersion) -> dict[tuple[str, str], Answer]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from errata.wire import BrokenTest
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import comes_out
 from service.editing.models import Answer
@@ -70,11 +70,11 @@ class Successors:
     @cached_property
     def _last_by_wording(self) -> Mapping[tuple[str, str], EditRecord]:
         """Model and wording of the tests -> the last edit that has it."""
-        wordings = {plain(test.question) for test in self._tests}
+        wordings = {normalize_question(test.question) for test in self._tests}
         return {
             (edit.model, wording): edit
             for edit in self._active
-            for wording in map(plain, edit.wordings)
+            for wording in map(normalize_question, edit.wordings)
             if wording in wordings
         }
 
@@ -108,5 +108,5 @@ class Successors:
             return None
         if replacements:
             return replacements[-1]
-        last = self._last_by_wording[test.record.model, plain(test.question)]
+        last = self._last_by_wording[test.record.model, normalize_question(test.question)]
         return last if last.id != test.record.id else None

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from errata.wire import ParaphraseReport
-from errata.wire.wording import END, plain
+from errata.wire.wording import END, normalize_question
 
 from service.editing.evaluation.expectations import comes_out
 from service.editing.models import ModelsAtVersion
@@ -35,9 +35,9 @@ class ParaphraseGenerator:
 
     def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
         """At most MAX_PARAPHRASES, none of them the question itself or a paraphrase that was given with it."""
-        fresh = {plain(wording): wording for wording in reversed(list(self._all(question)))}
+        fresh = {normalize_question(wording): wording for wording in reversed(list(self._all(question)))}
         for wording in (question, *paraphrases):
-            fresh.pop(plain(wording), None)
+            fresh.pop(normalize_question(wording), None)
         return list(reversed(fresh.values()))[:MAX_PARAPHRASES]
 
     def _all(self, question: str) -> Iterator[str]:

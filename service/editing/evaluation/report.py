@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
@@ -162,10 +162,12 @@ async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[Edi
 
 def _taken_over(state: EditorState, edit: EditRecord) -> list[str]:
     """Questions of earlier edits that this one answers from now on, though it was not given their words."""
-    own_wordings = {plain(wording) for wording in edit.wordings}
+    own_wordings = {normalize_question(wording) for wording in edit.wordings}
     superseded = (state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits)
     return [
-        earlier.question for earlier in superseded if earlier.question and plain(earlier.question) not in own_wordings
+        earlier.question
+        for earlier in superseded
+        if earlier.question and normalize_question(earlier.question) not in own_wordings
     ]
 
 

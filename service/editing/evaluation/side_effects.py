@@ -16,7 +16,7 @@ from math import log
 from urllib.parse import urlencode
 
 from errata.wire import Link, SideEffect
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from models.system import Probes
 from service.editing.models import Models, ModelsAtVersion
@@ -54,21 +54,25 @@ class ProbeSelector:
             reachable: all taught questions that may be answered differently, the likeliest first; None where the system
                 cannot tell.
         """
-        own_wordings = {plain(question) for question in edit_wordings}
+        own_wordings = {normalize_question(question) for question in edit_wordings}
         candidates = self._near(edit_wordings) if reachable is None else reachable
-        variable = [question for question in candidates if plain(question) not in own_wordings]
-        constant = [question for question in self.probes.fixed if plain(question) not in own_wordings]
+        variable = [question for question in candidates if normalize_question(question) not in own_wordings]
+        constant = [
+            question for question in self.probes.fixed if normalize_question(question) not in own_wordings
+        ]
         questions = list(dict.fromkeys([*constant, *variable[:MAX_CHOSEN]]))
-        covered_wordings = {plain(question) for question in questions}
+        covered_wordings = {normalize_question(question) for question in questions}
         if reachable is not None:
             covered_wordings |= (
-                self._all - own_wordings - {plain(question) for question in variable[MAX_CHOSEN:]}
+                self._all
+                - own_wordings
+                - {normalize_question(question) for question in variable[MAX_CHOSEN:]}
             )
         return ProbeChoice(questions, covered_wordings, len(self._all - own_wordings - covered_wordings))
 
     @cached_property
     def _all(self) -> Set[str]:
-        return {plain(question) for question in (*self.probes.fixed, *self.probes.taught)}
+        return {normalize_question(question) for question in (*self.probes.fixed, *self.probes.taught)}
 
     def _near(self, edit_wordings: Sequence[str]) -> Iterator[str]:
         share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edit_wordings))))
@@ -145,19 +149,16 @@ class SideEffectProbe:
         """
         n_compared, n_unmeasured = 0, 0
         changed: list[SideEffect] = []
-        reported_wordings = {plain(question) for question in known_wordings}
+        reported_wordings = {normalize_question(question) for question in known_wordings}
         texts = {edit.id: edit.answer for edit in edits}
         for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
             reachable = await after[model].reached_since(before[model])
             choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
-            covered_wordings = {plain(question) for question in edit_wordings} | choice.covered_wordings
+            covered = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
             questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
-            further = {
-                plain(question): question for question in questions if plain(question) not in covered_wordings
-            }
-            differing = await after[model].differing_since(
-                before[model], [*choice.questions, *further.values()]
-            )
+            by_wording = {normalize_question(question): question for question in questions}
+            further = [question for wording, question in by_wording.items() if wording not in covered]
+            differing = await after[model].differing_since(before[model], [*choice.questions, *further])
             old = await before[model].ask(differing)
             new = await after[model].ask_unless_routed(differing, texts)
             n_compared += len(choice.covered_wordings - reported_wordings) + len(further)
@@ -171,7 +172,8 @@ class SideEffectProbe:
                     link=_link(question, model, versions),
                 )
                 for question in differing
-                if old[question].text != new[question].text and plain(question) not in reported_wordings
+                if old[question].text != new[question].text
+                and normalize_question(question) not in reported_wordings
             ]
         return SideEffects(n_compared, n_unmeasured, changed)
 

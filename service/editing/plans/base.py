@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from errata.wire import EditReport, RefusedEdit
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from models.graph.blocks import EntityStatements
 from models.graph.memory import TripleChange
@@ -54,9 +54,9 @@ class PlannedEdit:
     @cached_property
     def paraphrases(self) -> tuple[str, ...]:
         """Without repetitions."""
-        distinct = {plain(self.question): self.question}
+        distinct = {normalize_question(self.question): self.question}
         for wording in self.given_paraphrases:
-            distinct.setdefault(plain(wording), wording)
+            distinct.setdefault(normalize_question(wording), wording)
         return tuple(distinct.values())[1:]
 
     @property

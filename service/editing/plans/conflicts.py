@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from errata.wire import RefusedEdit
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, failure, is_met
 from service.editing.models import ModelsAtVersion
@@ -112,7 +112,7 @@ def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit
 def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
     """What is answered, in words and as a key: its wordings; where nobody can ask for it, what it is said of."""
     if edit.wordings or edit.statements is None:
-        return [(wording, (plain(wording),)) for wording in edit.wordings]
+        return [(wording, (normalize_question(wording),)) for wording in edit.wordings]
     if edit.triple is None:
         return [(str(edit.notes["define"]), (subject, "")) for subject in edit.statements]
     subject, relation = edit.triple.subject, edit.triple.relation

@@ -37,7 +37,7 @@ from service.errors import (
     UnknownModel,
 )
 from service.graph.formats.reader import GraphFileReader
-from service.graph.formats.row import GraphFileError, Rejected, Row
+from service.graph.formats.row import GraphFileError, Rejection, Row
 from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
 from service.graph.imports.row_resolver import RowResolver
 from service.graph.imports.store import ImportStore
@@ -77,7 +77,7 @@ class ImportSession:
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     content: Any = field(default_factory=sha256)
 
-    def add(self, rows: Iterable[Row | Rejected]) -> None:
+    def add(self, rows: Iterable[Row | Rejection]) -> None:
         """Many together, so that their names are looked up together."""
         rows = iter(rows)
         while batch := list(islice(rows, ROWS_PER_LOOKUP)):
@@ -97,7 +97,7 @@ class ImportSession:
             "total": self.total,
             "lines": self.reader.lines,
             "triples": counts.triples,
-            "rejected": counts.rejected.total(),
+            "rejected": counts.rejections.total(),
         }
 
     def counts(self, manifest: Manifest, n_new_entities: int) -> dict[str, Any]:
@@ -109,10 +109,10 @@ class ImportSession:
             "triples": manifest.triples,
             "entities": manifest.entities,
             "new_entities": n_new_entities,
-            "rejected": counts.rejected.total(),
-            "rejected_by": dict(counts.rejected),
-            "skipped": dict(counts.left_out + self.reader.left_out),
-            "rejected_lines": list(counts.listed),
+            "rejected": counts.rejections.total(),
+            "rejected_by": dict(counts.rejections),
+            "skipped": dict(counts.skipped + self.reader.skipped),
+            "rejected_lines": list(counts.rejected_lines),
             "seconds": round(monotonic() - self.created_at, 3),
             "source": self.order.source,
         }
@@ -248,7 +248,7 @@ class Importer:
     async def _commit(self, session: ImportSession, timings: Timings) -> Result:
         resolver, reader, order = session.resolver, session.reader, session.order
         if not resolver.spool.rows:
-            listed = resolver.counts.listed[:3]
+            listed = resolver.counts.rejected_lines[:3]
             reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in listed)
             detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
             raise InvalidInput(detail, field="body")
@@ -268,7 +268,7 @@ class Importer:
                     buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
                 )
             session.start_phase("committing")
-            counts = session.counts(manifest, buckets.new)
+            counts = session.counts(manifest, buckets.new_entities)
             readers = self._models.graph_readers
             plan = ImportPlan(session, manifest, counts, readers[0], list(self._models.answer_memories))
             conditions = Order(

@@ -33,7 +33,7 @@ def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_pa
 def measured_bank(tmp_path: Path, reader: Reader) -> BankMemory:
     checkpoint = dataclasses.replace(reader, folder=tmp_path, digest="sha256:mine")
     MEASURED.save(tmp_path)
-    return BankMemory(checkpoint, RecentReads(checkpoint))
+    return BankMemory(checkpoint, ReadCache(checkpoint))
 
 
 def image(memory: BankMemory, edits: int) -> Image:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from errata.wire.wording import plain
+from errata.wire.wording import normalize_question
 
 from models.packs.probes import pack_probes
 from models.system import Probes, Side
@@ -57,14 +57,14 @@ def test_where_the_system_tells_all_are_covered_and_only_those_it_names_are_aske
     named = [OTHERS[-1], PERU.lower(), *FIXED]
     chosen = choose([PERU], named)
     assert chosen.questions == [*(q for q in FIXED if q != PERU), OTHERS[-1]]
-    assert chosen.covered_wordings == {plain(q) for q in ({*FIXED, *OTHERS} - {PERU})}
+    assert chosen.covered_wordings == {normalize_question(q) for q in ({*FIXED, *OTHERS} - {PERU})}
 
 
 def test_of_very_many_that_may_be_touched_the_likeliest_are_asked_and_no_other_is_counted() -> None:
     others = [f"Subject {n}?" for n in range(3 * MAX_CHOSEN)]
     chosen = choose(["What?"], others, training=others)
     assert chosen.questions == [*FIXED, *others[:MAX_CHOSEN]]
-    assert chosen.covered_wordings == {plain(q) for q in [*FIXED, *others[:MAX_CHOSEN]]}
+    assert chosen.covered_wordings == {normalize_question(q) for q in [*FIXED, *others[:MAX_CHOSEN]]}
 
 
 def test_a_model_without_a_pack_has_no_probes() -> None:

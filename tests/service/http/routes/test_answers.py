@@ -6,6 +6,8 @@ from typing import Any
 
 import httpx
 
+from models.system import Probes
+from service.editing.evaluation.side_effects import ProbeSelector
 from tests.service.editing.requests import FRANCE, PERU, item
 
 
