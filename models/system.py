@@ -27,7 +27,7 @@ class Ask:
 
     context, candidates: what to choose the answer from, for systems with these inputs.
     mentions: what the graph at the asked version says of the words of the question, for systems with the input
-    `graph`; empty without the graph, too. linked: False where the caller wants an answer without the graph.
+    `graph`; empty without the graph, too. use_graph: False where the caller wants an answer without the graph.
     """
 
     question: str
@@ -36,7 +36,7 @@ class Ask:
     context: str | None = None
     candidates: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
-    linked: bool = True
+    use_graph: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,13 +71,13 @@ class Reply:
 class Probes:
     """The questions by which the side effects of an edit are measured; none of them by default.
 
-    fixed: compared at every commit. taught: all questions the system was trained on, from which those near an edit are
+    core: compared at every commit. training: all questions the system was trained on, from which those near an edit are
     chosen. templates: for each relation its wordings, with `{subject}`, those nobody trained on first: they reword
     the question of an edit, to see how far it reaches.
     """
 
-    fixed: tuple[str, ...] = ()
-    taught: tuple[str, ...] = ()
+    core: tuple[str, ...] = ()
+    training: tuple[str, ...] = ()
     templates: tuple[tuple[str, ...], ...] = ()
 
 
@@ -124,7 +124,7 @@ class Foresees(Protocol):
 
 @runtime_checkable
 class ForeseesTaught(Protocol):
-    """Tells which of all questions in `Probes.taught` a change may reach."""
+    """Tells which of all questions in `Probes.training` a change may reach."""
 
     def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
         """The taught questions that may be answered differently, the likeliest first; None where it cannot tell."""
@@ -137,7 +137,7 @@ class Routes(Protocol):
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
         """The edit that answers each question; None where only asking tells."""
 
-    def misrouted(self, views: Views) -> Mapping[str, Sequence[str | None]]:
+    def find_misrouted(self, views: Views) -> Mapping[str, Sequence[str | None]]:
         """Of the active edits, those that do not certainly answer all their own wordings.
 
         Returns: edit -> the edit that answers each wording, the question first (None: the base answers), or () where
@@ -146,14 +146,14 @@ class Routes(Protocol):
 
 
 @dataclass(frozen=True)
-class Loaded:
+class Bundle:
     """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name."""
 
     system: System
     memories: tuple[Memory, ...]
 
 
-Loader: TypeAlias = Callable[[torch.device, torch.dtype], Loaded]
+Loader: TypeAlias = Callable[[torch.device, torch.dtype], Bundle]
 """`module:attribute` of `--system NAME=module:attribute`. Takes seconds; raises what is wrong with the checkpoint."""
 
 
@@ -161,56 +161,53 @@ class BrokenContract(TypeError):
     """A system that does not keep the contract, in a sentence that names the system and the member."""
 
 
-def check_contract(loaded: object, name: str) -> Loaded:
+def check_contract(loaded: object, name: str) -> Bundle:
     """`loaded` if it keeps the contract; BrokenContract names the first member that does not.
 
     Args:
-        loaded: what a loader returned. name: under which the system is served.
+        loaded: what a loader returned.
+        name: under which the system is served.
     """
-    if not isinstance(loaded, Loaded):
-        raise BrokenContract(f"the loader of {name!r} has to return Loaded(system, memories), not {loaded!r}")
-    system, memories = loaded.system, {memory.name: memory for memory in loaded.memories}
-    for member in ("name", "memories", "inputs", "probes", "answer", "describe"):
-        if not _has(system, member):
-            raise BrokenContract(f"the system {name!r} has no `{member}`: models/system.py says what it is")
+    if not isinstance(loaded, Bundle):
+        raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {loaded!r}")
+    system = loaded.system
+    _check_members(
+        system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
+    )
     for memory in loaded.memories:
-        for member in ("name", "accepts", "options", "base", "build", "fold", "view", "usage"):
-            if not _has(memory, member):
-                raise BrokenContract(
-                    f"the memory {memory.name!r} of {name!r} has no `{member}`: see models/memory.py"
-                )
-        if unknown := sorted(memory.accepts - CHANGE_KINDS):
-            expected = ", ".join(sorted(CHANGE_KINDS))
-            raise BrokenContract(
-                f"the memory {memory.name!r} accepts {unknown[0]!r}, which is none of {expected}"
-            )
-        if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
-            raise BrokenContract(
-                f"`options` of the memory {memory.name!r} has to be a subclass of models.memory.Options"
-            )
-    if undeclared := [memory for memory in system.memories if memory not in memories]:
-        declared = ", ".join(memories) or "none"
-        raise BrokenContract(
-            f"{name!r} reads the memory {undeclared[0]!r}, which its loader does not return: {declared}"
-        )
-    if unknown_inputs := sorted(system.inputs - INPUTS):
-        expected = ", ".join(sorted(INPUTS))
-        raise BrokenContract(
-            f"the system {name!r} has the input {unknown_inputs[0]!r}, which is none of {expected}"
-        )
+        _check_memory(memory, name)
+    names = [memory.name for memory in loaded.memories]
+    if missing := [memory for memory in system.memories if memory not in names]:
+        loader_has = ", ".join(names) or "none"
+        detail = f"reads the memory {missing[0]!r}, which its loader does not return: it returns {loader_has}"
+        raise BrokenContract(f"{name!r} {detail}")
+    _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
     return loaded
 
 
-def _has(instance: object, member: str) -> bool:
+def _check_memory(memory: Memory, system: str) -> None:
+    label = f"the memory {getattr(memory, 'name', memory)!r} of {system!r}"
+    _check_members(memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label)
+    _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
+    if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
+        raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
+
+
+def _check_members(instance: object, members: Sequence[str], label: str) -> None:
     """Without evaluating a property: `probes` reads a whole pack, `base` a checkpoint."""
-    try:
-        getattr_static(instance, member)
-    except AttributeError:
-        return False
-    return True
+    for member in members:
+        try:
+            getattr_static(instance, member)
+        except AttributeError:
+            raise BrokenContract(f"{label} has no `{member}`: models/README.md says what it is") from None
 
 
-def check_reply(loaded: Loaded) -> None:
+def _check_known(values: frozenset[Any], expected: frozenset[str], label: str) -> None:
+    if unknown := sorted(values - expected):
+        raise BrokenContract(f"{label} {unknown[0]!r}, which is none of {', '.join(sorted(expected))}")
+
+
+def check_reply(loaded: Bundle) -> None:
     """Ask one question of the memories' bases; BrokenContract when the reply is none, or has no score."""
     views = {memory.name: memory.view(memory.base) for memory in loaded.memories}
     replies = loaded.system.answer([Ask("What is the capital of France?")], [views])

@@ -11,12 +11,12 @@ import importlib
 import torch
 
 from models.device import resolve_device, resolve_dtype
-from models.system import Loaded, check_contract, check_reply
+from models.system import Bundle, check_contract, check_reply
 from service.concurrency import freeze_gc
 from service.config import Settings
 
 
-def load_system(settings: Settings, model: str) -> Loaded:
+def load_system(settings: Settings, model: str) -> Bundle:
     """The system and its memories, with this process's share of the cores. Takes seconds.
 
     Raises:

@@ -42,7 +42,7 @@ def device() -> torch.device:
 
 
 @pytest.fixture(autouse=True)
-def seeded() -> None:
+def seed() -> None:
     torch.manual_seed(0)
 
 

@@ -48,7 +48,10 @@ def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state 
     of any answer.
     """
     logits = reference @ head.T
-    parts = [_some_pushes(head, logits, some) for some in torch.split(torch.arange(len(head)), AT_A_TIME)]
+    parts = [
+        _some_pushes(head, logits, some)
+        for some in torch.split(torch.arange(len(head), device=head.device), AT_A_TIME)
+    ]
     units, gaps, enough = (torch.cat(column) for column in zip(*parts, strict=True))
     return Pushes(units, gaps, enough, float(reference.norm(dim=-1).max()))
 
@@ -105,12 +108,12 @@ def solve(
     logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k: linear in beta. Only for tokens
     that can win (`gaps` > 0).
     """
-    tokens = torch.zeros(rows, dtype=torch.long).scatter_(0, places.row, places.wanted)
+    tokens = places.wanted.new_zeros(rows).scatter_(0, places.row, places.wanted)
     beta = pushes.enough[tokens].clamp(min=pushes.largest)
     for some in places.split():
         beta.scatter_reduce_(0, some.row, _beta(head, pushes, some), "amax")
     values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[tokens]
-    leads = torch.full((rows,), float("inf"))
+    leads = beta.new_full((rows,), float("inf"))
     for some in places.split():
         leads.scatter_reduce_(0, some.row, _lead(head, epsilon, some, values), "amin")
     return values, leads

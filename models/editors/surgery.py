@@ -114,8 +114,9 @@ def unit_delta(
     """
     if out is None or adapter_edit == "raw":
         return direction
-    solved = torch.linalg.lstsq(out.double(), direction.double()[:, None], driver="gelsd").solution
-    delta: Tensor = solved[:, 0].to(direction.dtype)
+    system, target = out.double().cpu(), direction.double().cpu()  # this driver is the CPU's
+    solution = torch.linalg.lstsq(system, target[:, None], driver="gelsd").solution
+    delta: Tensor = solution[:, 0].to(direction)
     return delta
 
 
@@ -180,4 +181,4 @@ def _given(slot: int, weights: Tensor) -> int:
 
 
 def _round(weights: Tensor, digits: int) -> Tensor:
-    return torch.tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])
+    return weights.new_tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])

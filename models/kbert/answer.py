@@ -111,7 +111,7 @@ class Answerer:
                 [
                     (mask_mention(ask.question, mention.start, mention.end), rankable_labels(mention))
                     for ask in asks
-                    if ask.linked
+                    if ask.use_graph
                     for mention in ask.mentions
                 ]
             )
@@ -125,7 +125,7 @@ class Answerer:
                     settings.max_mentions,
                 )
             )
-            if ask.linked
+            if ask.use_graph
             else ()
             for ask in asks
         ]
@@ -257,6 +257,6 @@ def _missing_reason(ask: Ask, reading: Reading) -> str:
     """Why nothing can be said; facts for which the question leaves no room are there all the same."""
     if ask.context or any(link.relations for link in reading.links):
         return UNSURE
-    if not ask.linked:
+    if not ask.use_graph:
         return NO_GRAPH
     return NO_FACT if reading.links else NO_ENTITY

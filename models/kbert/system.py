@@ -18,7 +18,7 @@ from models.kbert.checkpoint import load as load_model
 from models.kbert.explain import explain_replies
 from models.memory import Views
 from models.packs.probes import pack_probes
-from models.system import Ask, Input, Loaded, Probes, Reply, Side
+from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 
 class KbertSystem:
@@ -57,6 +57,6 @@ class KbertSystem:
         }
 
 
-def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Loaded:
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
     """The checkpoint in `folder`. CheckpointError says what is wrong with it."""
-    return Loaded(KbertSystem(load_model(folder)), (graph_memory(),))
+    return Bundle(KbertSystem(load_model(folder, device, dtype)), (graph_memory(),))

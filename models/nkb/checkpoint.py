@@ -18,9 +18,7 @@ from torch import Tensor
 from transformers import T5Config, T5ForConditionalGeneration
 
 from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
-from models.nkb.bank import Init
-from models.nkb.config import BankConfig
-from models.nkb.mount import mount
+from models.nkb.bank import BankConfig, Init, mount
 
 TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
 UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files

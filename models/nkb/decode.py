@@ -6,7 +6,7 @@ weights never change, and each call has a cache of its own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 import torch.nn.functional as F
@@ -16,44 +16,78 @@ from transformers import T5ForConditionalGeneration
 
 from models.matrix import Matrix
 from models.nkb.answers import Answers, Decoded
-from models.nkb.fused import FeedForward, Layer, cross_keys_values, fuse
-from models.nkb.position import position_bias
-from models.nkb.reads import BankRead, find_changes, find_gates
-from models.nkb.run import Run
+from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
+from models.nkb.overlay import Changes, GateRows, Overlay, find_changes, find_gates
 
-__all__ = ["BankRead", "Decoded", "Decoder", "Position"]
+__all__ = ["Decoded", "Decoder", "Overlay", "Position", "Run"]
 
 PADDED = -1e30  # added to the score of a padded state; finite, so that a row of padding only is not NaN
 
 
 @dataclass(frozen=True)
 class Position:
-    """The last feed-forward block, as it stood at each position of one pass.
+    """The last feed-forward block, as it stood at each position of one pass, in float32.
 
-    unit: the block's input before its norm's weight. active: weights of its own slots, then the bank's.
-    h: the residual it adds to.
+    unit: the block's input before its norm's weight. active: weights of its own slots. bank: of the bank's. h: the
+    residual it adds to.
     """
 
     unit: Float[Tensor, "batch token d"]
-    active: Float[Tensor, "batch token wide"]
+    active: Float[Tensor, "batch token d_ff"]
+    bank: Float[Tensor, "batch token acting"]
     h: Float[Tensor, "batch token d"]
 
 
+@dataclass
+class Run:
+    """What one decoding call carries from step to step. Mutable, owned by one call.
+
+    cache: keys and values of the tokens so far; only the first `length` tokens are written.
+    crossed: keys and values of the encoder's states. bias: 0 at real states, very negative at padding.
+    """
+
+    cache: Float[Tensor, "layer 2 batch head capacity d_kv"]
+    crossed: Float[Tensor, "layer 2 batch head state d_kv"]
+    bias: Float[Tensor, "batch 1 1 state"]
+    changes: dict[int, Changes] = field(default_factory=dict)
+    gates: GateRows | None = None
+    length: int = 0
+
+    def select(self, rows: Int[Tensor, " row"]) -> None:
+        """Go on with these rows of the batch only, in this order; a row may be named more than once."""
+        n_layers, two, _, heads, capacity, d_kv = self.cache.shape
+        cache = self.cache.new_empty(n_layers, two, len(rows), heads, capacity, d_kv)
+        cache[..., : self.length, :] = self.cache[..., : self.length, :].index_select(2, rows)
+        self.cache = cache
+        self.crossed = self.crossed.index_select(2, rows)
+        self.bias = self.bias[rows]
+        self.changes = {layer: change.select(rows) for layer, change in self.changes.items()}
+        self.gates = None if self.gates is None else self.gates.select(rows)
+
+
 class Decoder:
-    """Built once from a model, plain or mounted; later changes of the model do not reach it."""
+    """Built once from a model, plain or mounted, on its device; later changes of the model do not reach it.
+
+    Args:
+        dtype: of the matrices and of the attention, float32 or bfloat16. The residual, the norms, the bank's values
+            and the output matrix are float32.
+    """
 
     def __init__(self, t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> None:
         config = t5.config
         self.d_model, self.heads, self.d_kv = config.d_model, config.num_heads, config.d_kv
         self.epsilon = config.layer_norm_epsilon
         self.start = config.decoder_start_token_id
-        self.ends = _ids(config.eos_token_id)
+        ends = config.eos_token_id
+        self.ends = frozenset([] if ends is None else [ends] if isinstance(ends, int) else ends)
+        scale = config.d_model**-0.5 if config.scale_decoder_outputs else 1.0
         with torch.no_grad():
             self.embedding = t5.decoder.embed_tokens.weight.detach().float().clone()
-            self.layers: list[Layer] = [fuse(t5, index) for index in range(len(t5.decoder.block))]
-            self._cross = cross_keys_values(t5)
-            self._head = Matrix(_scaled_head(t5))
-            self._bias = position_bias(t5)
+            self.layers: list[Layer] = [fuse(t5, index, dtype) for index in range(len(t5.decoder.block))]
+            self._cross = cross_keys_values(t5, dtype)
+            head = t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float()
+            self._head = Matrix(head * scale)
+            self._position_bias = position_bias(t5).to(dtype)
 
     @torch.inference_mode()
     def generate(
@@ -61,32 +95,40 @@ class Decoder:
         states: Float[Tensor, "batch state d"],
         mask: Bool[Tensor, "batch state"] | Int[Tensor, "batch state"],
         *,
-        reads: Sequence[BankRead | None] | None = None,
+        overlays: Sequence[Overlay | None] | None = None,
         max_tokens: int | Sequence[int],
         top_first: int | Sequence[int] = 1,
     ) -> list[Decoded]:
-        """The greedy answer of each row.
+        """The greedy answer of each row, in one batch.
 
-        max_tokens: most tokens of an answer, with the end token; one number for all rows or one for each.
-
-        reads: what each row reads instead of the base; one forward pass serves them all.
-        top_first: also answer greedily from each of the best so many first tokens, in the same batch; one number
-            for all rows or one for each.
+        Args:
+            overlays: what each row reads instead of the base; one forward pass serves them all.
+            max_tokens: limit of an answer, with the end token; one number for all rows or one for each.
+            top_first: also answer greedily from each of the best so many first tokens; one number for all rows or one
+                for each.
         """
-        limits, branches = _each(max_tokens, len(states)), _each(top_first, len(states))
-        self._check(states, reads, limits, branches)
-        run = self.begin(states, mask, reads, max(limits))
+        limits, branches = _expand(max_tokens, len(states)), _expand(top_first, len(states))
+        self._check(states, overlays, limits, branches)
+        run = self.begin(states, mask, overlays, max(limits))
         tokens = torch.full((len(states), 1), self.start, device=states.device)
         scores, tokens = self._best(self.forward(run, tokens), max(branches))
-        scores, tokens = self._branch(run, scores, tokens, branches)
+        if max(branches) > 1:  # a question's rows stand together, best first token first
+            counts = torch.tensor(branches, device=tokens.device)
+            run.select(torch.arange(len(counts), device=tokens.device).repeat_interleave(counts))
+            is_branch = torch.arange(tokens.shape[1], device=tokens.device) < counts[:, None]
+            scores, tokens = scores[is_branch][:, None], tokens[is_branch][:, None]
         answers = Answers(
-            [n for n, count in zip(limits, branches, strict=True) for _ in range(count)], self.ends
+            [limit for limit, count in zip(limits, branches, strict=True) for _ in range(count)], self.ends
         )
         answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
         for _ in range(max(limits) - 1):
-            tokens = self._leave(run, answers, tokens)
-            if not len(tokens):
-                break
+            places = answers.leave()
+            if places is not None:
+                rows = torch.tensor(places, dtype=torch.long, device=tokens.device)
+                tokens = tokens[rows]
+                if not places:
+                    break
+                run.select(rows)
             scores, tokens = self._best(self.forward(run, tokens), 1)
             answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
         return answers.decoded(branches)
@@ -95,32 +137,33 @@ class Decoder:
         self,
         states: Float[Tensor, "batch state d"],
         mask: Tensor,
-        reads: Sequence[BankRead | None] | None,
+        overlays: Sequence[Overlay | None] | None,
         capacity: int,
     ) -> Run:
         """A run with an empty cache of `capacity` tokens. The encoder's states are read here."""
         batch, length, _ = states.shape
         shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
         crossed = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
-        cache = states.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
-        unseen = states.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
-        reads = reads or ()
-        return Run(cache, crossed, unseen, find_changes(reads, self.layers), find_gates(reads, states))
+        cache = crossed.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
+        bias = crossed.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
+        overlays = overlays or ()
+        return Run(cache, crossed, bias, find_changes(overlays, self.layers), find_gates(overlays, states))
 
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
     ) -> Float[Tensor, "batch token d"]:
         """Input of the final norm for the next tokens, whose keys and values join the cache.
 
-        keep: filled with the last feed-forward block's inner state, for those who read the bank.
+        Args:
+            keep: filled with the last feed-forward block's inner state, for those who read the bank.
         """
         end = run.length + tokens.shape[1]
-        bias = self._bias[:, :, run.length : end, :end]
+        bias = self._position_bias[:, :, run.length : end, :end]
         x = F.embedding(tokens, self.embedding)
         for index, layer in enumerate(self.layers):
             x = self._attend(layer, x, run, index, bias)
-            x = self._consult(layer, x, run, index)
-            x = self._feed(layer.feed_forward, x, run, index, keep)
+            x = self._attend_states(layer, x, run, index)
+            x = self._feed(layer, x, run, index, keep)
         run.length = end
         return x
 
@@ -144,29 +187,27 @@ class Decoder:
         cache = run.cache[index]
         cache[:, :, :, run.length : end] = qkv[1:]
         key, value = cache[0, :, :, :end], cache[1, :, :, :end]
-        seen = F.scaled_dot_product_attention(qkv[0], key, value, attn_mask=bias, scale=1.0)
-        return layer.out.add(seen.transpose(1, 2).reshape(batch, n_new, -1), x)
+        context = F.scaled_dot_product_attention(qkv[0], key, value, attn_mask=bias, scale=1.0)
+        return layer.out.add(context.transpose(1, 2).reshape(batch, n_new, -1), x)
 
-    def _consult(self, layer: Layer, x: Tensor, run: Run, index: int) -> Tensor:
+    def _attend_states(self, layer: Layer, x: Tensor, run: Run, index: int) -> Tensor:
         batch, n_new, _ = x.shape
         query = layer.query(self.unit(x)).view(batch, n_new, self.heads, self.d_kv).transpose(1, 2)
         key, value = run.crossed[index]
-        seen = F.scaled_dot_product_attention(query, key, value, attn_mask=run.unseen, scale=1.0)
-        return layer.cross_out.add(seen.transpose(1, 2).reshape(batch, n_new, -1), x)
+        context = F.scaled_dot_product_attention(query, key, value, attn_mask=run.bias, scale=1.0)
+        return layer.cross_out.add(context.transpose(1, 2).reshape(batch, n_new, -1), x)
 
-    def _feed(
-        self, block: FeedForward, x: Tensor, run: Run, index: int, keep: list[Position] | None
-    ) -> Tensor:
-        unit = self.unit(x)
+    def _feed(self, layer: Layer, x: Tensor, run: Run, index: int, keep: list[Position] | None) -> Tensor:
+        block, unit = layer.feed_forward, self.unit(x)
         active = block.activate(unit)
+        bank = active[..., block.d_ff :].float()
         is_last = index == len(self.layers) - 1
         if keep is not None and is_last:
-            keep.append(Position(unit, active, x))
+            keep.append(Position(unit, active[..., : block.d_ff].float(), bank, x))
         gates = run.gates if is_last and run.gates is not None and run.gates.reach(run.length) else None
-        bank = active[..., block.d_ff :]
         if gates is not None:
             gates.shut(bank, run.length)
-        out = block.down.add(active, x)
+        out = block.add_output(active, bank, x)
         if index in run.changes:
             out = out + run.changes[index].effect(bank)
         if gates is not None:
@@ -182,53 +223,31 @@ class Decoder:
             best, ids = logprobs.topk(count, -1)
         return best, ids
 
-    def _branch(
-        self, run: Run, scores: Tensor, tokens: Tensor, branches: Sequence[int]
-    ) -> tuple[Float[Tensor, "row 1"], Int[Tensor, "row 1"]]:
-        """Go on with one row for each first token wanted; a question's rows stand together, best first."""
-        if max(branches) > 1:
-            counts = torch.tensor(branches, device=tokens.device)
-            run.select(torch.arange(len(counts), device=tokens.device).repeat_interleave(counts))
-            wanted = torch.arange(tokens.shape[1], device=tokens.device) < counts[:, None]
-            scores, tokens = scores[wanted][:, None], tokens[wanted][:, None]
-        return scores, tokens
-
-    def _leave(self, run: Run, answers: Answers, tokens: Tensor) -> Tensor:
-        """Tokens of the rows to go on with: none when all have finished."""
-        places = answers.leave()
-        if places is None:
-            return tokens
-        rows = torch.tensor(places, dtype=torch.long, device=tokens.device)
-        if places:
-            run.select(rows)
-        return tokens[rows]
-
     def _check(
-        self, states: Tensor, reads: Sequence[BankRead | None] | None, limits: list[int], branches: list[int]
+        self,
+        states: Tensor,
+        overlays: Sequence[Overlay | None] | None,
+        limits: list[int],
+        branches: list[int],
     ) -> None:
         if not len(states):
             raise ValueError("a batch has at least one question")
         if states.shape[-1] != self.d_model:
             raise ValueError(f"encoder states are {states.shape[-1]} wide, the decoder reads {self.d_model}")
-        if reads is not None and len(reads) != len(states):
-            raise ValueError(f"{len(reads)} reads for a batch of {len(states)}: one for each row, or None")
-        wanted = (("max_tokens", limits, self._bias.shape[-1]), ("top_first", branches, len(self.embedding)))
-        for name, numbers, most in wanted:
+        if overlays is not None and len(overlays) != len(states):
+            raise ValueError(
+                f"{len(overlays)} overlays for a batch of {len(states)}: one for each row, or None"
+            )
+        longest, n_tokens = self._position_bias.shape[-1], len(self.embedding)
+        for name, numbers, limit in (
+            ("max_tokens", limits, longest),
+            ("top_first", branches, n_tokens),
+        ):
             if len(numbers) != len(states):
                 raise ValueError(f"{name}: {len(numbers)} numbers for a batch of {len(states)}")
-            if not 1 <= min(numbers) <= max(numbers) <= most:
-                raise ValueError(f"{name}: 1 to {most}, not {min(numbers)} to {max(numbers)}")
+            if not 1 <= min(numbers) <= max(numbers) <= limit:
+                raise ValueError(f"{name}: 1 to {limit}, not {min(numbers)} to {max(numbers)}")
 
 
-def _scaled_head(t5: T5ForConditionalGeneration) -> Tensor:
-    scale = t5.config.d_model**-0.5 if t5.config.scale_decoder_outputs else 1.0
-    head: Tensor = t5.lm_head.weight.detach().float() * t5.decoder.final_layer_norm.weight.detach().float()
-    return head * scale
-
-
-def _each(wanted: int | Sequence[int], count: int) -> list[int]:
-    return [wanted] * count if isinstance(wanted, int) else list(wanted)
-
-
-def _ids(ends: int | list[int] | None) -> frozenset[int]:
-    return frozenset() if ends is None else frozenset([ends] if isinstance(ends, int) else ends)
+def _expand(value: int | Sequence[int], count: int) -> list[int]:
+    return [value] * count if isinstance(value, int) else list(value)

@@ -1,7 +1,11 @@
-"""AnswerChanges into rows, by either method, from the base alone: what an edit contributes never depends on others."""
+"""From corrections to rows, and from rows to an image of the bank: pure functions, so undo is exact.
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+What an edit contributes follows from the base alone and never depends on other edits. Gated: each edit owns its block,
+and the image is the union of the active ones. Surgery: base plus deltas in ledger order (Dai et al., equation 12).
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 
 import torch
@@ -9,36 +13,42 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
-from models.memory import AnswerChange, Block, EditRefused, Material
-from models.nkb.operate import operate_on
-from models.nkb.position import LONGEST
+from models.memory import AnswerChange, Block, EditRefused, Image, Material
+from models.nkb.decode import Decoder
+from models.nkb.fused import LONGEST
+from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
+from models.nkb.surgery import operate_on
 from models.nkb.trace import trace
 from models.scope.keys import QuestionKeys
 from models.scope.warnings import wording_warnings
 
 Tokens = list[int]
-Reads = Callable[[Sequence[str]], Read]  # as `Reader.read`; what was read lately need not be read again
+ReadQuestions = Callable[[Sequence[str]], Read]  # as `Reader.read`, perhaps from a cache
 
 
 def materials(
-    reader: Reader, reads: Reads, changes: Sequence[AnswerChange], method: str, scale: float | None = None
+    reader: Reader,
+    read_questions: ReadQuestions,
+    corrections: Sequence[AnswerChange],
+    method: str,
+    scale: float | None = None,
 ) -> list[Material]:
     """One material for each change, `order` still 0. EditRefused names the question that cannot be edited.
 
     scale: lambda of surgery; None takes the smallest that brings the answer out.
     """
-    if not changes:
+    if not corrections:
         return []
-    answers = [_spelt(reader, change) for change in changes]
+    answers = [_spell(reader, correction) for correction in corrections]
     if method == "surgery":
-        return _surgery(reader, reads, changes, answers, scale)
+        return _build_surgery(reader, read_questions, corrections, answers, scale)
     if scale is not None:
         raise EditRefused("bad_lambda", "only the method 'surgery' takes a lambda: leave it out")
-    return _gated(reader, reads, changes, answers)
+    return _build_gated(reader, read_questions, corrections, answers)
 
 
-def _spelt(reader: Reader, correction: AnswerChange) -> Tokens:
+def _spell(reader: Reader, correction: AnswerChange) -> Tokens:
     if not correction.answer:
         raise EditRefused("unspeakable", f"the answer to {correction.question!r} is empty: give one")
     tokens = reader.spell(correction.answer)
@@ -56,28 +66,23 @@ def _spelt(reader: Reader, correction: AnswerChange) -> Tokens:
     return tokens
 
 
-@contextmanager
-def _about(correction: AnswerChange) -> Iterator[None]:
-    """A refusal says which question it is about."""
-    try:
-        yield
-    except EditRefused as refusal:
-        raise EditRefused(refusal.code, f"{correction.question!r}: {refusal.detail}") from refusal
-
-
 @torch.inference_mode()
-def _gated(
-    reader: Reader, reads: Reads, corrections: Sequence[AnswerChange], answers: Sequence[Tokens]
+def _build_gated(
+    reader: Reader,
+    read_questions: ReadQuestions,
+    corrections: Sequence[AnswerChange],
+    answers: Sequence[Tokens],
 ) -> list[Material]:
     """All wordings are read together and traced together, and all values are solved together."""
     for correction, tokens in zip(corrections, answers, strict=True):
-        _reachable(reader, correction, tokens)
-    wordings = [[one.question, *one.paraphrases] for one in corrections]
-    counts = [len(some) for some in wordings]
-    read = reads([wording for some in wordings for wording in some])
-    places = _places(reader, read, counts, answers)
-    lengths = [len(tokens) for tokens in answers]
-    decoder = reader.decoder
+        impossible = [token for token in tokens if reader.pushes.gaps[token] <= 0]
+        if impossible:
+            detail = f"token {impossible[0]} of the answer cannot win; write the answer differently"
+            raise EditRefused("unreachable", f"{correction.question!r}: {detail}")
+    wordings = [(correction.question, *correction.paraphrases) for correction in corrections]
+    counts, lengths = [len(texts) for texts in wordings], [len(tokens) for tokens in answers]
+    read = read_questions([text for texts in wordings for text in texts])
+    decoder, places = reader.decoder, _places(reader, read, counts, answers)
     values, leads = solve(decoder.head_weight, decoder.epsilon, reader.pushes, places, sum(lengths))
     parts = zip(
         corrections,
@@ -86,75 +91,101 @@ def _gated(
         read.question_keys.split(counts),
         strict=True,
     )
-    return [_slots(reader, *part) for part in parts]
-
-
-def _reachable(reader: Reader, correction: AnswerChange, tokens: Tokens) -> None:
-    lost = [token for token in tokens if reader.pushes.gaps[token] <= 0]
-    if lost:
-        detail = f"token {lost[0]} of the answer cannot win; write the answer differently"
-        raise EditRefused("unreachable", f"{correction.question!r}: {detail}")
+    return [_gated_material(reader, *part) for part in parts]
 
 
 def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence[Tokens]) -> Places:
     """s at each position of each wording's answer; a position of an edit's answer has one value for all wordings."""
     starts = accumulate((len(tokens) for tokens in answers), initial=0)
-    told = [
+    pairs = [
         (torch.tensor(tokens), torch.arange(start, start + len(tokens)))
         for tokens, start, count in zip(answers, starts, counts, strict=False)
         for _ in range(count)
     ]
-    targets = pad_sequence([tokens for tokens, _ in told], batch_first=True, padding_value=END)
-    lengths = torch.tensor([len(tokens) for tokens, _ in told])
-    real = torch.arange(targets.shape[1]) < lengths[:, None]
-    states = trace(reader.decoder, read.states, read.mask, targets).s[real]
-    return Places(states, targets[real], torch.cat([rows for _, rows in told]))
+    device = read.states.device
+    targets = pad_sequence([tokens for tokens, _ in pairs], batch_first=True, padding_value=END)
+    lengths = torch.tensor([len(tokens) for tokens, _ in pairs])
+    is_real = (torch.arange(targets.shape[1]) < lengths[:, None]).to(device)
+    targets = targets.to(device)
+    states = trace(reader.decoder, read.states, read.mask, targets).s[is_real]
+    return Places(states, targets[is_real], torch.cat([rows for _, rows in pairs]).to(device))
 
 
-def _slots(
+def _gated_material(
     reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: QuestionKeys
 ) -> Material:
-    keys = gates.keys
-    read = {"keys": keys.clone(), "numbers": gates.numbers.clone(), "words": gates.words.clone()}
-    tensors = {**read, "steps": steps.clone()}
-    block = Block(f"edit/{correction.id}", 0, "gated", tensors)
+    tensors = {"keys": gates.keys, "numbers": gates.numbers, "words": gates.words, "steps": steps}
+    block = Block(f"edit/{correction.id}", 0, "gated", {name: _on_cpu(t) for name, t in tensors.items()})
     notes: dict[str, object] = {
         "slots": len(steps),
-        "gates": len(keys),
+        "gates": len(gates),
         "margin": round(float(leads.min()), 3),
     }
     wordings = (correction.question, *correction.paraphrases)
-    warnings = list(wording_warnings(reader.scope, reader.kinds, wordings, keys))
+    warnings = list(wording_warnings(reader.scope, reader.kinds, wordings, gates.keys))
     return Material(correction.id, "gated", block, {**notes, "warnings": warnings} if warnings else notes)
 
 
 @torch.inference_mode()
-def _surgery(
+def _build_surgery(
     reader: Reader,
-    reads: Reads,
-    changes: Sequence[AnswerChange],
+    read_questions: ReadQuestions,
+    corrections: Sequence[AnswerChange],
     answers: Sequence[Tokens],
     scale: float | None,
 ) -> list[Material]:
-    return [
-        _moved(reader, reads([change.question]), change, tokens, scale)
-        for change, tokens in zip(changes, answers, strict=True)
-    ]
-
-
-def _moved(
-    reader: Reader, read: Read, correction: AnswerChange, tokens: Tokens, scale: float | None
-) -> Material:
-    with _about(correction):
-        moves = operate_on(reader, read, tokens, scale)
+    """One by one, for each is refused by itself."""
     layer = len(reader.decoder.layers) - 1
-    tensors = {
-        "layers": torch.full((len(moves),), layer),
-        "slots": torch.tensor([move.slot for move in moves]),
-        "deltas": torch.stack([move.delta for move in moves]).clone(),
-    }
-    notes: Mapping[str, object] = {
-        "slots": len({move.slot for move in moves}),
-        "moved": [{"slot": m.slot, "weight": round(m.weight, 4), "lambda": round(m.scale, 4)} for m in moves],
-    }
-    return Material(correction.id, "surgery", Block(f"edit/{correction.id}", 0, "delta", tensors), notes)
+    built: list[Material] = []
+    for correction, tokens in zip(corrections, answers, strict=True):
+        try:
+            moves = operate_on(reader, read_questions([correction.question]), tokens, scale)
+        except EditRefused as refusal:
+            raise EditRefused(refusal.code, f"{correction.question!r}: {refusal.detail}") from refusal
+        tensors = {
+            "layers": torch.full((len(moves),), layer),
+            "slots": torch.tensor([move.slot for move in moves]),
+            "deltas": _on_cpu(torch.stack([move.delta for move in moves])),
+        }
+        notes: Mapping[str, object] = {
+            "slots": len({move.slot for move in moves}),
+            "moved": [
+                {"slot": move.slot, "weight": round(move.weight, 4), "lambda": round(move.scale, 4)}
+                for move in moves
+            ],
+        }
+        block = Block(f"edit/{correction.id}", 0, "delta", tensors)
+        built.append(Material(correction.id, "surgery", block, notes))
+    return built
+
+
+def _on_cpu(tensor: Tensor) -> Tensor:
+    """A copy, which keeps no larger tensor in memory."""
+    return tensor.detach().cpu().clone()
+
+
+def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
+    """The image of the active materials. The order of the sequence does not matter, that of the blocks does."""
+    blocks = sorted((material.block for material in active), key=lambda block: block.order)
+    image = {block.key: block for block in blocks if block.kind == "gated"}
+    deltas: dict[Place, list[tuple[str, Tensor]]] = defaultdict(list)
+    for block in blocks:
+        if block.kind == "delta":
+            columns = (
+                block.tensors["layers"].tolist(),
+                block.tensors["slots"].tolist(),
+                block.tensors["deltas"],
+            )
+            for layer, slot, delta in zip(*columns, strict=True):
+                deltas[layer, slot].append((block.key.removeprefix("edit/"), delta))
+    for (layer, slot), moves in deltas.items():
+        bank = decoder.layers[layer].feed_forward.slots
+        assert bank is not None, f"layer {layer} has no bank"
+        row = _on_cpu(bank.stored[slot])
+        for _, delta in moves:
+            row += delta
+        edits = "+".join(dict.fromkeys(edit for edit, _ in moves))
+        tensors = {"layer": torch.tensor(layer), "slot": torch.tensor(slot), "row": row}
+        key = f"value/{layer:02d}/{slot:05d}/{edits}"
+        image[key] = Block(key, 0, "value", tensors)
+    return Image(base.base, image)

@@ -2,23 +2,26 @@
 
 Every norm's weight is multiplied into the matrix that reads the norm. The bank becomes further rows of the
 feed-forward matrices (the paper's equation 9: one block of d_ff + d' slots); the adapter's linear maps are
-multiplied into its keys and values, and its output bias is one more slot that is always on.
+multiplied into its keys and values, and its output bias is one more slot that is always on. In bfloat16 the bank's
+values keep a float32 product of their own. T5's relative position bias becomes a table that a step only slices.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
-from torch import Tensor, nn
+from jaxtyping import Float, Int
+from torch import Tensor
 from transformers import T5ForConditionalGeneration
 from transformers.activations import ACT2FN
 from transformers.models.t5.modeling_t5 import T5LayerFF
 
 from models.matrix import Matrix
-from models.nkb.bank import Bank
-from models.nkb.mount import KnowledgeLayer, bank_of
+from models.nkb.bank import Bank, KnowledgeLayer, bank_of
+
+LONGEST = 128  # tokens of the longest answer the position table serves
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,10 @@ class Slots:
 
 @dataclass(frozen=True)
 class FeedForward:
-    """up: [d_ff (twice if gated) + acting slots, d]. down: [d, d_ff + acting slots]."""
+    """up: [d_ff (twice if gated) + acting slots, d]. down: [d, d_ff + acting slots], in bfloat16 [d, d_ff].
+
+    act: None for ReLU without a gate, which is fused into the product. norm: its weight.
+    """
 
     up: Matrix
     down: Matrix
@@ -55,15 +61,19 @@ class FeedForward:
         """Activations of the block's own slots, then of the bank's."""
         if self.act is None:
             return self.up.relu(unit)
-        return self._activate_other(self.up(unit), self.act)
-
-    def _activate_other(self, wide: Tensor, act: Callable[[Tensor], Tensor]) -> Tensor:
-        own = act(wide[..., : self.d_ff])
-        rest = self.d_ff
+        wide = self.up(unit)
+        inner, rest = self.act(wide[..., : self.d_ff]), self.d_ff
         if self.gated:
-            own = own * wide[..., self.d_ff : 2 * self.d_ff]
-            rest = 2 * self.d_ff
-        return own if self.slots is None else torch.cat([own, F.relu(wide[..., rest:])], -1)
+            inner, rest = inner * wide[..., self.d_ff : 2 * self.d_ff], 2 * self.d_ff
+        return inner if self.slots is None else torch.cat([inner, F.relu(wide[..., rest:])], -1)
+
+    def add_output(
+        self, active: Float[Tensor, "*position wide"], bank: Float[Tensor, "*position acting"], h: Tensor
+    ) -> Float[Tensor, "*position d"]:
+        """h + FFN + bank. bank: the slot weights in float32; in float32 a view of `active`."""
+        if self.down.weight.shape[1] > self.d_ff or self.slots is None:
+            return self.down.add(active, h)
+        return self.down.add(active[..., : self.d_ff], h) + bank @ self.slots.values
 
 
 @dataclass(frozen=True)
@@ -77,39 +87,45 @@ class Layer:
     feed_forward: FeedForward
 
 
-def fuse(t5: T5ForConditionalGeneration, index: int) -> Layer:
+def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.float32) -> Layer:
+    """Args: dtype: of the matrices; norms and the bank's values stay float32."""
     own, cross, forward = t5.decoder.block[index].layer
     attention, reading = own.SelfAttention, cross.EncDecAttention
     qkv = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight])
     return Layer(
-        qkv=Matrix(qkv * own.layer_norm.weight),
-        out=Matrix(attention.o.weight),
-        query=Matrix(reading.q.weight * cross.layer_norm.weight),
-        cross_out=Matrix(reading.o.weight),
-        feed_forward=_feed_forward(t5, forward, bank_of(t5, index)),
+        qkv=Matrix(qkv * own.layer_norm.weight, dtype=dtype),
+        out=Matrix(attention.o.weight, dtype=dtype),
+        query=Matrix(reading.q.weight * cross.layer_norm.weight, dtype=dtype),
+        cross_out=Matrix(reading.o.weight, dtype=dtype),
+        feed_forward=_feed_forward(t5, forward, bank_of(t5, index), dtype),
     )
 
 
-def cross_keys_values(t5: T5ForConditionalGeneration) -> Matrix:
+def cross_keys_values(t5: T5ForConditionalGeneration, dtype: torch.dtype = torch.float32) -> Matrix:
     """Keys and values of every layer's reading of the encoder, ordered [layer, key or value, head, d_kv]."""
     readings = [block.layer[1].EncDecAttention for block in t5.decoder.block]
-    return Matrix(torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]))
+    return Matrix(torch.cat([weight for r in readings for weight in (r.k.weight, r.v.weight)]), dtype=dtype)
 
 
 def _feed_forward(
-    t5: T5ForConditionalGeneration, sublayer: T5LayerFF | KnowledgeLayer, bank: Bank | None
+    t5: T5ForConditionalGeneration,
+    sublayer: T5LayerFF | KnowledgeLayer,
+    bank: Bank | None,
+    dtype: torch.dtype,
 ) -> FeedForward:
     dense, norm = sublayer.DenseReluDense, sublayer.layer_norm.weight.detach().float().clone()
     gated = bool(t5.config.is_gated_act)
-    own = torch.cat([dense.wi_0.weight, dense.wi_1.weight]) if gated else dense.wi.weight
+    inner = torch.cat([dense.wi_0.weight, dense.wi_1.weight]) if gated else dense.wi.weight
     slots = None if bank is None else _slots(bank)
-    up, down, bias = own.float(), dense.wo.weight.float(), None
+    up, down, bias = inner.float(), dense.wo.weight.float(), None
     if slots is not None:
-        up, down = torch.cat([up, slots.keys]), torch.cat([down, slots.values.t()], 1)
-        bias = None if slots.bias is None else torch.cat([slots.bias.new_zeros(len(own)), slots.bias])
+        up = torch.cat([up, slots.keys])
+        if dtype == torch.float32:
+            down = torch.cat([down, slots.values.t()], 1)
+        bias = None if slots.bias is None else torch.cat([slots.bias.new_zeros(len(inner)), slots.bias])
     return FeedForward(
-        up=Matrix(up * norm, bias),
-        down=Matrix(down),
+        up=Matrix(up * norm, bias, dtype),
+        down=Matrix(down, dtype=dtype),
         d_ff=t5.config.d_ff,
         gated=gated,
         act=None if t5.config.dense_act_fn == "relu" and not gated else ACT2FN[t5.config.dense_act_fn],
@@ -119,20 +135,47 @@ def _feed_forward(
 
 
 def _slots(bank: Bank) -> Slots:
+    """The adapter's maps are multiplied in float64 and rounded once."""
     keys, stored = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous().clone()
     if bank.ex_ada_in is None or bank.ex_ada_out is None:
         return Slots(keys, None, stored, stored, None)
     inner, outer = bank.ex_ada_in, bank.ex_ada_out
     always_on = torch.zeros(1, keys.shape[1], device=keys.device)
     bias = (keys.double() @ inner.bias.detach().double()).float()
+    values = (stored.double() @ outer.weight.detach().double().t()).float()
     return Slots(
         keys=torch.cat([(keys.double() @ inner.weight.detach().double()).float(), always_on]),
         bias=torch.cat([bias, bias.new_ones(1)]),
-        values=torch.cat([_through(stored, outer), outer.bias.detach().float()[None]]),
+        values=torch.cat([values, outer.bias.detach().float()[None]]),
         stored=stored,
         out=outer.weight.detach().float().clone(),
     )
 
 
-def _through(stored: Tensor, outer: nn.Linear) -> Tensor:
-    return (stored.double() @ outer.weight.detach().double().t()).float()
+def buckets(distance: Int[Tensor, "*shape"], n_buckets: int, max_distance: int) -> Int[Tensor, "*shape"]:
+    """Bucket of how many tokens back a key lies (0 = the query's own place).
+
+    Raffel et al., T5 (arXiv:1910.10683), section 2.1: distances share buckets, exact up to half of them, then
+    logarithmic up to a largest distance.
+    """
+    exact = n_buckets // 2
+    far = (
+        torch.log(distance.clamp(min=1).float() / exact)
+        / math.log(max_distance / exact)
+        * (n_buckets - exact)
+    )
+    logarithmic = (exact + far.long()).clamp(max=n_buckets - 1)
+    return torch.where(distance < exact, distance, logarithmic)
+
+
+def position_bias(t5: T5ForConditionalGeneration) -> Float[Tensor, "1 head query key"]:
+    """What is added to the decoder's attention scores; -inf where the key comes after the query."""
+    weight = t5.decoder.block[0].layer[0].SelfAttention.relative_attention_bias.weight.detach().float()
+    places = torch.arange(LONGEST, device=weight.device)
+    distance = (places[:, None] - places[None, :]).clamp(min=0)
+    bucket = buckets(
+        distance, t5.config.relative_attention_num_buckets, t5.config.relative_attention_max_distance
+    )
+    later = places[None, :] > places[:, None]
+    bias: Tensor = weight[bucket].permute(2, 0, 1).masked_fill(later, float("-inf"))
+    return bias[None].contiguous()

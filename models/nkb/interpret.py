@@ -1,17 +1,24 @@
 """What a bank's rows mean: words its values raise, questions its keys fire on, and their part in an answer.
 
 Dai et al., Neural Knowledge Bank (arXiv:2208.00399), equation 11: a value is read as p = softmax(E v) over
-the whole vocabulary, without the final norm and without T5's scale.
+the whole vocabulary, without the final norm and without T5's scale. `explain` says it of one answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.nkb.decode import BankRead, Decoder
+from models.nkb.decode import Decoder
+from models.nkb.overlay import Overlay
+from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import trace
+from models.scope.gates import GateMatch
+
+TOP, WORDS = 5, 3  # slots shown, and words shown for each
 
 
 @dataclass(frozen=True)
@@ -55,41 +62,72 @@ def contributions(
     mask: Tensor,
     token: int,
     *,
-    read: BankRead | None = None,
+    overlay: Overlay | None = None,
     top: int,
     k: int,
 ) -> list[Contribution]:
     """The `top` slots of the last bank that fire most at the first decode step of one question.
 
-    token: the answer's first token, whose logit is watched. read: value rows that differ from the base. Empty
-    when the last layer has no bank or none of its slots fires. A gate at the first step silences the bank.
+    Args:
+        token: the answer's first token, whose logit is watched.
+        overlay: value rows that differ from the base. A gate at the first step silences the bank.
+        k: tokens that each value is read as.
+
+    Returns:
+        Most active first; empty when the last layer has no bank or none of its slots fires.
     """
     slots = decoder.layers[-1].feed_forward.slots
-    if slots is None or (read is not None and read.steps is not None and len(read.steps)):
+    if slots is None or (overlay is not None and overlay.steps is not None and len(overlay.steps)):
         return []
     first = trace(decoder, states, mask, torch.tensor([[token]], device=states.device))
     weights, x = first.a[0, 0], (first.s + first.ex)[0, 0]
-    stored = _changed(slots.stored, read, len(decoder.layers) - 1)
+    stored, layer = slots.stored, len(decoder.layers) - 1
+    if overlay is not None and layer in overlay.values:
+        places, rows = overlay.values[layer]
+        stored = stored.index_copy(0, places.to(stored.device), rows.to(stored))
     x = x + weights @ slots.acting(stored - slots.stored)
     order = weights.topk(min(top, len(weights)))
-    fired = [
-        index
-        for index, weight in zip(order.indices.tolist(), order.values.tolist(), strict=True)
-        if weight > 0
-    ]
+    fired = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
     without = x - weights[fired, None] * slots.acting(stored[fired])
     change = decoder.head(without)[:, token] - decoder.head(x)[token]
-    raised = value_tokens(slots.acting(stored[fired]), decoder.embedding, k)
-    return [_contribution(slot, place, weights, raised, change) for place, slot in enumerate(fired)]
+    words = value_tokens(slots.acting(stored[fired]), decoder.embedding, k)
+    return [
+        Contribution(
+            slot,
+            float(weights[slot]),
+            Tokens(words.ids[place], words.probabilities[place]),
+            float(change[place]),
+        )
+        for place, slot in enumerate(fired)
+    ]
 
 
-def _contribution(slot: int, place: int, weights: Tensor, raised: Tokens, change: Tensor) -> Contribution:
-    tokens = Tokens(raised.ids[place], raised.probabilities[place])
-    return Contribution(slot, float(weights[slot]), tokens, float(change[place]))
+def explain(
+    reader: Reader, read: Read, row: int, overlay: Overlay, gate: GateMatch | None, answer: Sequence[int]
+) -> dict[str, Any]:
+    """Why an answer came out: which gate opened, or which slots of the bank fired and what they pushed for.
 
-
-def _changed(stored: Tensor, read: BankRead | None, layer: int) -> Tensor:
-    if read is None or layer not in read.values:
-        return stored
-    slots, rows = read.values[layer]
-    return stored.index_copy(0, slots.to(stored.device), rows.to(stored))
+    Args:
+        row: of the batch that was read.
+        answer: its tokens, which may be spelt in other ways than its text would be.
+    """
+    if gate is not None:
+        opened = {"open": True, "edit": gate.edit, "log_odds": round(gate.logit, 3)}
+        return {"gate": opened, "slots": []}
+    rows = slice(row, row + 1)
+    token = answer[0] if answer else END
+    slots = contributions(
+        reader.decoder, read.states[rows], read.mask[rows], token, overlay=overlay, top=TOP, k=WORDS
+    )
+    return {
+        "gate": {"open": False},
+        "slots": [
+            {
+                "slot": slot.slot,
+                "weight": round(slot.weight, 4),
+                "words": [reader.say([token]) for token in slot.tokens.ids.tolist()],
+                "logit_change_without": round(slot.logit_change, 4),
+            }
+            for slot in slots
+        ],
+    }

@@ -1,7 +1,7 @@
 """`nkb/bank`: the value rows of the bank as an editable memory, written by gated slots or by the paper's surgery.
 
 Dai et al., Neural Knowledge Bank (arXiv:2208.00399). The rows of an edit follow from the base alone
-(models/nkb/edit.py); how the active edits make an image is the fold (models/nkb/fold.py).
+(models/nkb/edit.py), and so does the image of all active edits.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,10 +13,9 @@ from pydantic import Field
 from torch import Tensor
 
 from models.memory import AnswerChange, ChangeKind, EditRefused, Image, Material, Options, Usage
-from models.nkb.cache import ReadCache
-from models.nkb.edit import materials
-from models.nkb.fold import fold, value_rows
-from models.nkb.reader import Reader
+from models.nkb.edit import fold, materials
+from models.nkb.overlay import value_rows
+from models.nkb.reader import ReadCache, Reader
 from models.scope.gates import Gates
 from models.scope.locality import ACCEPTABLE, Locality
 from models.scope.slot_table import SlotTable
@@ -32,7 +31,7 @@ class BankOptions(Options):
     """
 
     method: Literal["gated", "surgery"] = "gated"
-    scale: Annotated[float, Field(gt=0, le=20)] | None = Field(None, alias="lambda")
+    scale: Annotated[float, Field(gt=0, le=20)] | None = Field(default=None, alias="lambda")
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +72,8 @@ class BankMemory:
     def view(self, image: Image) -> BankView:
         blocks = image.ordered
         gates = self._slots.gates([block for block in blocks if block.kind == "gated"])
-        return BankView(gates, *value_rows([block for block in blocks if block.kind == "value"]))
+        moved_rows = [block for block in blocks if block.kind == "value"]
+        return BankView(gates, *value_rows(moved_rows, self._reader.t5.device))
 
     def usage(self, image: Image) -> Usage:
         gated = [block for block in image.blocks.values() if block.kind == "gated"]

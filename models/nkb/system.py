@@ -14,18 +14,16 @@ import torch
 from models.confidence import UNSURE, sigmoid
 from models.memory import Views
 from models.nkb.answers import Decoded, features, share_remainder
-from models.nkb.attribution import rests_on
-from models.nkb.cache import ReadCache
-from models.nkb.explain import explain
-from models.nkb.fold import same_rows
+from models.nkb.interpret import explain
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
-from models.nkb.reader import DEFAULT, Reader
-from models.nkb.reads import BankRead
+from models.nkb.overlay import Overlay, same_rows
+from models.nkb.reader import DEFAULT, ReadCache, Reader
+from models.nkb.surgery import rests_on
 from models.packs.probes import pack_probes
 from models.scope.gates import NO_EDIT, GateMatch, match_gates
 from models.scope.probe_index import ProbeIndex
 from models.scope.question_cache import QuestionCache
-from models.system import Alternative, Ask, Input, Loaded, Probes, Reply, Side
+from models.system import Alternative, Ask, Bundle, Input, Probes, Reply, Side
 
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
@@ -58,13 +56,13 @@ class NkbSystem:
         self._reads.keep(questions, read)
         gates = match_gates(self.reader.scope, read.question_keys, [bank.gates for bank in banks])
         reads = [
-            BankRead(bank.values, None if gate is None else gate.block.tensors["steps"])
+            Overlay(bank.values, None if gate is None else gate.block.tensors["steps"])
             for bank, gate in zip(banks, gates, strict=True)
         ]
         answers = self.reader.decoder.generate(
             read.states,
             read.mask,
-            reads=reads,
+            overlays=reads,
             max_tokens=[MAX_TOKENS if row.steps is None else len(row.steps) for row in reads],
             top_first=[1 if gate else ask.top_k for ask, gate in zip(asks, gates, strict=True)],
         )
@@ -151,7 +149,7 @@ class NkbSystem:
         return ProbeIndex.load(self.reader.folder, self.reader.digest)
 
     @torch.inference_mode()
-    def misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
+    def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
         """An edit whose gate opens answers with its own tokens, whatever else the bank holds, so the gates tell."""
         bank: BankView = views[BANK]
 
@@ -188,12 +186,12 @@ class NkbSystem:
         }
 
 
-def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Loaded:
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
     """The checkpoint in `folder`. CheckpointError, too, when what an editor needs beside it is not its own."""
-    reader = Reader.load(folder)
+    reader = Reader.load(folder, device=device, dtype=dtype)
     ProbeIndex.load(folder, reader.digest)
     reads = ReadCache(reader)
-    return Loaded(NkbSystem(reader, reads), (BankMemory(reader, reads),))
+    return Bundle(NkbSystem(reader, reads), (BankMemory(reader, reads),))
 
 
 def _block(gate: GateMatch | None) -> tuple[str, str] | None:

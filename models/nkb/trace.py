@@ -1,8 +1,8 @@
 """The last decoder layer read under teacher forcing: what the bank saw, what it fired, and what it added.
 
-At each position of a wanted answer, n enters the bank's keys, a are the slot weights, s enters the final norm
-when the bank is silent, and ex = V^T a (the notation of models/editors). None of n, a and s depends on the
-last bank's values, so they are computed once, whatever is edited later.
+At each position of an answer, n enters the bank's keys, a are the slot weights, s enters the final norm when the bank
+is silent, and ex = V^T a. None of n, a and s depends on the last bank's values, so they are computed once, whatever is
+edited later.
 """
 
 from dataclasses import dataclass
@@ -37,20 +37,17 @@ def trace(
 ) -> Trace:
     """One pass over the targets, shifted right behind the start token. Tensors may be trained on.
 
-    targets: token ids with the end token, padded with any valid id.
+    Args:
+        targets: token ids with the end token, padded with any valid id, on the decoder's device.
     """
     start = targets.new_full((len(targets), 1), decoder.start)
     run = decoder.begin(states, mask, None, targets.shape[1])
-    kept: list[Position] = []
-    decoder.forward(run, torch.cat([start, targets[:, :-1]], 1), kept)
-    return _split(decoder, kept[0])
-
-
-def _split(decoder: Decoder, last: Position) -> Trace:
+    positions: list[Position] = []
+    decoder.forward(run, torch.cat([start, targets[:, :-1]], 1), positions)
+    (last,) = positions
     block = decoder.layers[-1].feed_forward
-    own, bank = last.active[..., : block.d_ff], last.active[..., block.d_ff :]
-    s = last.h + own @ block.down.weight[:, : block.d_ff].t()
+    s = last.h + last.active @ block.down.weight[:, : block.d_ff].float().t()
     n = last.unit * block.norm
     if block.slots is None:
-        return Trace(n, bank, s, torch.zeros_like(s))
-    return Trace(n, bank[..., : len(block.slots.stored)], s, bank @ block.slots.values)
+        return Trace(n, last.bank, s, torch.zeros_like(s))
+    return Trace(n, last.bank[..., : len(block.slots.stored)], s, last.bank @ block.slots.values)

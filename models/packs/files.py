@@ -37,8 +37,8 @@ def rows(path: Path, columns: tuple[str, ...], optional: bool = False) -> Iterat
         check(optional, f"{path}:1", "the file is missing: a pack needs it")
         return
     lines = _text(path).split("\n")
-    titled = lines[0] == "\t".join(columns)
-    check(titled, f"{path}:1", f"the header must be {', '.join(columns)}: write it so")
+    has_header = lines[0] == "\t".join(columns)
+    check(has_header, f"{path}:1", f"the header must be {', '.join(columns)}: write it so")
     for number, line in enumerate(lines[1:], 2):
         if not line and number == len(lines):
             return

@@ -30,14 +30,14 @@ def read_names(half: Half, path: Path = NAMES) -> list[Name]:
 
 
 def _names(path: Path) -> list[Name]:
-    found = []
+    names = []
     for where, (name, relation, half) in rows(path, COLUMNS):
         check(bool(name and relation), where, "name and relation must not be empty: fill them in")
         check(half in HALVES, where, f"the half is '{half}': write train or test")
-        found.append(Name(name, relation, cast(Half, half)))
-    return found
+        names.append(Name(name, relation, cast(Half, half)))
+    return names
 
 
 def write_names(names: list[Name], path: Path = NAMES) -> None:
-    lines = ["\t".join(COLUMNS), *(f"{one.name}\t{one.relation_id}\t{one.half}" for one in names)]
+    lines = ["\t".join(COLUMNS), *(f"{name.name}\t{name.relation_id}\t{name.half}" for name in names)]
     path.write_text("\n".join(lines) + "\n", "utf-8", newline="\n")

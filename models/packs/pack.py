@@ -1,4 +1,4 @@
-"""A pack is a folder of facts; this loads one and refuses it, by file and line, when it is malformed.
+"""A pack is a folder of facts. `Pack.load` reads it and refuses it, by file and line, when it is malformed.
 
 The format is described in world/README.md. A name, case-folded, is one entity's.
 """
@@ -139,8 +139,8 @@ def _relation(where: str, name: str, table: Any) -> Relation:
         check(isinstance(table.get(key), str), where, f'relation {name} lacks {key}: add {key} = "..."')
     check(table["cardinality"] in ("one", "many"), where, f'cardinality of {name} must be "one" or "many"')
     templates = {key: _templates(where, name, key, table.get(key)) for key in FEWEST_TEMPLATES}
-    both = set(templates["phrasings"]) & set(templates["held"])
-    check(not both, where, f"{name} trains on held {sorted(both)}: remove it from one of the two lists")
+    overlap = set(templates["phrasings"]) & set(templates["held"])
+    check(not overlap, where, f"{name} trains on held {sorted(overlap)}: remove it from one of the two lists")
     return Relation(
         id=name,
         label=table["label"],
@@ -152,17 +152,17 @@ def _relation(where: str, name: str, table: Any) -> Relation:
     )
 
 
-def _templates(where: str, name: str, key: str, found: Any) -> tuple[str, ...]:
+def _templates(where: str, name: str, key: str, templates: Any) -> tuple[str, ...]:
     fewest = FEWEST_TEMPLATES[key]
-    enough = isinstance(found, list) and len(found) >= fewest
+    enough = isinstance(templates, list) and len(templates) >= fewest
     check(enough, where, f"relation {name} needs at least {fewest} {key}: add them as a list")
     slots = ["{subject}", "{object}"] if key == "statements" else ["{subject}"]
-    for template in found:
+    for template in templates:
         once = isinstance(template, str) and all(template.count(slot) == 1 for slot in slots)
         check(once, where, f"{key} of {name} must hold {' and '.join(slots)} once: mend '{template}'")
-    for template, times in Counter(template.casefold() for template in found).items():
+    for template, times in Counter(template.casefold() for template in templates).items():
         check(times == 1, where, f"{key} of {name} say '{template}' {times} times: keep one")
-    return tuple(found)
+    return tuple(templates)
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -188,11 +188,11 @@ def _entities(path: Path) -> dict[str, Entity]:
     owners: dict[str, str] = {}
     for where, (key, label, kind, aliases) in rows(path, ENTITY_COLUMNS):
         check(bool(key and label and kind), where, "id, label and type must not be empty: fill them in")
-        others = aliases.split(ALIAS_SEPARATOR) if aliases else []
-        filled = all(alias.strip(ALIAS_SEPARATOR) for alias in others)
-        check(filled, where, f"an alias of {key} is empty: remove it, and the '|' beside it")
+        other_names = aliases.split(ALIAS_SEPARATOR) if aliases else []
+        all_filled = all(alias.strip(ALIAS_SEPARATOR) for alias in other_names)
+        check(all_filled, where, f"an alias of {key} is empty: remove it, and the '|' beside it")
         check(key not in entities, where, f"the id {key} is used twice: give each entity its own")
-        entity = Entity(key, label, kind, tuple(others))
+        entity = Entity(key, label, kind, tuple(other_names))
         entities[key] = entity
         for name in entity.names:
             owner = owners.setdefault(name.casefold(), key)
@@ -201,19 +201,19 @@ def _entities(path: Path) -> dict[str, Entity]:
 
 
 def _facts(path: Path, relations: dict[str, Relation], entities: dict[str, Entity]) -> Iterator[Fact]:
-    seen: dict[tuple[str, str], set[str]] = defaultdict(set)
+    objects: dict[tuple[str, str], set[str]] = defaultdict(set)
     for where, (subject, relation, answer, target) in rows(path, FACT_COLUMNS):
         check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
         check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
         check(bool(answer), where, "the object is empty: fill it in or remove the line")
         if target:
-            known = target in entities and entities[target].label == answer
-            check(known, where, f"{target} is not '{answer}' in entities.tsv: make the two agree")
-        others = seen[subject, relation]
-        check(answer not in others, where, "the fact is there twice: remove the line")
-        single = not others or relations[relation].cardinality == "many"
+            agrees = target in entities and entities[target].label == answer
+            check(agrees, where, f"{target} is not '{answer}' in entities.tsv: make the two agree")
+        answers = objects[subject, relation]
+        check(answer not in answers, where, "the fact is there twice: remove the line")
+        single = not answers or relations[relation].cardinality == "many"
         check(single, where, f"{subject} has a second {relation}, which is one to a subject: keep one")
-        others.add(answer)
+        answers.add(answer)
         yield Fact(subject, relation, answer, target or None)
 
 
@@ -222,7 +222,7 @@ def _answers(facts: Iterable[Fact]) -> dict[tuple[str, str], str]:
     objects: dict[tuple[str, str], list[str]] = defaultdict(list)
     for fact in facts:
         objects[fact.subject_id, fact.relation_id].append(fact.object)
-    return {asked: ", ".join(sorted(found)) for asked, found in objects.items()}
+    return {question: ", ".join(sorted(answers)) for question, answers in objects.items()}
 
 
 def _strangers(
@@ -247,9 +247,11 @@ def _probes(
         check(relation in relations, where, f"relation {relation} is not in relations.toml: add it there")
         check(subject in entities, where, f"entity {subject} is not in entities.tsv: add it there")
         check(bool(question.strip()), where, "the question is empty: fill it in or remove the line")
-        held = answers.get((subject, relation))
-        check(held is not None, where, f"facts.tsv has no {relation} of {subject}: add it there")
+        fact_answer = answers.get((subject, relation))
+        check(fact_answer is not None, where, f"facts.tsv has no {relation} of {subject}: add it there")
         check(
-            answer == held, where, f"the answer is '{answer}', that of facts.tsv '{held}': make the two agree"
+            answer == fact_answer,
+            where,
+            f"the answer is '{answer}', that of facts.tsv '{fact_answer}': make the two agree",
         )
         yield Probe(question, relation, answer, subject)

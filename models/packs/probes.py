@@ -12,7 +12,7 @@ def pack_probes(folder: Path = WORLD) -> Probes:
     """Reads the whole pack. PackError when it is damaged."""
     pack = Pack.load(folder)
     return Probes(
-        fixed=tuple(probe.question for probe in pack.probes),
-        taught=tuple(item.relation.question(item.subject.label) for item in pack.items()),
+        core=tuple(probe.question for probe in pack.probes),
+        training=tuple(item.relation.question(item.subject.label) for item in pack.items()),
         templates=tuple((*relation.held, *relation.phrasings) for relation in pack.relations.values()),
     )

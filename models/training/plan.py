@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from models.nkb.backbone import BackboneConfig
-from models.nkb.config import BankConfig
+from models.nkb.bank import BankConfig
 from models.training.base import Schedule
 from models.training.inject import Recipe
 

@@ -15,8 +15,8 @@ from models.editors.gated import find_pushes
 from models.encoder.minilm import MiniLM
 from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
+from models.nkb.bank import bank_of, mount
 from models.nkb.decode import Decoder
-from models.nkb.mount import bank_of, mount
 from models.nkb.system import load
 from models.packs.names import read_names
 from models.packs.pack import Pack

@@ -34,9 +34,9 @@ from models.memory import EditRefused as Refusal
 from models.system import (
     Ask,
     BrokenContract,
+    Bundle,
     Foresees,
     ForeseesTaught,
-    Loaded,
     Probes,
     Reply,
     Routes,
@@ -85,7 +85,7 @@ class MemoryAtVersion:
 class Routing:
     """Which edit answers each wording of an edit, without asking.
 
-    misrouted: as `Routes.misrouted`; None for a system that does not route. blocks: keys of the active blocks.
+    misrouted: as `Routes.find_misrouted`; None for a system that does not route. blocks: keys of the active blocks.
     """
 
     misrouted: Mapping[str, Sequence[str | None]] | None
@@ -161,7 +161,7 @@ class ModelAtVersion:
         if self._routing is None:
             misrouted, blocks = None, {}
             if isinstance(self.system, Routes):
-                misrouted = await self.run(self.system.misrouted, self.views)
+                misrouted = await self.run(self.system.find_misrouted, self.views)
                 blocks = {
                     key: block
                     for memory in self.memories.values()
@@ -228,7 +228,7 @@ class Models:
 
     def __init__(
         self,
-        loaded: Mapping[str, Loaded],
+        loaded: Mapping[str, Bundle],
         lookup: Lookup | None = None,
         thread: ThreadPoolExecutor | None = None,
     ) -> None:
@@ -345,7 +345,7 @@ class Models:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _shared_memories(loaded: Mapping[str, Loaded]) -> dict[str, Memory]:
+def _shared_memories(loaded: Mapping[str, Bundle]) -> dict[str, Memory]:
     """By name. BrokenContract when two systems bring different memories under one name."""
     memories: dict[str, Memory] = {}
     for model, item in loaded.items():

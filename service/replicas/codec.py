@@ -49,7 +49,7 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
         request.get("explain", False),
         request.get("context"),
         tuple(request.get("candidates") or ()),
-        linked=request.get("kg") != "none",
+        use_graph=request.get("kg") != "none",
     )
 
 

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from models.memory import AnswerChange, Material, Views
-from models.nkb.cache import ReadCache
 from models.nkb.memory import BANK, BankMemory, BankOptions
-from models.nkb.reader import Reader
+from models.nkb.reader import ReadCache, Reader
 from models.nkb.system import NkbSystem
 
 

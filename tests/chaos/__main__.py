@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 
 from tests.chaos.faults.all import FAULTS, LAST
-from tests.chaos.judging import judged
 from tests.chaos.report import show, write
 from tests.chaos.run import Options, run
+from tests.chaos.verdict import judge
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
 MINUTES, SEED, CLIENTS, EDITORS = 5.0, 1, 64, 4
@@ -18,25 +18,25 @@ LONG_MINUTES, LONG_HOLD_S, SHORT_HOLD_S = 8.0, 30.0, 10.0
 
 
 def main() -> int:
-    given = _parse()
+    arguments = _parse()
     options = Options(
-        given.minutes,
-        given.seed,
-        given.clients,
-        given.editors,
-        given.out.resolve() / time.strftime("%Y%m%d-%H%M%S"),  # in the address of a socket, too
+        arguments.minutes,
+        arguments.seed,
+        arguments.clients,
+        arguments.editors,
+        arguments.out.resolve() / time.strftime("%Y%m%d-%H%M%S"),  # in the address of a socket, too
     )
-    chosen = [fault for fault in FAULTS if not given.only or fault.name in given.only]
-    last = [fault for fault in LAST if not given.only or fault.name in given.only]
-    hold_s = LONG_HOLD_S if given.minutes >= LONG_MINUTES else SHORT_HOLD_S
-    done = run(options, chosen, last, hold_s)
-    checks = judged(done)
-    show(done, checks)
-    places = [options.out / "report.md", *([RESULTS] if _is_default(given) else [])]
+    faults = [fault for fault in FAULTS if not arguments.only or fault.name in arguments.only]
+    last = [fault for fault in LAST if not arguments.only or fault.name in arguments.only]
+    hold_s = LONG_HOLD_S if arguments.minutes >= LONG_MINUTES else SHORT_HOLD_S
+    result = run(options, faults, last, hold_s)
+    checks = judge(result)
+    show(result, checks)
+    places = [options.out / "report.md", *([RESULTS] if _is_default(arguments) else [])]
     for place in places:
-        write(place, done, checks)
+        write(place, result, checks)
     print(f"More is in {options.out}.")
-    return 0 if all(check.held for check in checks) else 1
+    return 0 if all(check.is_kept for check in checks) else 1
 
 
 def _parse() -> argparse.Namespace:
@@ -55,9 +55,10 @@ def _parse() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _is_default(given: argparse.Namespace) -> bool:
+def _is_default(arguments: argparse.Namespace) -> bool:
     """The run that RESULTS.md is about."""
-    return (given.minutes, given.clients, given.editors, given.only) == (MINUTES, CLIENTS, EDITORS, None)
+    load = (arguments.minutes, arguments.clients, arguments.editors)
+    return load == (MINUTES, CLIENTS, EDITORS) and arguments.only is None
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class Intent:
 
 
 @dataclass(frozen=True)
-class Acknowledged:
+class Acknowledgement:
     """version: that the service named. everywhere: it said that every replica has it. at: seconds of the load."""
 
     intent: Intent
@@ -52,7 +52,7 @@ class Journal:
         self._file = path.open("w", encoding="utf-8")
         self._lock = threading.Lock()
         self.intents: dict[str, Intent] = {}
-        self.acknowledged: list[Acknowledged] = []
+        self.acknowledgements: list[Acknowledgement] = []
         self.head, self.everywhere = 0, 0
 
     def begin(self, intent: Intent) -> None:
@@ -72,7 +72,7 @@ class Journal:
                     "edits": list(edits),
                 }
             )
-            self.acknowledged.append(Acknowledged(intent, version, everywhere, tuple(edits), at))
+            self.acknowledgements.append(Acknowledgement(intent, version, everywhere, tuple(edits), at))
             self.head = max(self.head, version)
             self.everywhere = max(self.everywhere, version if everywhere else 0)
 

@@ -17,7 +17,7 @@ REPLICAS = 2
 START_LIMIT_S = 300.0
 
 
-class Harmed(Service):
+class HarmedService(Service):
     """environment: for the next start."""
 
     environment: Mapping[str, str] = {}
@@ -42,8 +42,8 @@ class Life:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.service = Harmed(folder / "var", replicas=REPLICAS)
-        self.small_disk = _mounted(self.ledger)
+        self.service = HarmedService(folder / "var", replicas=REPLICAS)
+        self.small_disk = _mount(self.ledger)
 
     @property
     def ledger(self) -> Path:
@@ -86,7 +86,7 @@ class Life:
             _unmount(self.ledger)
 
 
-def _mounted(folder: Path) -> bool:
+def _mount(folder: Path) -> bool:
     """A small disk at `folder`: only who may mount has one."""
     folder.mkdir(parents=True, exist_ok=True)
     size = f"size={DISK_BYTES},mode=700"

@@ -18,21 +18,21 @@ HISTORY = 300
 """Commits that are made before the load, so that replicas start from a manifest and versions have a past."""
 
 
-def of_history(commit: int) -> str:
+def historic(commit: int) -> str:
     return f"What was said first, number {commit}?"
 
 
-CORRECTED = (*BY_GATE, *BY_ROW)
+EDITABLE = (*BY_GATE, *BY_ROW)
 
 
-def reworded(question: str) -> str:
+def paraphrase(question: str) -> str:
     """Another wording, which an edit may give as its paraphrase. Never one of CORRECTED."""
     return f"Tell me: {question}"
 
 
-def some(chance: Random) -> str:
+def choose(chance: Random) -> str:
     """A question as a client asks it, now and then in its other wording."""
     if chance.random() < 0.1:
-        return of_history(chance.randrange(HISTORY))
-    question = chance.choice(CORRECTED)
-    return reworded(question) if chance.random() < 0.2 else question
+        return historic(chance.randrange(HISTORY))
+    question = chance.choice(EDITABLE)
+    return paraphrase(question) if chance.random() < 0.2 else question

@@ -18,15 +18,15 @@ from errata.wire import VersionDetail
 
 from service.concurrency import cancel_and_wait
 from tests.chaos import questions
-from tests.chaos.asking import Asker, Pins
-from tests.chaos.editing import Editor
+from tests.chaos.client import Client, Pins
+from tests.chaos.editor import Editor
 from tests.chaos.faults.fault import Fault
-from tests.chaos.heard import Ears
 from tests.chaos.journal import Correction, Journal
 from tests.chaos.life import Life
+from tests.chaos.recorder import Recorder
 from tests.chaos.scene import Scene
-from tests.chaos.struck import Struck, strike
-from tests.chaos.watching import EVERY_S, Watch
+from tests.chaos.strike import FaultResult, strike
+from tests.chaos.watch import EVERY_S, Watch
 
 SETTLE_S = 15.0  # of load before the first fault
 KEEP_ALIVE_S = 2.0  # less than the service keeps an idle connection, so that none ends as it is used again
@@ -50,10 +50,10 @@ class Run:
 
     options: Options
     journal: Journal
-    ears: Ears
+    recorder: Recorder
     watch: Watch
-    struck: Sequence[Struck]
-    left_out: Sequence[Fault]
+    results: Sequence[FaultResult]
+    skipped: Sequence[Fault]
     unmet: Sequence[str]
     commits: Sequence[VersionDetail]
     wrong_sums: Sequence[str]
@@ -75,26 +75,26 @@ class _Course:
     def __init__(self, options: Options, life: Life, hold_s: float) -> None:
         self._options, self._life = options, life
         self._journal = Journal(options.out / "journal.jsonl")
-        self._ears = Ears(self._journal)
-        self._watch = Watch(life, self._ears.begun)
-        self._scene = Scene(life, self._journal, self._ears, Random(options.seed), hold_s)
-        self._struck: list[Struck] = []
+        self._recorder = Recorder(self._journal)
+        self._watch = Watch(life, self._recorder.start_s)
+        self._scene = Scene(life, self._journal, self._recorder, Random(options.seed), hold_s)
+        self._results: list[FaultResult] = []
 
     async def run(self, faults: Sequence[Fault], last: Sequence[Fault]) -> Run:
         await asyncio.to_thread(self._make_history)
-        async with self._watched(), self._loaded():
+        async with self._run_watch(), self._run_load():
             await asyncio.sleep(SETTLE_S)
-            left_out = await asyncio.to_thread(self._strike_all, faults, last)
-        took_s = self._ears.now
+            skipped = await asyncio.to_thread(self._strike_all, faults, last)
+        took_s = self._recorder.now
         commits, wrong_sums = await self._read_back()
         self._write()
         return Run(
             self._options,
             self._journal,
-            self._ears,
+            self._recorder,
             self._watch,
-            self._struck,
-            left_out,
+            self._results,
+            skipped,
             self._scene.unmet,
             commits,
             wrong_sums,
@@ -104,56 +104,58 @@ class _Course:
     def _make_history(self) -> None:
         with self._life.service.http() as http:
             for number in range(questions.HISTORY):
-                told = Correction(questions.of_history(number), f"right {number}")
-                self._scene.commit(http, told, wait="none")
-        self._ears.begun = self._watch.begun = time.monotonic()
+                correction = Correction(questions.historic(number), f"right {number}")
+                self._scene.commit(http, correction, wait="none")
+        self._recorder.start_s = self._watch.start_s = time.monotonic()
 
     def _strike_all(self, faults: Sequence[Fault], last: Sequence[Fault]) -> list[Fault]:
         """Those for which there was no time."""
-        left = [fault for fault in faults if self._late() or not self._strike(fault)]
-        time.sleep(max(0.0, 60 * self._options.minutes - self._ears.now))
+        skipped = [fault for fault in faults if self._late() or not self._strike(fault)]
+        time.sleep(max(0.0, 60 * self._options.minutes - self._recorder.now))
         for fault in last:
             self._strike(fault)
-        return left
+        return skipped
 
     def _late(self) -> bool:
-        return self._ears.now > 60 * self._options.minutes
+        return self._recorder.now > 60 * self._options.minutes
 
     def _strike(self, fault: Fault) -> bool:
-        struck = strike(fault, self._scene)
-        self._struck.append(struck)
-        print(_told(struck), flush=True)
+        result = strike(fault, self._scene)
+        self._results.append(result)
+        print(describe_result(result), flush=True)
         return True
 
     @asynccontextmanager
-    async def _loaded(self) -> AsyncIterator[None]:
+    async def _run_load(self) -> AsyncIterator[None]:
         """Clients and editors, each with a chance of its own, so that a run can be made again."""
-        many = self._options.clients + self._options.editors
-        limits = httpx.Limits(max_connections=many, keepalive_expiry=KEEP_ALIVE_S)
+        n_callers = self._options.clients + self._options.editors
+        limits = httpx.Limits(max_connections=n_callers, keepalive_expiry=KEEP_ALIVE_S)
         service, seed = self._life.service, self._options.seed
         key = {"authorization": f"Bearer {service.key}"}
         async with httpx.AsyncClient(base_url=service.url, limits=limits, trust_env=False) as http:
             pins = Pins(Random(f"{seed} pins"))
-            askers = [
-                Asker(http, self._ears, pins, Random(f"{seed} asks {n}"))
+            clients = [
+                Client(http, self._recorder, pins, Random(f"{seed} asks {n}"))
                 for n in range(self._options.clients)
             ]
             async with httpx.AsyncClient(
                 base_url=service.url, headers=key, limits=limits, trust_env=False
-            ) as own:
+            ) as admin_http:
                 editors = [
-                    Editor(f"editor {n}", own, self._journal, self._ears, Random(f"{seed} edits {n}"))
+                    Editor(
+                        f"editor {n}", admin_http, self._journal, self._recorder, Random(f"{seed} edits {n}")
+                    )
                     for n in range(self._options.editors)
                 ]
-                async with _going(askers + editors):
+                async with _run_people(clients + editors):
                     yield
 
     @asynccontextmanager
-    async def _watched(self) -> AsyncIterator[None]:
-        ended = threading.Event()
+    async def _run_watch(self) -> AsyncIterator[None]:
+        stop = threading.Event()
 
         def watch() -> None:
-            while not ended.wait(EVERY_S):
+            while not stop.wait(EVERY_S):
                 self._watch.look()
 
         watching = threading.Thread(target=watch, daemon=True)
@@ -161,7 +163,7 @@ class _Course:
         try:
             yield
         finally:
-            ended.set()
+            stop.set()
             await asyncio.to_thread(watching.join)
 
     async def _read_back(self) -> tuple[list[VersionDetail], list[str]]:
@@ -174,34 +176,35 @@ class _Course:
         async with AsyncErrata(service.url, key=service.key) as errata:
             await self._ask_again((await errata.log(limit=1)).head)
             right = (await errata.memory()).checksums
-            wrong = [one.replica for one in (await errata.replicas()).replicas if one.checksums != right]
-            return await _all(errata, (await errata.log(limit=1)).head), wrong
+            replicas = (await errata.replicas()).replicas
+            wrong = [replica.replica for replica in replicas if replica.checksums != right]
+            return await _show_all(errata, (await errata.log(limit=1)).head), wrong
 
     async def _ask_again(self, head: int) -> None:
         chance = Random(f"{self._options.seed} again")
-        pinned = [
-            {"question": questions.some(chance), "version": chance.randint(0, head)}
+        pins = [
+            {"question": questions.choose(chance), "version": chance.randint(0, head)}
             for _ in range(FINAL_PINS)
         ]
-        now = [{"question": one, "min_version": head} for one in questions.CORRECTED]
+        now = [{"question": question, "min_version": head} for question in questions.EDITABLE]
         async with httpx.AsyncClient(base_url=self._life.service.url, trust_env=False) as http:
-            asker = Asker(http, self._ears, Pins(chance), chance)
-            for batch in (now, pinned):
-                await asker.many(batch)
+            client = Client(http, self._recorder, Pins(chance), chance)
+            for batch in (now, pins):
+                await client.ask_many(batch)
 
     def _write(self) -> None:
         out = self._options.out
-        self._ears.write(out / "answers.jsonl")
+        self._recorder.write(out / "answers.jsonl")
         self._watch.write(out / "processes.jsonl")
-        lines = [json.dumps(asdict(one)) + "\n" for one in self._struck]
+        lines = [json.dumps(asdict(result)) + "\n" for result in self._results]
         (out / "faults.jsonl").write_text("".join(lines), encoding="utf-8")
         self._journal.close()
 
 
 @asynccontextmanager
-async def _going(people: Sequence[Asker | Editor]) -> AsyncIterator[None]:
+async def _run_people(people: Sequence[Client | Editor]) -> AsyncIterator[None]:
     """One that ends by an error ends the run: nobody is there to be missed."""
-    tasks = [asyncio.create_task(one.run()) for one in people]
+    tasks = [asyncio.create_task(person.run()) for person in people]
     try:
         yield
         for task in tasks:
@@ -211,19 +214,21 @@ async def _going(people: Sequence[Asker | Editor]) -> AsyncIterator[None]:
         await cancel_and_wait(tasks)
 
 
-async def _all(errata: AsyncErrata, head: int) -> list[VersionDetail]:
+async def _show_all(errata: AsyncErrata, head: int) -> list[VersionDetail]:
     turns = asyncio.Semaphore(READERS)
 
-    async def one(version: int) -> VersionDetail:
+    async def show(version: int) -> VersionDetail:
         async with turns:
             return await errata.show(version)
 
-    return list(await asyncio.gather(*(one(version) for version in range(1, head + 1))))
+    return list(await asyncio.gather(*(show(version) for version in range(1, head + 1))))
 
 
-def _told(struck: Struck) -> str:
-    if struck.missing:
-        return f"{struck.name}: left out, {struck.missing}"
-    whole = "NOT WHOLE AGAIN" if struck.recovery_s is None else f"whole after {struck.recovery_s:.1f} s"
-    refused = ", ".join(f"{count} x {what}" for what, count in struck.refusals.items())
-    return f"{struck.begun:5.0f} s  {struck.name}: {whole}, no answer for {struck.silence_s:.1f} s; {refused}"
+def describe_result(result: FaultResult) -> str:
+    if result.missing:
+        return f"{result.name}: left out, {result.missing}"
+    whole = "NOT WHOLE AGAIN" if result.recovery_s is None else f"whole after {result.recovery_s:.1f} s"
+    refused = ", ".join(f"{count} x {code}" for code, count in result.refusals.items())
+    return (
+        f"{result.start_s:5.0f} s  {result.name}: {whole}, no answer for {result.silence_s:.1f} s; {refused}"
+    )

@@ -9,10 +9,10 @@ from random import Random
 
 import httpx
 
-from tests.chaos.heard import Ears
 from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.life import REPLICAS, Life
-from tests.chaos.writing import PAUSE_S, Writing
+from tests.chaos.recorder import Recorder
+from tests.chaos.write import PAUSE_S, Write
 
 WELL_LIMIT_S = 120.0
 LOOK_S = 0.1
@@ -33,15 +33,15 @@ class Scene:
 
     life: Life
     journal: Journal
-    ears: Ears
+    recorder: Recorder
     chance: Random
     hold_s: float
     notes: list[str] = field(default_factory=list)
     unmet: list[str] = field(default_factory=list)
 
-    def expect(self, so: bool, what: str) -> None:
-        if not so:
-            self.unmet.append(f"{self.ears.fault}: {what}")
+    def expect(self, condition: bool, description: str) -> None:
+        if not condition:
+            self.unmet.append(f"{self.recorder.fault}: {description}")
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -69,16 +69,18 @@ class Scene:
         deadline = time.monotonic() + WELL_LIMIT_S
         while time.monotonic() < deadline:
             try:
-                reply = http.send(Writing(intent, wait).request(http))
-                if Writing(intent).settled(reply, self.journal, self.ears):
+                reply = http.send(Write(intent, wait).request(http))
+                if Write(intent).settle(reply, self.journal, self.recorder):
                     return self._everywhere(intent)
             except httpx.HTTPError as error:
-                self.ears.broke(error)
+                self.recorder.record_break(error)
             time.sleep(PAUSE_S)
         return False
 
     def _everywhere(self, intent: Intent) -> bool:
-        return any(one.intent is intent and one.everywhere for one in self.journal.acknowledged[-20:])
+        return any(
+            commit.intent is intent and commit.everywhere for commit in self.journal.acknowledgements[-20:]
+        )
 
     def wait_until_well(self) -> bool:
         """All parts run, it says that it is ready, and a commit is confirmed by every replica. False: not in time."""

@@ -12,27 +12,26 @@ import pytest
 from errata.wire import EditState, VersionDetail
 
 from tests.chaos.faults.all import FAULTS
-from tests.chaos.heard import LATE_S, Ears, Promise
 from tests.chaos.journal import Correction, Intent, Journal
-from tests.chaos.judging import judged
+from tests.chaos.recorder import LATE_S, Promise, Recorder
 from tests.chaos.run import Options, Run
-from tests.chaos.struck import Struck
-from tests.chaos.truth import Said, Truth
-from tests.chaos.verdict import Check, of_answers, of_commits
-from tests.chaos.watching import ROLES, Sample, Window, growth, together
+from tests.chaos.strike import FaultResult
+from tests.chaos.truth import ExpectedAnswer, Truth
+from tests.chaos.verdict import Check, check_answers, check_commits, judge
+from tests.chaos.watch import ROLES, Sample, Window, growth, together
 
 PERU = "What is the capital of Peru?"
 OTHERWISE = "Peru's?"
-NOTHING = Promise(0)
+NO_PROMISE = Promise(0)
 
 
 def commit(
     version: int, kind: str, *edits: EditState, message: str = "", target: int | None = None
 ) -> VersionDetail:
     now = datetime.now(UTC)
-    known: dict[str, Any] = {"checksums": {}, "writes": {}, "report": {}, "author": "somebody", "time": now}
+    rest: dict[str, Any] = {"checksums": {}, "writes": {}, "report": {}, "author": "somebody", "time": now}
     return VersionDetail(
-        version=version, kind=kind, message=message, target=target, edits=list(edits), **known
+        version=version, kind=kind, message=message, target=target, edits=list(edits), **rest
     )
 
 
@@ -57,15 +56,15 @@ def truth() -> Truth:
 
 
 @pytest.fixture
-def ears(tmp_path: Path) -> Iterator[Ears]:
+def recorder(tmp_path: Path) -> Iterator[Recorder]:
     journal = Journal(tmp_path / "journal.jsonl")
-    yield Ears(journal)
+    yield Recorder(journal)
     journal.close()
 
 
 def test_every_version_has_its_own_answer(truth: Truth) -> None:
-    said = [truth.at(version, PERU) for version in range(7)]
-    assert [one.answer for one in said] == ["Lima", "Cusco", "Puno", "Cusco", "Puno", "Lima", "Puno"]
+    answers = [truth.at(version, PERU).answer for version in range(7)]
+    assert answers == ["Lima", "Cusco", "Puno", "Cusco", "Puno", "Lima", "Puno"]
     assert [truth.at(version, OTHERWISE).answer for version in (0, 2, 5)] == [None, "Cusco", None]
 
 
@@ -73,7 +72,7 @@ def test_a_gate_answers_before_a_row() -> None:
     truth = Truth(
         [commit(1, "edit", edit("a", "Cusco")), commit(2, "edit", edit("b", "Puno", method="surgery"))]
     )
-    assert truth.at(2, PERU) == Said("Cusco", ("a",))
+    assert truth.at(2, PERU) == ExpectedAnswer("Cusco", ("a",))
 
 
 def test_a_gap_in_the_ledger_is_no_ledger() -> None:
@@ -92,10 +91,10 @@ def test_a_gap_in_the_ledger_is_no_ledger() -> None:
     ],
 )
 def test_an_answer_fits_its_version_or_is_counted(
-    truth: Truth, ears: Ears, version: int, answer: str, edits: str, wrong: int
+    truth: Truth, recorder: Recorder, version: int, answer: str, edits: str, wrong: int
 ) -> None:
-    heard(ears, version, answer, edits)
-    assert failing(of_answers(ears, truth)) == wrong
+    record(recorder, version, answer, edits)
+    assert count_failing(check_answers(recorder, truth)) == wrong
 
 
 @pytest.mark.parametrize(
@@ -103,19 +102,19 @@ def test_an_answer_fits_its_version_or_is_counted(
     [(Promise(2), 0), (Promise(3), 1), (Promise(0, 2), 0), (Promise(0, 1), 1)],
 )
 def test_an_answer_older_than_promised_is_counted(
-    truth: Truth, ears: Ears, promise: Promise, broken: int
+    truth: Truth, recorder: Recorder, promise: Promise, broken: int
 ) -> None:
-    heard(ears, 2, "Puno", "b", promise)
-    assert failing(of_answers(ears, truth)) == broken
+    record(recorder, 2, "Puno", "b", promise)
+    assert count_failing(check_answers(recorder, truth)) == broken
 
 
-def test_what_every_replica_confirmed_is_promised_to_who_asks_for_nothing(ears: Ears) -> None:
+def test_what_every_replica_confirmed_is_promised_to_who_asks_for_nothing(recorder: Recorder) -> None:
     intent = Intent("edit", (Correction(PERU, "Cusco"),))
-    ears.journal.acknowledge(intent, 4, True, ["a"], 0.0)
-    ears.journal.acknowledge(intent, 5, False, ["b"], 0.0)
-    assert ears.promised({"question": PERU}) == Promise(4)
-    assert ears.promised({"question": PERU, "min_version": 5}) == Promise(5)
-    assert ears.promised({"question": PERU, "version": 1}) == Promise(0, 1)
+    recorder.journal.acknowledge(intent, 4, True, ["a"], 0.0)
+    recorder.journal.acknowledge(intent, 5, False, ["b"], 0.0)
+    assert recorder.promise_for({"question": PERU}) == Promise(4)
+    assert recorder.promise_for({"question": PERU, "min_version": 5}) == Promise(5)
+    assert recorder.promise_for({"question": PERU, "version": 1}) == Promise(0, 1)
 
 
 @pytest.mark.parametrize(
@@ -129,34 +128,35 @@ def test_what_every_replica_confirmed_is_promised_to_who_asks_for_nothing(ears: 
     ],
 )
 def test_only_documented_refusals_are_explained(
-    truth: Truth, ears: Ears, status: int, code: str, strange: int
+    truth: Truth, recorder: Recorder, status: int, code: str, strange: int
 ) -> None:
-    ears.begin("valkey")
-    ears.refused(status, code, "why")
-    assert failing(of_answers(ears, truth)) == strange
+    recorder.begin_fault("valkey")
+    recorder.record_refusal(status, code, "why")
+    assert count_failing(check_answers(recorder, truth)) == strange
 
 
-def test_without_harm_no_refusal_is_explained(truth: Truth, ears: Ears) -> None:
-    ears.begin("valkey")
-    ears.end()
-    ears.refused(503, "ledger_unavailable", "it was sent before")
-    assert failing(of_answers(ears, truth)) == 0
-    ears.over -= LATE_S
-    ears.refused(503, "ledger_unavailable", "why")
-    assert failing(of_answers(ears, truth)) == 1
+def test_without_harm_no_refusal_is_explained(truth: Truth, recorder: Recorder) -> None:
+    recorder.begin_fault("valkey")
+    recorder.end_fault()
+    recorder.record_refusal(503, "ledger_unavailable", "it was sent before")
+    assert count_failing(check_answers(recorder, truth)) == 0
+    recorder.end_s -= LATE_S
+    recorder.record_refusal(503, "ledger_unavailable", "why")
+    assert count_failing(check_answers(recorder, truth)) == 1
 
 
-def test_what_was_acknowledged_has_to_be_there_once_and_as_it_was_asked_for(ears: Ears) -> None:
-    wanted = Intent("edit", (Correction(PERU, "Cusco"),))
-    ears.journal.begin(wanted)
-    ears.journal.acknowledge(wanted, 1, True, ["a"], 0.0)
-    made = commit(1, "edit", edit("a", "Cusco"), message=wanted.key)
-    again = commit(2, "edit", edit("b", "Cusco"), message=wanted.key)
-    assert failing(of_commits(ears.journal, [made])) == 0
-    assert failing(of_commits(ears.journal, [])) == 1
-    assert failing(of_commits(ears.journal, [made, again])) == 1
-    assert failing(of_commits(ears.journal, [commit(1, "edit", edit("a", "Puno"), message=wanted.key)])) == 1
-    assert failing(of_commits(ears.journal, [made, commit(2, "edit", message="nobody's")])) == 1
+def test_what_was_acknowledged_has_to_be_there_once_and_as_it_was_asked_for(recorder: Recorder) -> None:
+    intent = Intent("edit", (Correction(PERU, "Cusco"),))
+    recorder.journal.begin(intent)
+    recorder.journal.acknowledge(intent, 1, True, ["a"], 0.0)
+    first = commit(1, "edit", edit("a", "Cusco"), message=intent.key)
+    again = commit(2, "edit", edit("b", "Cusco"), message=intent.key)
+    assert count_failing(check_commits(recorder.journal, [first])) == 0
+    assert count_failing(check_commits(recorder.journal, [])) == 1
+    assert count_failing(check_commits(recorder.journal, [first, again])) == 1
+    other = commit(1, "edit", edit("a", "Puno"), message=intent.key)
+    assert count_failing(check_commits(recorder.journal, [other])) == 1
+    assert count_failing(check_commits(recorder.journal, [first, commit(2, "edit", message="nobody's")])) == 1
 
 
 def test_growth_is_each_process_against_itself_once_it_is_warm() -> None:
@@ -164,97 +164,108 @@ def test_growth_is_each_process_against_itself_once_it_is_warm() -> None:
     lasting = [
         Sample(at, 1, "editor", at, rss, 10) for at, rss in [(30, 50), (60, 100), (120, 110), (200, 120)]
     ]
-    killed = [Sample(at, 2, "replica", at, 100 * at, 10) for at in (60, 100)]
+    dead = [Sample(at, 2, "replica", at, 100 * at, 10) for at in (60, 100)]
     fresh = [Sample(at, 3, "replica", at - 150, 100 * at, 10) for at in (160, 200)]
-    found = growth([*lasting, *killed, *fresh], window, "rss")
-    assert [(one.role, one.before, one.after) for one in found] == [("editor", 100, 120)]
-    assert together(found).share == pytest.approx(0.2)
+    parts = growth([*lasting, *dead, *fresh], window, "rss")
+    assert [(part.role, part.before, part.after) for part in parts] == [("editor", 100, 120)]
+    assert together(parts).share == pytest.approx(0.2)
 
 
-def struck(name: str, silence_s: float = 0.0, missing: str | None = None) -> Struck:
-    return Struck(name, name, 40.0, 45.0, 50.0, silence_s, 9, {}, (), missing)
+def fault_result(name: str, silence_s: float = 0.0, missing: str | None = None) -> FaultResult:
+    return FaultResult(name, name, 40.0, 45.0, 50.0, silence_s, 9, {}, (), missing)
 
 
-def lived(role: str, pid: int, before: int, after: int, seconds: float = 300) -> list[Sample]:
+def samples_of(role: str, pid: int, before: int, after: int, seconds: float = 300) -> list[Sample]:
     times = map(float, range(0, int(seconds), 10))
     return [Sample(at, pid, role, at, before if at < 0.6 * seconds else after, 10) for at in times]
 
 
-def ran(ears: Ears, minutes: float = 5.0, **more: Any) -> Run:
-    """A run that kept every promise; `more` changes that."""
+def make_run(recorder: Recorder, minutes: float = 5.0, **changes: Any) -> Run:
+    """A run that kept every promise; `changes` are those of a field."""
     took_s = 60.0 * minutes
     roles = enumerate(ROLES.values())
-    samples = [one for pid, role in roles for one in lived(role, pid, 10**8, 10**8, took_s)]
-    known: dict[str, Any] = {
+    samples = [sample for pid, role in roles for sample in samples_of(role, pid, 10**8, 10**8, took_s)]
+    fields: dict[str, Any] = {
         "options": Options(minutes, 1, 64, 4, Path()),
-        "journal": ears.journal,
-        "ears": ears,
+        "journal": recorder.journal,
+        "recorder": recorder,
         "watch": SimpleNamespace(samples=samples, connections=[(float(at), 11) for at in range(int(took_s))]),
-        "struck": [struck("valkey")],
-        "left_out": [],
+        "results": [fault_result("valkey")],
+        "skipped": [],
         "unmet": [],
         "commits": [],
         "wrong_sums": [],
         "took_s": took_s,
     }
-    return Run(**(known | more))
+    return Run(**(fields | changes))
 
 
-def broken(run: Run) -> list[str]:
-    return [check.what for check in judged(run) if not check.held]
+def list_broken(run: Run) -> list[str]:
+    return [check.description for check in judge(run) if not check.is_kept]
 
 
-def test_a_run_in_which_all_was_kept_breaks_nothing(ears: Ears) -> None:
-    assert broken(ran(ears)) == []
-    assert broken(ran(ears, minutes=30)) == []
+def test_a_run_in_which_all_was_kept_breaks_nothing(recorder: Recorder) -> None:
+    assert list_broken(make_run(recorder)) == []
+    assert list_broken(make_run(recorder, minutes=30)) == []
 
 
-def test_faults_that_were_not_done_are_told(ears: Ears) -> None:
-    assert broken(ran(ears, struck=[struck("full", missing="no root")])) == ["faults that were not done"]
-    assert broken(ran(ears, left_out=[FAULTS[0]])) == ["faults that were not done"]
+def test_faults_that_were_not_done_are_told(recorder: Recorder) -> None:
+    assert list_broken(make_run(recorder, results=[fault_result("full", missing="no root")])) == [
+        "faults that were not done"
+    ]
+    assert list_broken(make_run(recorder, skipped=[FAULTS[0]])) == ["faults that were not done"]
 
 
-def test_silence_is_for_those_who_are_alone_to_answer(ears: Ears) -> None:
-    assert broken(ran(ears, struck=[struck("replicas", 20.0), struck("valkey", 4.9)])) == []
-    (what,) = broken(ran(ears, struck=[struck("replica", 5.1)]))
-    assert "5 s without an answer" in what
+def test_silence_is_for_those_who_are_alone_to_answer(recorder: Recorder) -> None:
+    assert (
+        list_broken(make_run(recorder, results=[fault_result("replicas", 20.0), fault_result("valkey", 4.9)]))
+        == []
+    )
+    (description,) = list_broken(make_run(recorder, results=[fault_result("replica", 5.1)]))
+    assert "5 s without an answer" in description
 
 
-def test_one_part_that_grows_is_not_hidden_by_the_others(ears: Ears) -> None:
-    run = ran(ears)
-    samples = [one for one in run.watch.samples if one.role != "gcs"] + lived("gcs", 99, 10**8, 106 * 10**6)
-    grown = ran(ears, watch=SimpleNamespace(samples=samples, connections=run.watch.connections))
-    assert broken(grown) == ["growth of memory of the part that grew most"]
-    unseen = [one for one in run.watch.samples if one.role != "gcs"]
-    missing = ran(ears, watch=SimpleNamespace(samples=unseen, connections=run.watch.connections))
-    assert broken(missing) == ["parts of which no process lived long enough to be compared"]
+def test_one_part_that_grows_is_not_hidden_by_the_others(recorder: Recorder) -> None:
+    run = make_run(recorder)
+    samples = [sample for sample in run.watch.samples if sample.role != "gcs"] + samples_of(
+        "gcs", 99, 10**8, 106 * 10**6
+    )
+    run_that_grew = make_run(
+        recorder, watch=SimpleNamespace(samples=samples, connections=run.watch.connections)
+    )
+    assert list_broken(run_that_grew) == ["growth of memory of the part that grew most"]
+    samples = [sample for sample in run.watch.samples if sample.role != "gcs"]
+    run_without_gcs = make_run(
+        recorder, watch=SimpleNamespace(samples=samples, connections=run.watch.connections)
+    )
+    assert list_broken(run_without_gcs) == ["parts of which no process lived long enough to be compared"]
 
 
-def test_what_keeps_commits_may_grow_by_them_and_not_more(ears: Ears) -> None:
-    run, intent = ran(ears), Intent("edit", (Correction(PERU, "Cusco"),))
-    samples = [one for one in run.watch.samples if one.role != "valkey"]
-    samples += lived("valkey", 99, 10**7, 10**7 + 2 * 10**6)
+def test_what_keeps_commits_may_grow_by_them_and_not_more(recorder: Recorder) -> None:
+    run, intent = make_run(recorder), Intent("edit", (Correction(PERU, "Cusco"),))
+    samples = [sample for sample in run.watch.samples if sample.role != "valkey"]
+    samples += samples_of("valkey", 99, 10**7, 10**7 + 2 * 10**6)
     watch = SimpleNamespace(samples=samples, connections=run.watch.connections)
-    most = "growth of memory of the part that grew most"
-    assert broken(ran(ears, watch=watch)) == [most]
+    description = "growth of memory of the part that grew most"
+    assert list_broken(make_run(recorder, watch=watch)) == [description]
     for version in range(200):
-        ears.journal.acknowledge(intent, version + 1, True, [], 100.0)
-    assert most not in broken(ran(ears, watch=watch))
+        recorder.journal.acknowledge(intent, version + 1, True, [], 100.0)
+    assert description not in list_broken(make_run(recorder, watch=watch))
 
 
-def test_connections_that_come_while_nothing_is_harmed_are_a_leak(ears: Ears) -> None:
-    samples = ran(ears).watch.samples
+def test_connections_that_come_while_nothing_is_harmed_are_a_leak(recorder: Recorder) -> None:
+    samples = make_run(recorder).watch.samples
     rising = [(float(at), 11 + at // 300) for at in range(1_800)]
     watch = SimpleNamespace(samples=samples, connections=rising)
-    assert "connections to Redis that came while nothing was harmed" in broken(
-        ran(ears, minutes=30, watch=watch)
+    assert "connections to Redis that came while nothing was harmed" in list_broken(
+        make_run(recorder, minutes=30, watch=watch)
     )
 
 
-def heard(ears: Ears, version: int, answer: str, edit: str, promise: Promise = NOTHING) -> None:
-    said = {"version": version, "answer": answer, "edits": [edit], "degraded": None}
-    ears.answered(0.0, {"question": PERU}, promise, said)
+def record(recorder: Recorder, version: int, answer: str, edit: str, promise: Promise = NO_PROMISE) -> None:
+    body = {"version": version, "answer": answer, "edits": [edit], "degraded": None}
+    recorder.record_answer(0.0, {"question": PERU}, promise, body)
 
 
-def failing(checks: list[Check]) -> int:
-    return sum(not check.held for check in checks)
+def count_failing(checks: list[Check]) -> int:
+    return sum(not check.is_kept for check in checks)

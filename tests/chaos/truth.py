@@ -6,7 +6,7 @@ of its row; else what it knew from the start.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -16,7 +16,7 @@ from tests.chaos.questions import BASE
 
 
 @dataclass(frozen=True)
-class Said:
+class ExpectedAnswer:
     """answer: None where it declines. edits: ids of those that the answer rests on."""
 
     answer: str | None
@@ -24,65 +24,57 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Made:
-    """One edit, numbered in the order of the ledger."""
-
+class Edit:
     id: str
     wordings: tuple[str, ...]
     answer: str
     gated: bool
+
+    @property
+    def expected(self) -> ExpectedAnswer:
+        return ExpectedAnswer(self.answer, (self.id,))
 
 
 class Truth:
     """commits: versions 1, 2, ... without a gap."""
 
     def __init__(self, commits: Sequence[VersionDetail]) -> None:
-        self._made: dict[str, Made] = {}
-        self._active: list[frozenset[str]] = [frozenset()]
-        self._taken: list[frozenset[str]] = [frozenset()]
+        self._edits: dict[str, Edit] = {}  # in the order of the ledger
+        self._active: list[frozenset[str]] = [frozenset()]  # by version
+        self._taken_back: list[frozenset[str]] = [frozenset()]  # by the commit of each version
         for commit in commits:
             self._follow(commit)
-        self._table = lru_cache(maxsize=None)(self._compiled)
+        self._table = lru_cache(maxsize=None)(self._compile)
 
     @property
     def head(self) -> int:
         return len(self._active) - 1
 
-    def at(self, version: int, question: str) -> Said:
-        return self._table(version).get(question, Said(BASE.get(question), ()))
+    def at(self, version: int, question: str) -> ExpectedAnswer:
+        return self._table(version).get(question, ExpectedAnswer(BASE.get(question), ()))
 
     def _follow(self, commit: VersionDetail) -> None:
         assert commit.version == self.head + 1, f"version {commit.version} follows {self.head}"
-        active = self._active[-1]
-        now = self._after(commit, active)
-        self._active.append(now)
-        self._taken.append(active - now)
+        before = self._active[-1]
+        after = self._apply(commit, before)
+        self._active.append(after)
+        self._taken_back.append(before - after)
 
-    def _after(self, commit: VersionDetail, active: frozenset[str]) -> frozenset[str]:
+    def _apply(self, commit: VersionDetail, active: frozenset[str]) -> frozenset[str]:
         if commit.kind == "edit":
-            return active | self._learned(commit)
+            for edit in commit.edits:
+                wordings = (edit.question, *edit.paraphrases)
+                self._edits[edit.id] = Edit(edit.id, wordings, edit.answer, edit.method == "gated")
+            return active | {edit.id for edit in commit.edits}
         target = commit.target or 0
         if commit.kind == "rollback":
             return self._active[target]
-        brought = self._active[target] - self._active[target - 1]
-        return (active - brought) | self._taken[target]
+        new_edits = self._active[target] - self._active[target - 1]
+        return (active - new_edits) | self._taken_back[target]
 
-    def _learned(self, commit: VersionDetail) -> set[str]:
-        for edit in commit.edits:
-            wordings = (edit.question, *edit.paraphrases)
-            self._made[edit.id] = Made(edit.id, wordings, edit.answer, edit.method == "gated")
-        return {edit.id for edit in commit.edits}
-
-    def _compiled(self, version: int) -> dict[str, Said]:
-        standing = [made for key, made in self._made.items() if key in self._active[version]]
-        rows = {made.wordings[0]: _said(made) for made in standing if not made.gated}
-        return rows | dict(_gates(made for made in standing if made.gated))
-
-
-def _gates(standing: Iterable[Made]) -> Iterable[tuple[str, Said]]:
-    """A later pair replaces an earlier one."""
-    return ((wording, _said(made)) for made in standing for wording in made.wordings)
-
-
-def _said(made: Made) -> Said:
-    return Said(made.answer, (made.id,))
+    def _compile(self, version: int) -> dict[str, ExpectedAnswer]:
+        """By wording. A later edit replaces an earlier one, and a gate answers before a row."""
+        edits = [edit for id, edit in self._edits.items() if id in self._active[version]]
+        rows = {edit.wordings[0]: edit.expected for edit in edits if not edit.gated}
+        gates = {wording: edit.expected for edit in edits if edit.gated for wording in edit.wordings}
+        return rows | gates

@@ -23,7 +23,7 @@ import torch
 import yaml
 
 from models.memory import Image, Usage
-from models.system import Loaded
+from models.system import Bundle
 from tests.cluster.running import ROOT, Service, quiet_port, wait_until
 from tests.service.toy import FACTS, ToyMemory, ToySystem
 
@@ -46,9 +46,9 @@ class ToyMemoryWithMargin(ToyMemory):
         return replace(super().usage(image), margin=MARGIN)
 
 
-def load_measured_toy(device: torch.device, dtype: torch.dtype) -> Loaded:
+def load_measured_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
     memory = ToyMemoryWithMargin(FACTS)
-    return Loaded(ToySystem(memory), (memory,))
+    return Bundle(ToySystem(memory), (memory,))
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,8 @@
 import pytest
 import torch
 
-from models.nkb.cache import ReadCache
 from models.nkb.memory import BankMemory
-from models.nkb.reader import Reader
+from models.nkb.reader import ReadCache, Reader
 from models.nkb.system import NkbSystem
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from models.memory import EditRefused, Image, Material, Options, Usage, Views
-from models.system import Ask, BrokenContract, Loaded, Probes, Reply, check_contract, check_reply
+from models.system import Ask, BrokenContract, Bundle, Probes, Reply, check_contract, check_reply
 
 NOTES = "tests/notes"
 
@@ -54,26 +54,26 @@ class Parrot:
         return {}
 
 
-def check(system: Any, *memories: Any) -> Loaded:
-    return check_contract(Loaded(system, memories), "polly")
+def check(system: Any, *memories: Any) -> Bundle:
+    return check_contract(Bundle(system, memories), "polly")
 
 
 def test_a_system_that_keeps_the_contract_is_what_its_loader_returned() -> None:
-    parrot = Loaded(Parrot(), (Notes(),))
+    parrot = Bundle(Parrot(), (Notes(),))
     assert check_contract(parrot, "polly") is parrot
     check_reply(parrot)
 
 
 @pytest.mark.parametrize("result", [None, Parrot(), (Parrot(), (Notes(),))])
 def test_a_loader_that_returns_something_else(result: object) -> None:
-    with pytest.raises(BrokenContract, match=r"the loader of 'polly' has to return Loaded"):
+    with pytest.raises(BrokenContract, match=r"the loader of 'polly' has to return Bundle"):
         check_contract(result, "polly")
 
 
 @pytest.mark.parametrize("member", ["name", "memories", "inputs", "probes"])
 def test_a_system_without_a_member(member: str) -> None:
     system = Parrot()
-    parrot = Loaded(system, (Notes(),))
+    parrot = Bundle(system, (Notes(),))
     delattr(system, member)
     with pytest.raises(BrokenContract, match=f"'polly' has no `{member}`"):
         check_contract(parrot, "polly")
@@ -82,7 +82,7 @@ def test_a_system_without_a_member(member: str) -> None:
 @pytest.mark.parametrize("member", ["accepts", "options", "base"])
 def test_a_memory_without_a_member(member: str) -> None:
     memory = Notes()
-    parrot = Loaded(Parrot(), (memory,))
+    parrot = Bundle(Parrot(), (memory,))
     delattr(memory, member)
     with pytest.raises(BrokenContract, match=f"the memory '{NOTES}' of 'polly' has no `{member}`"):
         check_contract(parrot, "polly")
@@ -122,7 +122,7 @@ def test_options_that_are_no_options(options: object) -> None:
 @pytest.mark.parametrize("score", [None, 1.5, -0.1, float("nan"), "0.5"])
 def test_a_reply_without_a_score(score: object) -> None:
     with pytest.raises(BrokenContract, match="a reply of the system 'parrot' has the score"):
-        check_reply(Loaded(Parrot(score), (Notes(),)))
+        check_reply(Bundle(Parrot(score), (Notes(),)))
 
 
 class Silent(Parrot):
@@ -132,4 +132,4 @@ class Silent(Parrot):
 
 def test_a_question_without_a_reply() -> None:
     with pytest.raises(BrokenContract, match="one Reply for each question"):
-        check_reply(Loaded(Silent(), (Notes(),)))
+        check_reply(Bundle(Silent(), (Notes(),)))

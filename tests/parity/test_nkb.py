@@ -18,7 +18,7 @@ from torch import Tensor
 from transformers import DynamicCache, EncoderDecoderCache, T5ForConditionalGeneration
 
 from models.editors.surgery import choose_slot, unit_delta
-from models.nkb import BankRead, Decoder, bank_of, load_nkb, trace
+from models.nkb import Decoder, Overlay, bank_of, load_nkb, trace
 from models.nkb.bank import Bank
 from models.nkb.interpret import value_tokens
 
@@ -63,7 +63,7 @@ def no_gradients() -> Iterator[None]:
 
 
 def engine_logits(
-    case: Case, ids: Tensor, mask: Tensor, inputs: Tensor, read: BankRead | None = None
+    case: Case, ids: Tensor, mask: Tensor, inputs: Tensor, read: Overlay | None = None
 ) -> Tensor:
     run = case.decoder.begin(case.states(ids, mask), mask, [read] * len(ids), inputs.shape[1])
     return case.decoder.head(case.decoder.forward(run, inputs))
@@ -84,10 +84,10 @@ def model_answers(case: Case, ids: Tensor, mask: Tensor) -> Tensor:
     return answers
 
 
-def engine_answers(case: Case, ids: Tensor, mask: Tensor, read: BankRead | None = None) -> list[list[int]]:
+def engine_answers(case: Case, ids: Tensor, mask: Tensor, read: Overlay | None = None) -> list[list[int]]:
     """Rows as the authors write them: start, answer, end."""
     answers = case.decoder.generate(
-        case.states(ids, mask), mask, reads=[read] * len(ids), max_tokens=case.max_length - 1
+        case.states(ids, mask), mask, overlays=[read] * len(ids), max_tokens=case.max_length - 1
     )
     return [[0, *answer.tokens, *([1] if answer.finished else [])] for answer in answers]
 
@@ -184,7 +184,7 @@ def check_edit(case: Case, edit: dict[str, Any], prefix: str) -> None:
     torch.testing.assert_close(bank.values[slot], io[prefix + "wo_ex_column_before"], **CLOSE)
     row = bank.values[slot] + edit["lambda"] * unit_delta(direction, None, "raw")
     torch.testing.assert_close(row, io[prefix + "wo_ex_column_after"], **CLOSE)
-    read = BankRead({layer: (torch.tensor([slot]), row[None])})
+    read = Overlay({layer: (torch.tensor([slot]), row[None])})
     check_answers(case, edit, "before", None)
     with columns_kept(bank):
         bank.wo_ex.weight[:, slot] = row
@@ -194,7 +194,7 @@ def check_edit(case: Case, edit: dict[str, Any], prefix: str) -> None:
     check_logits_before(case, prefix, ids)
 
 
-def check_logits(case: Case, prefix: str, ids: Tensor, read: BankRead) -> None:
+def check_logits(case: Case, prefix: str, ids: Tensor, read: Overlay) -> None:
     io, start, mask = case.io, torch.zeros(1, 1, dtype=torch.long), torch.ones_like(ids)
     first, all_steps = io[prefix + "first_step_logits_after"], io[prefix + "logits_after"]
     questions = io["input_ids"], io["attention_mask"], io["decoder_input_ids"]
@@ -210,7 +210,7 @@ def check_logits_before(case: Case, prefix: str, ids: Tensor) -> None:
     torch.testing.assert_close(engine_logits(case, ids, torch.ones_like(ids), start)[:, 0], expected, **CLOSE)
 
 
-def check_answers(case: Case, edit: dict[str, Any], when: str, read: BankRead | None) -> None:
+def check_answers(case: Case, edit: dict[str, Any], when: str, read: Overlay | None) -> None:
     ids = case.io[f"edit{edit['index']}.question_ids"]
     expected = strip_padding(torch.tensor([edit[f"generated_{when}"]]))
     assert strip_padding(model_answers(case, ids, torch.ones_like(ids))) == expected

@@ -14,15 +14,15 @@ from pydantic import ValidationError
 from service.config import Settings, count_cores, explain, take_key, take_redis_url
 
 
-def settings(**more: Any) -> Settings:
-    return Settings(**{"var": Path("/var/errata"), "admin_key_sha256": "0" * 64, **more})
+def settings(**fields: Any) -> Settings:
+    return Settings(**{"var": Path("/var/errata"), "admin_key_sha256": "0" * 64, **fields})
 
 
 def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
-    chosen = settings(port=8123)
-    assert pickle.loads(pickle.dumps(chosen)) == chosen
+    chosen_settings = settings(port=8123)
+    assert pickle.loads(pickle.dumps(chosen_settings)) == chosen_settings
     with pytest.raises(ValidationError):
-        chosen.port = 1  # type: ignore[misc]
+        chosen_settings.port = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,13 @@ def test_the_environment_is_read_for_two_things_only(monkeypatch: pytest.MonkeyP
     for name, value in {"PORT": "1", "HOST": "0.0.0.0", "REPLICAS": "9", "VAR": "/etc"}.items():
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
-    chosen = settings()
-    assert (chosen.port, chosen.host, chosen.replicas < 9, chosen.var) == (
+    chosen_settings = settings()
+    assert (
+        chosen_settings.port,
+        chosen_settings.host,
+        chosen_settings.replicas < 9,
+        chosen_settings.var,
+    ) == (
         8000,
         "127.0.0.1",
         True,
@@ -69,8 +74,8 @@ def test_what_is_secret_is_inherited_by_nobody(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
     monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
     assert (take_redis_url(), take_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
-    left = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
-    assert "ERRATA_" not in left
+    environment = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
+    assert "ERRATA_" not in environment
 
 
 @pytest.mark.parametrize(
@@ -90,12 +95,12 @@ def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings
 ) -> None:
     for n_cores, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
         monkeypatch.setattr("service.config.count_cores", lambda n_cores=n_cores: n_cores)
-        chosen = settings()
-        assert (chosen.replicas, chosen.torch_threads) == (replicas, threads)
+        chosen_settings = settings()
+        assert (chosen_settings.replicas, chosen_settings.torch_threads) == (replicas, threads)
     assert (settings(max_replicas=4).torch_threads, settings(replicas=3).replicas) == (4, 3)
-    sent = pickle.dumps(settings())
+    message = pickle.dumps(settings())
     monkeypatch.setattr("service.config.count_cores", lambda: 1)
-    assert pickle.loads(sent).torch_threads == 8
+    assert pickle.loads(message).torch_threads == 8
     assert count_cores() >= 1
 
 
@@ -109,10 +114,10 @@ def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings
     ],
 )
 def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: tuple[str, str]) -> None:
-    chosen = settings() if device is None else settings(device=device)
-    assert (chosen.device_of("nkb"), chosen.device_of("kbert")) == devices
-    chosen = settings(dtype=["kbert=bfloat16"])
-    assert (chosen.dtype_of("nkb"), chosen.dtype_of("kbert")) == ("float32", "bfloat16")
+    chosen_settings = settings() if device is None else settings(device=device)
+    assert (chosen_settings.device_of("nkb"), chosen_settings.device_of("kbert")) == devices
+    chosen_settings = settings(dtype=["kbert=bfloat16"])
+    assert (chosen_settings.dtype_of("nkb"), chosen_settings.dtype_of("kbert")) == ("float32", "bfloat16")
 
 
 @pytest.mark.parametrize(

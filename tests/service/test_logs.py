@@ -14,17 +14,19 @@ from service import logs
 
 @pytest.fixture(autouse=True)
 def as_it_was() -> Iterator[None]:
-    root, ours = logging.getLogger(), logging.getLogger(logs.ROOT)
-    before = (root.handlers[:], root.level, ours.level)
+    root, own_logger = logging.getLogger(), logging.getLogger(logs.ROOT)
+    before = (root.handlers[:], root.level, own_logger.level)
     yield
     for handler in root.handlers:
         if handler not in before[0]:
             handler.close()
     root.handlers[:], root.level = before[0], before[1]
-    ours.setLevel(before[2])
+    own_logger.setLevel(before[2])
 
 
-def said(monkeypatch: pytest.MonkeyPatch, file: Path, format: logs.Format, level: logs.Level) -> list[str]:
+def log_lines(
+    monkeypatch: pytest.MonkeyPatch, file: Path, format: logs.Format, level: logs.Level
+) -> list[str]:
     """What is in the file after a few things were said."""
     for name, value in logs.environment(format, level, str(file)).items():
         monkeypatch.setenv(name, value)
@@ -43,14 +45,14 @@ def said(monkeypatch: pytest.MonkeyPatch, file: Path, format: logs.Format, level
 
 
 def test_for_a_person_with_the_request_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = said(monkeypatch, tmp_path / "log", "console", "info")
+    lines = log_lines(monkeypatch, tmp_path / "log", "console", "info")
     assert lines[0].endswith("INFO service.somewhere: it was done [abc-123]")
     assert lines[1].endswith("WARNING a.library: a library complains")
     assert "KeyError: 'x'" in "".join(lines)
 
 
 def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = [json.loads(line) for line in said(monkeypatch, tmp_path / "log", "json", "info")]
+    lines = [json.loads(line) for line in log_lines(monkeypatch, tmp_path / "log", "json", "info")]
     assert len(lines) == 3
     assert lines[0] | {"time": "", "process": 0} == {
         "time": "",
@@ -67,13 +69,13 @@ def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_by_default_only_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    lines = said(monkeypatch, tmp_path / "log", "console", "warning")
+    lines = log_lines(monkeypatch, tmp_path / "log", "console", "warning")
     assert "it was done" not in "".join(lines)
     assert "a library complains" in lines[0]
 
 
 def test_a_file_that_was_moved_away_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    said(monkeypatch, tmp_path / "log", "console", "warning")
+    log_lines(monkeypatch, tmp_path / "log", "console", "warning")
     (tmp_path / "log").rename(tmp_path / "log.1")
     logging.getLogger("service").warning("after")
     assert "after" in (tmp_path / "log").read_text()

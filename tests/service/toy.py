@@ -29,7 +29,7 @@ from models.memory import (
     Views,
     block_key,
 )
-from models.system import Alternative, Ask, Input, Loaded, Probes, Reply, Side
+from models.system import Alternative, Ask, Bundle, Input, Probes, Reply, Side
 
 FACTS = {
     "What is the capital of Peru?": "Lima",
@@ -45,9 +45,9 @@ MAX_ANSWER_CHARS = 200
 TABLE = "toy/table"
 
 
-def load_toy(device: torch.device, dtype: torch.dtype) -> Loaded:
+def load_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
     memory = ToyMemory(FACTS)
-    return Loaded(ToySystem(memory), (memory,))
+    return Bundle(ToySystem(memory), (memory,))
 
 
 def plain(question: str) -> str:
@@ -173,7 +173,7 @@ class ToySystem:
         old, new = before.views[TABLE], after.views[TABLE]
         return [old.find(ask.question) != new.find(ask.question) for ask in before.asks]
 
-    def misrouted(self, views: Views) -> Mapping[str, tuple[str | None, ...]]:
+    def find_misrouted(self, views: Views) -> Mapping[str, tuple[str | None, ...]]:
         """Of gates; a row of surgery has to be asked for."""
         table: Table = views[TABLE]
         owners = {

@@ -17,7 +17,7 @@ from models.graph.memory import GRAPH, GraphMemory
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.memory import Views
 from models.packs.pack import Relation
-from models.system import Ask, Input, Loaded, Probes, Reply, Side
+from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 TOYS = {"toy": "tests.service.toy:load_toy", "atlas": "tests.service.toy_graph:load_atlas"}
 """What the tests of the graph serve: one fact touches both memories."""
@@ -70,9 +70,9 @@ def base() -> Base:
     return Base("sha256:" + hashlib.sha256(repr(TOLD).encode()).hexdigest(), TOLD, RELATIONS)
 
 
-def load_atlas(device: torch.device, dtype: torch.dtype) -> Loaded:
+def load_atlas(device: torch.device, dtype: torch.dtype) -> Bundle:
     memory = GraphMemory(base())
-    return Loaded(Atlas(memory), (memory,))
+    return Bundle(Atlas(memory), (memory,))
 
 
 class Atlas:
@@ -98,7 +98,7 @@ def _reply(ask: Ask) -> Reply:
     if ask.question == BREAKING:
         raise RuntimeError("this question breaks the atlas")
     if not ask.mentions:
-        return Reply(None, 0.0, "", "no_entity" if ask.linked else "no_graph")
+        return Reply(None, 0.0, "", "no_entity" if ask.use_graph else "no_graph")
     found = list(_asked_for(ask))
     if not found:
         return Reply(None, 0.0, "", "no_fact")

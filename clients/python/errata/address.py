@@ -15,15 +15,15 @@ MAY_BE_SECRET = "@?#"  # an address with one of these may have a password or a t
 
 def base_url(url: str) -> httpx.URL:
     """The URL that paths are joined to. BadAddress names what is wrong with it, but never a password."""
-    shown = f"the address {url!r}" if not set(url) & set(MAY_BE_SECRET) else "the address"
+    label = f"the address {url!r}" if not set(url) & set(MAY_BE_SECRET) else "the address"
     try:
         address = httpx.URL(url.strip().rstrip("/"))
         address.host.encode("idna")  # as the system does when it looks the name up
     except (httpx.InvalidURL, UnicodeError) as error:
-        why = f": {error}" if repr(url) in shown else ""
-        raise BadAddress(f"{shown} is not a URL{why}") from error
+        why = f": {error}" if repr(url) in label else ""
+        raise BadAddress(f"{label} is not a URL{why}") from error
     if address.scheme not in ("http", "https") or not address.host:
-        raise BadAddress(f"{shown} must start with http:// or https://, as {DEFAULT_URL} does")
+        raise BadAddress(f"{label} must start with http:// or https://, as {DEFAULT_URL} does")
     if address.userinfo or address.query or address.fragment:
         advice = (
             "leave out what stands before the @ and after ? or #; a key goes into `key`, --key or ERRATA_KEY"
@@ -32,7 +32,7 @@ def base_url(url: str) -> httpx.URL:
             f"the address of {address.host} has more in it than a host, a port and a path: {advice}"
         )
     if address.port is not None and not 0 < address.port < 65_536:
-        raise BadAddress(f"{shown} has no port between 1 and 65535")
+        raise BadAddress(f"{label} has no port between 1 and 65535")
     return address
 
 
@@ -48,12 +48,12 @@ def is_loopback(address: httpx.URL) -> bool:
 
 def headers(key: str | None) -> dict[str, str]:
     """What every request carries. BadAddress when the key cannot stand in a header."""
-    fixed = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
+    common = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
     if key is None:
-        return fixed
+        return common
     if not key or not key.isascii() or not key.isprintable() or " " in key:
         raise BadAddress("the key must be printable ASCII without spaces; was it copied whole?")
-    return fixed | {"authorization": f"Bearer {key}"}
+    return common | {"authorization": f"Bearer {key}"}
 
 
 def own_version() -> str:

@@ -106,11 +106,11 @@ class Closed(ErrataError):
 
 
 class Unreachable(ErrataError):
-    """sent: whether the request may have arrived."""
+    """was_sent: whether the request may have arrived."""
 
-    def __init__(self, sentence: str, *, sent: bool = True) -> None:
+    def __init__(self, sentence: str, *, was_sent: bool = True) -> None:
         super().__init__(sentence)
-        self.sent = sent
+        self.was_sent = was_sent
 
 
 class TimedOut(Unreachable):
@@ -201,7 +201,7 @@ class Conflict(Refused):
     pass
 
 
-class _Moved(Conflict):
+class _LedgerMoved(Conflict):
     @property
     def current(self) -> int | None:
         """The version that the ledger is at."""
@@ -209,11 +209,11 @@ class _Moved(Conflict):
         return current if isinstance(current, int) else None
 
 
-class StaleVersion(_Moved, codes=("stale_version",)):
+class StaleVersion(_LedgerMoved, codes=("stale_version",)):
     pass
 
 
-class GraphMoved(_Moved, codes=("graph_moved",)):
+class GraphMoved(_LedgerMoved, codes=("graph_moved",)):
     """The graph was changed while a file was read, and the file's names were looked up in what it was before."""
 
 

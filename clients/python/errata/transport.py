@@ -212,7 +212,7 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
         return error.status >= 500 and in_doubt
     if isinstance(error, NotErrata):
         return error.__cause__ is not None  # without a cause it is a redirect: nobody has done anything
-    return isinstance(error, Unreachable) and error.sent
+    return isinstance(error, Unreachable) and error.was_sent
 
 
 async def _map_errors(
@@ -223,22 +223,24 @@ async def _map_errors(
     try:
         return await sending
     except httpx.HTTPError as error:
-        sent = not isinstance(error, BEFORE_SENDING)
+        was_sent = not isinstance(error, BEFORE_SENDING)
         limits = request.extensions["timeout"]
         if isinstance(error, httpx.ConnectTimeout):
             why = f"cannot reach Errata at {address}: no connection within {limits['connect']:g} s"
-            raise TimedOut(why, sent=sent) from error
+            raise TimedOut(why, was_sent=was_sent) from error
         if isinstance(error, httpx.TimeoutException):
             why = f"Errata at {address} did not answer within {limits['read']:g} s"
-            raise TimedOut(why, sent=sent) from error
+            raise TimedOut(why, was_sent=was_sent) from error
         why = re.sub(r"^\[Errno -?\d+\] ", "", str(error)) or type(error).__name__
         event = (
-            f"the connection to Errata at {address} broke" if sent else f"cannot reach Errata at {address}"
+            f"the connection to Errata at {address} broke"
+            if was_sent
+            else f"cannot reach Errata at {address}"
         )
-        if sent and call.upload is not None and not call.sent_whole:
+        if was_sent and call.upload is not None and not call.sent_whole:
             amount = f"{call.upload.sent_bytes:,} bytes of {call.upload.name}"
             why = f"{why}; only {amount} had been sent: nothing was imported"
-        raise Unreachable(f"{event}: {why}", sent=sent) from error
+        raise Unreachable(f"{event}: {why}", was_sent=was_sent) from error
 
 
 class LineReader:

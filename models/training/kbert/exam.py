@@ -74,7 +74,7 @@ def _keep_ask(ask: Ask) -> Ask:
 
 
 def _unlink(ask: Ask) -> Ask:
-    return replace(ask, mentions=(), linked=False)
+    return replace(ask, mentions=(), use_graph=False)
 
 
 ABLATIONS: dict[str, tuple[Ablate, Callable[[Ask], Ask]]] = {

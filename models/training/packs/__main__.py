@@ -6,11 +6,11 @@ from pathlib import Path
 
 from models.packs.names import NAMES, write_names
 from models.packs.pack import WORLD, read_relations
+from models.training.packs.assembly import make
 from models.training.packs.countries import countries
 from models.training.packs.elements import elements
-from models.training.packs.make import make
-from models.training.packs.names import names
 from models.training.packs.raw import entityquestions, wikidata
+from models.training.packs.samples import draw_names
 from models.training.packs.writing import write
 
 
@@ -31,10 +31,10 @@ def main() -> None:
     pack = make(chain.from_iterable(sources), relations)
     write(pack, options.out)
     print(f"{options.out}: {sum(1 for _ in pack.items())} items, {len(pack.entities)} entities")
-    held = [name for entity in pack.entities.values() for name in entity.names]
-    drawn = names(entityquestions(options.facts, relations), held)
-    write_names(drawn)
-    print(f"{NAMES}: {len(drawn)} names that it does not hold")
+    pack_names = [name for entity in pack.entities.values() for name in entity.names]
+    names = draw_names(entityquestions(options.facts, relations), pack_names)
+    write_names(names)
+    print(f"{NAMES}: {len(names)} names that it does not hold")
 
 
 if __name__ == "__main__":

@@ -1,32 +1,54 @@
-"""From selected questions to the entities and triples of a pack."""
+"""From raw facts to a pack: the one place where the order of the steps is written down."""
 
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from re import sub
 
 from models.packs.pack import Entity, Fact, Pack, Relation
-from models.training.packs.cleaning import ALIASES
-from models.training.packs.naming import ANYTHING, LITERALS, Name, key
-from models.training.packs.selection import Candidate
+from models.training.packs.cleaning import (
+    ALIASES,
+    canonical,
+    is_askable,
+    without_homonyms,
+    words_of_templates,
+)
+from models.training.packs.naming import ANY_TYPE, LITERALS, Name, about_its_names, key, settle
+from models.training.packs.raw import RawFact
+from models.training.packs.samples import draw_probes, draw_strangers
+from models.training.packs.selection import Candidate, find_candidates, select
 
 NAME, VERSION = "world", "1.0.0"
 
 
+def make(raw: Iterable[RawFact], relations: dict[str, Relation]) -> Pack:
+    question_words = words_of_templates(relations)
+    facts = without_homonyms((f for f in map(canonical, raw) if is_askable(f, question_words)), relations)
+    names = settle(facts, relations)
+    clear = [fact for fact in facts if about_its_names(fact, names, relations)]
+    pack = assemble(select(find_candidates(clear, relations)), names, relations)
+    pack_names = [name for entity in pack.entities.values() for name in entity.names]
+    pack_names += [fact.object for fact in pack.facts]
+    strangers = draw_strangers(facts, pack_names, question_words)
+    return replace(pack, strangers=tuple(strangers), probes=tuple(draw_probes(pack.items())))
+
+
 def assemble(
-    selected: Iterable[Candidate], names: Mapping[str, Name], relations: dict[str, Relation]
+    candidates: Sequence[Candidate], names: Mapping[str, Name], relations: dict[str, Relation]
 ) -> Pack:
     """A pack without strangers and probes: entities sorted by id, facts sorted whole."""
-    selected = list(selected)
-    labels = {candidate.subject for candidate in selected}
-    for candidate in selected:
+    labels = {candidate.subject for candidate in candidates}
+    for candidate in candidates:
         if relations[candidate.relation].object_type not in LITERALS:
             labels.update(key(answer) for answer in candidate.answers)
     ids = _ids({label: names[label] for label in sorted(labels)})
     entities = sorted(_entities(ids, names), key=lambda entity: entity.id)
-    facts = (fact for candidate in selected for fact in _facts(candidate, ids, names, relations))
-    ordered = sorted(facts, key=lambda fact: (fact.subject_id, fact.relation_id, fact.object))
-    return Pack(NAME, VERSION, relations, {entity.id: entity for entity in entities}, tuple(ordered), (), ())
+    facts = (fact for candidate in candidates for fact in _facts(candidate, ids, names, relations))
+    sorted_facts = sorted(facts, key=lambda fact: (fact.subject_id, fact.relation_id, fact.object))
+    return Pack(
+        NAME, VERSION, relations, {entity.id: entity for entity in entities}, tuple(sorted_facts), (), ()
+    )
 
 
 def _facts(
@@ -42,20 +64,20 @@ def _entities(ids: Mapping[str, str], names: Mapping[str, Name]) -> Iterable[Ent
     for label, id in ids.items():
         name = names[label]
         aliases = tuple(alias for alias in ALIASES.get(name.label, ()) if key(alias) not in ids)
-        yield Entity(id, name.label, "thing" if name.type == ANYTHING else name.type, aliases)
+        yield Entity(id, name.label, "thing" if name.type == ANY_TYPE else name.type, aliases)
 
 
 def _ids(names: Mapping[str, Name]) -> dict[str, str]:
     """Wikidata's id where there is one, else w:<slug>, numbered where two labels make one slug."""
     ids: dict[str, str] = {}
-    used: set[str] = set()
+    used_ids: set[str] = set()
     for label, name in names.items():
         id = name.id or f"w:{_slug(label)}"
         place = 2
-        while id in used:
+        while id in used_ids:
             id = f"w:{_slug(label)}-{place}"
             place += 1
-        used.add(id)
+        used_ids.add(id)
         ids[label] = id
     return ids
 

@@ -10,8 +10,8 @@ from models.training.packs import country_names, elements
 from models.training.packs.naming import key
 from models.training.packs.raw import RawFact, Source
 
-LONGEST_LABEL = 40
-LONGEST_ANSWER = 80
+MAX_LABEL_CHARS = 40
+MAX_ANSWER_CHARS = 80
 SELF_ANSWERING = "capital"  # Luxembourg is the capital of Luxembourg
 
 ALIASES: dict[str, tuple[str, ...]] = {**country_names.ALIASES, **country_names.CAPITALS, **elements.ALIASES}
@@ -27,13 +27,13 @@ SMALL_WORDS = frozenset(
 )
 
 
-def template_words(relations: Mapping[str, Relation]) -> set[str]:
+def words_of_templates(relations: Mapping[str, Relation]) -> set[str]:
     """Words of the questions themselves: a label made of them alone would be found in every question."""
-    spoken = set(SMALL_WORDS)
+    question_words = set(SMALL_WORDS)
     for relation in relations.values():
         for template in relation.phrasings + relation.held:
-            spoken.update(words(template.replace("{subject}", "")))
-    return spoken
+            question_words.update(words(template.replace("{subject}", "")))
+    return question_words
 
 
 def canonical(fact: RawFact) -> RawFact:
@@ -43,20 +43,22 @@ def canonical(fact: RawFact) -> RawFact:
     return replace(fact, subject=subject, object=answer)
 
 
-def is_label(text: str, shortest: int = 2) -> bool:
-    fits = shortest <= len(text) <= LONGEST_LABEL and text == text.strip() and text.isprintable()
+def is_label(text: str, min_chars: int = 2) -> bool:
+    fits = min_chars <= len(text) <= MAX_LABEL_CHARS and text == text.strip() and text.isprintable()
     return fits and ALIAS_SEPARATOR.strip() not in text and not set("{(") & set(text)
 
 
-def is_askable(fact: RawFact, spoken: set[str]) -> bool:
-    if not (is_label(fact.subject) and is_label(fact.object, shortest=1)):
+def is_askable(fact: RawFact, question_words: set[str]) -> bool:
+    if not (is_label(fact.subject) and is_label(fact.object, min_chars=1)):
         return False
     if fact.source == Source.REFERENCE:
         return True
-    named = all(words(label) and not spoken.issuperset(words(label)) for label in (fact.subject, fact.object))
+    has_own_words = all(
+        words(label) and not question_words.issuperset(words(label)) for label in (fact.subject, fact.object)
+    )
     if fact.subject.isalpha() and fact.subject.islower():
         return False  # "honey", "red", "history": words, which a text uses without meaning the entity
-    return named and (key(fact.subject) != key(fact.object) or fact.relation == SELF_ANSWERING)
+    return has_own_words and (key(fact.subject) != key(fact.object) or fact.relation == SELF_ANSWERING)
 
 
 def without_homonyms(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[RawFact]:
@@ -69,5 +71,5 @@ def without_homonyms(facts: Iterable[RawFact], relations: Mapping[str, Relation]
     for fact in facts:
         if fact.source == Source.ENTITYQUESTIONS and relations[fact.relation].cardinality == "one":
             answers[key(fact.subject), fact.relation].add(key(fact.object))
-    doubtful = {subject for (subject, _), found in answers.items() if len(found) > 1}
+    doubtful = {subject for (subject, _), objects in answers.items() if len(objects) > 1}
     return [f for f in facts if f.source != Source.ENTITYQUESTIONS or key(f.subject) not in doubtful]

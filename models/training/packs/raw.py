@@ -30,12 +30,12 @@ class RawFact:
 
 
 def wikidata(facts: Path, relations: dict[str, Relation]) -> Iterator[RawFact]:
-    named = _by_property(relations)
+    relation_ids = _by_property(relations)
     for row in _table(facts / "wikidata.tsv.gz"):
-        if row["relation_id"] in named:
+        if row["relation_id"] in relation_ids:
             yield RawFact(
                 row["subject"],
-                named[row["relation_id"]],
+                relation_ids[row["relation_id"]],
                 row["object"],
                 Source.WIKIDATA,
                 row["subject_id"],
@@ -44,10 +44,12 @@ def wikidata(facts: Path, relations: dict[str, Relation]) -> Iterator[RawFact]:
 
 
 def entityquestions(facts: Path, relations: dict[str, Relation]) -> Iterator[RawFact]:
-    named = _by_property(relations)
+    relation_ids = _by_property(relations)
     for row in _table(facts / "entityquestions.tsv.gz"):
-        if row["relation_id"] in named:
-            yield RawFact(row["subject"], named[row["relation_id"]], row["object"], Source.ENTITYQUESTIONS)
+        if row["relation_id"] in relation_ids:
+            yield RawFact(
+                row["subject"], relation_ids[row["relation_id"]], row["object"], Source.ENTITYQUESTIONS
+            )
 
 
 def _by_property(relations: dict[str, Relation]) -> dict[str, str]:

@@ -3,16 +3,17 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 
 from models.packs.pack import Relation
-from models.training.packs.chance import rank
-from models.training.packs.cleaning import LONGEST_ANSWER
+from models.training.packs.cleaning import MAX_ANSWER_CHARS
 from models.training.packs.naming import key
 from models.training.packs.raw import RawFact, Source
 
-MOST_ITEMS = 295  # a relation, so that the pack trains in an hour on two cores
-MOST_CAPITALS = 325  # every country, and regions besides
-LARGEST_SHARE = 0.35  # of a relation's items, with one and the same answer
+SEED = 20261121
+MAX_ITEMS = 295  # a relation, so that the pack trains in an hour on two cores
+MAX_CAPITALS = 325  # every country, and regions besides
+MAX_SHARE = 0.35  # of a relation's items, with one and the same answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,12 @@ class Candidate:
     source: Source
 
 
-def candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[Candidate]:
+def rank(*parts: str, seed: int = SEED) -> str:
+    """A digest of the seed and of what is sorted: sort by it for the same shuffled order on every machine."""
+    return sha256("\x1f".join((str(seed), *parts)).encode()).hexdigest()
+
+
+def find_candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> list[Candidate]:
     """One for each (subject, relation) whose sources do not contradict each other."""
     answers: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     sources: dict[tuple[str, str], Source] = {}
@@ -40,37 +46,39 @@ def candidates(facts: Iterable[RawFact], relations: Mapping[str, Relation]) -> l
             continue
         answers[question].setdefault(key(fact.object), fact.object)
     return [
-        Candidate(subject, relation, tuple(found.values()), sources[subject, relation])
-        for (subject, relation), found in answers.items()
-        if _is_clear(list(found.values()), relations[relation])
+        Candidate(subject, relation, tuple(spellings.values()), sources[subject, relation])
+        for (subject, relation), spellings in answers.items()
+        if _is_clear(list(spellings.values()), relations[relation])
     ]
 
 
-def select(found: Iterable[Candidate], most: Mapping[str, int] | None = None) -> list[Candidate]:
-    """At most `most` items a relation (MOST_ITEMS where it is silent), in a seeded order."""
-    limits = {"capital": MOST_CAPITALS} | dict(most or {})
-    taken: dict[str, list[Candidate]] = defaultdict(list)
+def select(
+    candidates: Iterable[Candidate], limits_by_relation: Mapping[str, int] | None = None
+) -> list[Candidate]:
+    """At most so many items a relation (MAX_ITEMS where nothing is said), in a seeded order."""
+    limits = {"capital": MAX_CAPITALS} | dict(limits_by_relation or {})
+    by_relation: dict[str, list[Candidate]] = defaultdict(list)
     shares: Counter[tuple[str, tuple[str, ...]]] = Counter()
-    for candidate in _ordered(found):
-        limit = limits.get(candidate.relation, MOST_ITEMS)
+    for candidate in _rank_candidates(candidates):
+        limit = limits.get(candidate.relation, MAX_ITEMS)
         answer = candidate.relation, candidate.answers
-        room = len(taken[candidate.relation]) < limit and shares[answer] < int(LARGEST_SHARE * limit)
+        room = len(by_relation[candidate.relation]) < limit and shares[answer] < int(MAX_SHARE * limit)
         if room:
-            taken[candidate.relation].append(candidate)
+            by_relation[candidate.relation].append(candidate)
             shares[answer] += 1
-    return [candidate for items in taken.values() for candidate in _without_surplus(items)]
+    return [candidate for items in by_relation.values() for candidate in _without_surplus(items)]
 
 
 def _is_clear(answers: list[str], relation: Relation) -> bool:
     if relation.cardinality == "many":
-        return len(", ".join(answers)) <= LONGEST_ANSWER
+        return len(", ".join(answers)) <= MAX_ANSWER_CHARS
     return len(answers) == 1
 
 
-def _ordered(found: Iterable[Candidate]) -> list[Candidate]:
+def _rank_candidates(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Reference works, then subjects with several relations (Wikidata's first), then the rest."""
     by_subject: dict[str, list[Candidate]] = defaultdict(list)
-    for candidate in found:
+    for candidate in candidates:
         by_subject[candidate.subject].append(candidate)
 
     def place(subject: str) -> tuple[bool, bool, Source, str]:
@@ -85,11 +93,11 @@ def _ordered(found: Iterable[Candidate]) -> list[Candidate]:
 
 
 def _without_surplus(items: list[Candidate]) -> list[Candidate]:
-    """Drop the last items of an answer that more than LARGEST_SHARE of them have."""
+    """Drop the last items of an answer that more than MAX_SHARE of them have."""
     items = list(items)
     while items:
         answer, count = Counter(item.answers for item in items).most_common(1)[0]
-        if count <= LARGEST_SHARE * len(items) or items[0].source == Source.REFERENCE:
+        if count <= MAX_SHARE * len(items) or items[0].source == Source.REFERENCE:
             return items
         last = max(place for place, item in enumerate(items) if item.answers == answer)
         del items[last]

@@ -12,9 +12,9 @@ from models.packs.pack import (
     STRANGER_COLUMNS,
     Pack,
 )
-from models.training.packs.chance import SEED
+from models.training.packs.selection import SEED
 
-BUILT = "2026-11-21"
+BUILD_DATE = "2026-11-21"
 
 LICENCES = (
     ("Wikidata, as collected in T-REx and LAMA", "CC0-1.0"),
@@ -61,12 +61,12 @@ def _about(pack: Pack, folder: Path) -> str:
         "# Written by `python -m models.training.packs`; edit the sources, not this file.",
         f'name = "{pack.name}"',
         f'version = "{pack.version}"',
-        f'built = "{BUILT}"',
+        f'built = "{BUILD_DATE}"',
         f"seed = {SEED}",
         *("\n[[licences]]\n" + f'source = "{source}"\nlicence = "{licence}"' for source, licence in LICENCES),
         "\n[counts]",
         *(f"{name} = {count}" for name, count in counts.items()),
         "\n[files] # sha256",
-        *(f'"{name}" = "{found}"' for name, found in digests(folder).items()),
+        *(f'"{name}" = "{digest}"' for name, digest in digests(folder).items()),
     ]
     return "\n".join(lines) + "\n"

@@ -58,7 +58,7 @@ class ProbeSelector:
         candidates = self._near(edit_wordings) if reachable is None else reachable
         variable = [question for question in candidates if normalize_question(question) not in own_wordings]
         constant = [
-            question for question in self.probes.fixed if normalize_question(question) not in own_wordings
+            question for question in self.probes.core if normalize_question(question) not in own_wordings
         ]
         questions = list(dict.fromkeys([*constant, *variable[:MAX_CHOSEN]]))
         covered_wordings = {normalize_question(question) for question in questions}
@@ -72,7 +72,7 @@ class ProbeSelector:
 
     @cached_property
     def _all(self) -> Set[str]:
-        return {normalize_question(question) for question in (*self.probes.fixed, *self.probes.taught)}
+        return {normalize_question(question) for question in (*self.probes.core, *self.probes.training)}
 
     def _near(self, edit_wordings: Sequence[str]) -> Iterator[str]:
         share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edit_wordings))))
@@ -89,16 +89,16 @@ class ProbeSelector:
         for word in sorted(known_words, key=lambda word: (len(self._index[word]), word)):
             places = self._index[word]
             near = places if len(scores) < limit else scores.keys() & places
-            weight = log(1 + len(self.probes.taught) / len(places))
+            weight = log(1 + len(self.probes.training) / len(places))
             scores |= {place: scores.get(place, 0.0) + weight for place in near}
         best = sorted(scores, key=lambda place: (-scores[place], place))
-        return (self.probes.taught[place] for place in best[:limit])
+        return (self.probes.training[place] for place in best[:limit])
 
     @cached_property
     def _index(self) -> Mapping[str, Set[int]]:
         """Word -> places in the taught questions that have it."""
         index: dict[str, set[int]] = defaultdict(set)
-        for place, question in enumerate(self.probes.taught):
+        for place, question in enumerate(self.probes.training):
             for word in _words(question):
                 index[word].add(place)
         return dict(index)
@@ -129,7 +129,7 @@ class SideEffectProbe:
         """Encode the fixed questions once, before an edit has to wait for it."""
         for model, selector in self._selectors.items():
             reachable = await models[model].reached_since(models[model])
-            choice = await asyncio.to_thread(selector.choose, selector.probes.fixed[:1], reachable)
+            choice = await asyncio.to_thread(selector.choose, selector.probes.core[:1], reachable)
             await models[model].prepare_comparison(choice.questions)
 
     async def measure(

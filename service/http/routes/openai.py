@@ -78,8 +78,8 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
         text = answer.answer
         text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
         tokens = TOKEN.findall(text)
-        if request.most is not None and len(tokens) > request.most:
-            text, finish = "".join(tokens[: request.most]), "length"
+        if request.answer_limit is not None and len(tokens) > request.answer_limit:
+            text, finish = "".join(tokens[: request.answer_limit]), "length"
         message = ChatSaid(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(

@@ -13,8 +13,7 @@ import torch
 
 from models.editors.surgery import Head, Site, operate
 from models.memory import EditRefused
-from models.nkb.fold import stored_rows
-from models.nkb.reads import BankRead
+from models.nkb.overlay import Overlay
 from models.nkb.trace import trace
 from models.packs.pack import Item
 from tests.bench.editing_methods.draw import Answers, Wish, canonical, held
@@ -84,7 +83,7 @@ def _surgery(model: Model, some: Sequence[Trial], scale: float | None) -> Counts
     return counts
 
 
-def _read(model: Model, wish: Wish, scale: float | None) -> BankRead | None:
+def _read(model: Model, wish: Wish, scale: float | None) -> Overlay | None:
     """None where surgery refuses."""
     decoder = model.reader.decoder
     states, mask = padded(model.read([wish.question]))
@@ -96,10 +95,10 @@ def _read(model: Model, wish: Wish, scale: float | None) -> BankRead | None:
         move = operate(site, head, wanted, model.reader.spell(said)[0], scale=scale, margin=MARGIN, most=MOST)
     except EditRefused:
         return None
-    layer = len(decoder.layers) - 1
-    return BankRead(
-        {layer: (torch.tensor([move.slot]), stored_rows(decoder, layer)[move.slot][None] + move.delta)}
-    )
+    bank = decoder.layers[-1].feed_forward.slots
+    assert bank is not None, "the last decoder layer has no bank"
+    values = torch.tensor([move.slot]), bank.stored[move.slot][None] + move.delta
+    return Overlay({len(decoder.layers) - 1: values})
 
 
 def _product(model: Model, some: Sequence[Trial]) -> Counts:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.memory import BankMemory, BankOptions
-from models.nkb.reads import BankRead
+from models.nkb.overlay import Overlay
 from tests.bench.editing_methods import material
 from tests.bench.editing_methods.draw import Wish
 from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
@@ -90,14 +90,14 @@ class PeerMade:
     def say(self, questions: Sequence[str]) -> list[Said]:
         return self.peer.model.say(questions, self._reads(questions))
 
-    def _reads(self, questions: Sequence[str]) -> list[BankRead | None]:
+    def _reads(self, questions: Sequence[str]) -> list[Overlay | None]:
         rows, model = self.rows, self.peer.model
         if isinstance(rows, Values):
             layer, slots = len(model.reader.decoder.layers) - 1, torch.arange(len(rows.rows))
-            return [BankRead({layer: (slots, rows.rows)})] * len(questions)
+            return [Overlay({layer: (slots, rows.rows)})] * len(questions)
         asked = batches([one.n for one in model.read(questions)])
         places = [place for some in asked for place in rows.opened(torch.stack(list(some))).tolist()]
-        return [None if place == NONE else BankRead(steps=rows.steps[place]) for place in places]
+        return [None if place == NONE else Overlay(steps=rows.steps[place]) for place in places]
 
     def keeping(self, ids: Collection[str]) -> "PeerMade":
         rows, report = fold(self.peer.method, self.peer.bank, self.edits, ids)

@@ -14,8 +14,8 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.nkb.answers import Decoded
+from models.nkb.overlay import Overlay
 from models.nkb.reader import Reader
-from models.nkb.reads import BankRead
 from models.nkb.system import MAX_TOKENS
 from models.nkb.trace import trace
 
@@ -74,20 +74,20 @@ class Model:
             self._base[question] = said.best
         return [self._base[question] for question in questions]
 
-    def say(self, questions: Sequence[str], reads: Sequence[BankRead | None]) -> list[Said]:
+    def say(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Said]:
         """reads: what each question reads of the bank."""
         decoded = self.decode(questions, reads)
         texts = [clean(self.reader.say(one.tokens)) for one in decoded]
         return [Said(text if one.finished else None, text) for one, text in zip(decoded, texts, strict=True)]
 
-    def decode(self, questions: Sequence[str], reads: Sequence[BankRead | None]) -> list[Decoded]:
+    def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Decoded]:
         """Questions of like length are answered together."""
         read = self.read(questions)
         decoded: dict[int, Decoded] = {}
         for some in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
             states, mask = padded([read[place] for place in some])
             own = [reads[place] for place in some]
-            answers = self.reader.decoder.generate(states, mask, reads=own, max_tokens=MAX_TOKENS)
+            answers = self.reader.decoder.generate(states, mask, overlays=own, max_tokens=MAX_TOKENS)
             decoded.update(zip(some, answers, strict=True))
         return [decoded[place] for place in range(len(read))]
 

@@ -11,9 +11,8 @@ from transformers import T5Config
 
 from models.checkpoint import CONFIG, WEIGHTS
 from models.nkb.backbone import build
-from models.nkb.config import BankConfig
+from models.nkb.bank import BankConfig, mount
 from models.nkb.decode import Decoder
-from models.nkb.mount import mount
 from models.nkb.reader import DEFAULT, Reader
 from models.packs.pack import Pack
 from tests.bench.editing_methods import draw, paper, peers, report, results, score

@@ -21,5 +21,5 @@ FAULTS: tuple[Fault, ...] = (
     limits.BODY,
     limits.VALUE,
 )
-LAST: tuple[Fault, ...] = (kills.EVERYTHING, clock.CLOCK)
+LAST: tuple[Fault, ...] = (kills.ALL_PROCESSES, clock.CLOCK)
 """Those that end every process."""

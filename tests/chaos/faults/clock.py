@@ -30,7 +30,7 @@ CONFIRMED_S = 45.0
 def _clock(scene: Scene) -> None:
     service = scene.life.service
     service.kill_everything()
-    with _told_the_time(scene.life) as hands:
+    with _run_with_clock(scene.life) as hands:
         service.environment = {"ERRATA_REDIS_URL": f"unix://{scene.life.socket}"}
         service.start()
         _move(scene, hands, HOUR_S, "an hour ahead")
@@ -44,31 +44,30 @@ def _move(scene: Scene, hands: Path, ahead_s: int, words: str) -> None:
     """A replica dies in the same moment, so that its last heartbeat is dated by the clock as it was."""
     kill(scene.chance.choice(scene.life.replicas()))
     hands.write_text(f"{ahead_s:+d}")
-    begun = time.monotonic()
+    start_s = time.monotonic()
     time.sleep(SEEN_S)
     with scene.http() as http:
         well = scene.hold(lambda: scene.probe(http), CONFIRMED_S)
     scene.expect(well, f"with the clock {words} every replica confirms a commit within {CONFIRMED_S:g} s")
-    scene.note(f"with the clock {words} and a replica killed, all confirmed a commit after {_since(begun)}")
-
-
-def _since(begun: float) -> str:
-    return f"{time.monotonic() - begun:.1f} s"
+    took_s = time.monotonic() - start_s
+    scene.note(f"with the clock {words} and a replica killed, all confirmed a commit after {took_s:.1f} s")
 
 
 @contextmanager
-def _told_the_time(life: Life) -> Iterator[Path]:
+def _run_with_clock(life: Life) -> Iterator[Path]:
     """A Valkey on the same folder. The file says by how many seconds its clock is ahead."""
     hands = life.folder / "clock"
     hands.write_text("+0")
-    told = {
+    variables = {
         "LD_PRELOAD": str(_library()),
         "FAKETIME_TIMESTAMP_FILE": str(hands),
         "FAKETIME_CACHE_DURATION": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
     words = [str(get_binary_path()), str(life.ledger / "valkey.conf")]
-    server = subprocess.Popen(words, env=os.environ | told, stdout=subprocess.DEVNULL, start_new_session=True)
+    server = subprocess.Popen(
+        words, env=os.environ | variables, stdout=subprocess.DEVNULL, start_new_session=True
+    )
     try:
         wait_until(life.answers, 30, "the Valkey with a clock of its own")
         yield hands

@@ -31,7 +31,7 @@ def _block(scene: Scene) -> None:
     with scene.life.redis() as vandal:
         name = _rows_of(vandal, version)
         whole = bytes(vandal.get(name) or b"")
-        vandal.set(name, _forged(whole))
+        vandal.set(name, _forge(whole))
         try:
             _start_another(scene, "cannot be used: their bytes are not the ones that were written")
         finally:
@@ -58,10 +58,10 @@ def _rows_of(vandal: redis.Redis, version: int) -> str:
     return f"{BLOCK}{digest.removeprefix('sha256:')}"
 
 
-def _forged(whole: bytes) -> bytes:
+def _forge(whole: bytes) -> bytes:
     """Of the same length. Where no answer can be read, a bit is turned."""
-    forged = whole.replace(b"right", b"wrong")
-    return forged if forged != whole else whole[:-1] + bytes([whole[-1] ^ 1])
+    forgery = whole.replace(b"right", b"wrong")
+    return forgery if forgery != whole else whole[:-1] + bytes([whole[-1] ^ 1])
 
 
 MANIFEST = Fault("manifest", "half a manifest in Redis, then kill -9 of a replica", _manifest)

@@ -15,19 +15,21 @@ PIECES = (1_000_000, 4_096, 1)
 
 
 def _full(scene: Scene) -> None:
-    begun, before = scene.ears.now, len(scene.ears.answers)
-    with _filled(scene.life.ledger / "filler"):
+    start_s, before = scene.recorder.now, len(scene.recorder.answers)
+    with _fill_disk(scene.life.ledger / "filler"):
         scene.hold()
-        made = [one for one in scene.journal.acknowledged if one.at > begun]
-    heard = [one for one in scene.ears.answers[before:] if one.sent > begun]
+        commits = [commit for commit in scene.journal.acknowledgements if commit.at > start_s]
+    answers = [answer for answer in scene.recorder.answers[before:] if answer.sent_s > start_s]
     scene.expect(
-        any(one.degraded == "ledger_unavailable" for one in heard), "answers say that they may be old"
+        any(answer.degraded == "ledger_unavailable" for answer in answers), "answers say that they may be old"
     )
-    scene.note(f"{len(heard)} answers and {len(made)} commits came within {scene.hold_s:g} s of a full disk")
+    scene.note(
+        f"{len(answers)} answers and {len(commits)} commits came within {scene.hold_s:g} s of a full disk"
+    )
 
 
 @contextmanager
-def _filled(file: Path) -> Iterator[None]:
+def _fill_disk(file: Path) -> Iterator[None]:
     with FileIO(file, "w") as filler:
         for size in PIECES:
             _fill(filler, bytes(size))

@@ -10,12 +10,12 @@ from tests.chaos.scene import Scene
 
 @dataclass(frozen=True)
 class Fault:
-    """what: for the report. cuts: connections of clients may break for it. silences: nobody is there to answer, so that
-    a while may pass without any. missing: why it cannot be done here.
+    """description: for the report. cuts: connections of clients may break for it. silences: nobody is there to answer,
+    so that a while may pass without any. missing: why it cannot be done here.
     """
 
     name: str
-    what: str
+    description: str
     do: Callable[[Scene], None]
     cuts: bool = False
     silences: bool = False

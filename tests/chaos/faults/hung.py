@@ -15,27 +15,27 @@ FROZEN_S = 30.0
 
 def _frozen(scene: Scene) -> None:
     (pid,) = scene.life.service.pids_of("valkey-server")
-    begun, before = scene.ears.now, len(scene.ears.answers)
+    start_s, before = scene.recorder.now, len(scene.recorder.answers)
     kill(pid, signal.SIGSTOP)
     try:
         scene.hold(limit_s=FROZEN_S)
     finally:
         kill(pid, signal.SIGCONT)
-    heard = [one for one in scene.ears.answers[before:] if one.sent > begun]
-    scene.expect(bool(heard), "answers go on without the ledger")
+    answers = [answer for answer in scene.recorder.answers[before:] if answer.sent_s > start_s]
+    scene.expect(bool(answers), "answers go on without the ledger")
     scene.expect(
-        any(one.degraded == "ledger_unavailable" for one in heard), "answers say that they may be old"
+        any(answer.degraded == "ledger_unavailable" for answer in answers), "answers say that they may be old"
     )
-    scene.note(f"{len(heard)} answers came within {FROZEN_S:g} s of a frozen ledger")
+    scene.note(f"{len(answers)} answers came within {FROZEN_S:g} s of a frozen ledger")
 
 
 def _slow(scene: Scene) -> None:
-    before = len(scene.journal.acknowledged)
+    before = len(scene.journal.acknowledgements)
     with slow_line(scene.life, DELAY_S):
         scene.hold()
-        made = len(scene.journal.acknowledged) - before
-    scene.expect(made > 0, "commits are made over a slow line")
-    scene.note(f"{made} commits were acknowledged over a line of {2e3 * DELAY_S:g} ms there and back")
+        n_commits = len(scene.journal.acknowledgements) - before
+    scene.expect(n_commits > 0, "commits are made over a slow line")
+    scene.note(f"{n_commits} commits were acknowledged over a line of {2e3 * DELAY_S:g} ms there and back")
 
 
 FROZEN = Fault("frozen", f"SIGSTOP of Valkey for {FROZEN_S:g} s", _frozen)

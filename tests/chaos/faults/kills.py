@@ -27,7 +27,7 @@ def _part(title: str) -> Callable[[Scene], None]:
     return lambda scene: _kill(scene, scene.life.part(title))
 
 
-def _everything(scene: Scene) -> None:
+def _kill_all(scene: Scene) -> None:
     scene.life.service.kill_everything()
     scene.life.service.start()
 
@@ -41,10 +41,10 @@ PROXY = Fault("proxy", "kill -9 of Ray's proxy, through which nothing goes here"
 EDITOR = Fault("editor", "kill -9 of the editor", _part("ServeReplica:errata:editor"))
 CONTROLLER = Fault("controller", "kill -9 of Ray Serve's controller", _part("ServeController"))
 VALKEY = Fault("valkey", "kill -9 of Valkey", _part("valkey-server"))
-EVERYTHING = Fault(
+ALL_PROCESSES = Fault(
     "everything",
     "kill -9 of every process, and a start from the disk",
-    _everything,
+    _kill_all,
     cuts=True,
     silences=True,
 )

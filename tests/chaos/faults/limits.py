@@ -5,12 +5,12 @@ from __future__ import annotations
 import httpx
 
 from tests.chaos.faults.fault import Fault
-from tests.chaos.heard import problem
 from tests.chaos.journal import Correction, Intent
+from tests.chaos.recorder import problem
 from tests.chaos.scene import Scene
-from tests.chaos.writing import Writing
+from tests.chaos.write import Write
 
-MOST_BYTES = 20_000_000
+MAX_BYTES = 20_000_000
 LIMIT = "proto-max-bulk-len"
 SMALLEST_LIMIT = 1_048_576  # that Valkey can be given
 LONG_TEXT, MANY_WORDINGS, MANY_EDITS = 1_900, 20, 30
@@ -18,12 +18,12 @@ LONG_TEXT, MANY_WORDINGS, MANY_EDITS = 1_900, 20, 30
 
 def _body(scene: Scene) -> None:
     head = scene.journal.head
-    intent = Intent("edit", (Correction("What is too large?", "x" * MOST_BYTES),))
+    intent = Intent("edit", (Correction("What is too large?", "x" * MAX_BYTES),))
     with scene.http() as http:
-        reply = http.send(Writing(intent).request(http))
-    told = problem(reply)
+        reply = http.send(Write(intent).request(http))
+    document = problem(reply)
     scene.expect(
-        reply.status_code == 413 and told is not None and told["code"] == "too_large", "413 too_large"
+        reply.status_code == 413 and document is not None and document["code"] == "too_large", "413 too_large"
     )
     scene.expect(scene.journal.head >= head, "the ledger goes on")
 
@@ -42,12 +42,13 @@ def _value(scene: Scene) -> None:
 def _send(scene: Scene, intent: Intent) -> None:
     scene.journal.begin(intent)
     with scene.http() as http:
-        reply = http.send(Writing(intent).request(http))
-    told = problem(reply)
-    refused = told is not None and reply.status_code in (httpx.codes.SERVICE_UNAVAILABLE, 413)
-    scene.expect(refused, f"a commit that Redis does not take is refused, and not {reply.status_code}")
+        reply = http.send(Write(intent).request(http))
+    document = problem(reply)
+    is_refused = document is not None and reply.status_code in (httpx.codes.SERVICE_UNAVAILABLE, 413)
+    scene.expect(is_refused, f"a commit that Redis does not take is refused, and not {reply.status_code}")
     scene.note(
-        f"a commit above Redis' {LIMIT}: {reply.status_code} {told and told['code']}: {told and told['detail']}"
+        f"a commit above Redis' {LIMIT}: {reply.status_code} "
+        f"{document and document['code']}: {document and document['detail']}"
     )
 
 
@@ -62,5 +63,5 @@ def _wordings(edit: int) -> list[str]:
     return [f"{edit} {number} {'x' * LONG_TEXT}" for number in range(MANY_WORDINGS)]
 
 
-BODY = Fault("body", f"a commit of more than {MOST_BYTES:,} bytes", _body)
+BODY = Fault("body", f"a commit of more than {MAX_BYTES:,} bytes", _body)
 VALUE = Fault("value", f"a commit longer than Redis' {LIMIT}", _value)

@@ -87,8 +87,8 @@ def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
         Ask("Where was Kim Lee born?"),
         linked_ask("Where was Kim Lee born?", "Kim Lee", bare),
         linked_ask("What is the melting point of Kim Lee?", "Kim Lee", KIM),
-        Ask("Where was Kim Lee born?", linked=False),
-        Ask("Where was Kim Lee born?", mentions=linked_ask("Kim Lee", "Kim Lee", KIM).mentions, linked=False),
+        Ask("Where was Kim Lee born?", use_graph=False),
+        Ask("Where was Kim Lee born?", mentions=linked_ask("Kim Lee", "Kim Lee", KIM).mentions, use_graph=False),
         linked_ask("\u200b", "\u200b", KIM),
     )
     reasons = [reply.reason for reply in replies]
@@ -104,7 +104,7 @@ def test_batched_is_what_it_is_alone(default: KbertSystem, graph: GraphMemory) -
         linked_ask("Where was Kim Lee born?", "Kim Lee", KIM),
         of_pack(graph, "France", "What is the currency of France?", top_k=4),
         linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg"), top_k=2),
-        Ask("Where was Kim Lee born?", context=text, linked=False),
+        Ask("Where was Kim Lee born?", context=text, use_graph=False),
         Ask("Who is nobody?"),
     ]
     for together, ask in zip(say(default, *asks), asks, strict=True):
@@ -142,7 +142,7 @@ def test_candidates_are_sorted_and_all_of_them_come_back(default: KbertSystem) -
 
 def test_a_text_is_read_without_the_graph(default: KbertSystem) -> None:
     text = "It rains in Lima. The place of birth of Tom Fox is Oslo. The genre of Moon is jazz."
-    (reply,) = say(default, Ask("Where was Tom Fox born?", context=text, linked=False))
+    (reply,) = say(default, Ask("Where was Tom Fox born?", context=text, use_graph=False))
     best = reply.answer or reply.best
     assert best
     assert best in text
@@ -198,7 +198,7 @@ def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: Kb
 def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
     odd = [
         Ask("", top_k=5, explain=True),
-        Ask("Who?", context="\u200b", linked=False, explain=True),
+        Ask("Who?", context="\u200b", use_graph=False, explain=True),
         linked_ask("Kim Lee", "Kim Lee", KIM, candidates=("\u200b", " "), explain=True),
         linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, context="Bla bla. " * 300),
         linked_ask(

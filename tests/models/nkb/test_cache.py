@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from models.nkb.cache import ReadCache
-from models.nkb.reader import Reader
+from models.nkb.reader import ReadCache, Reader
 
 
 def test_a_cached_read_is_what_reading_gives(reader: Reader, monkeypatch: pytest.MonkeyPatch) -> None:

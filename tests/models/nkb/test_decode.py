@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
 from models.nkb import Decoded, Decoder
-from models.nkb.position import buckets
+from models.nkb.fused import buckets
 
 Build = Callable[..., T5ForConditionalGeneration]
 Answers = Callable[..., list[list[int]]]
@@ -154,7 +154,7 @@ def test_later_changes_of_the_model_do_not_reach_the_decoder(
         ({"max_tokens": 5, "top_first": 0}, "top_first: 1 to 120"),
         ({"max_tokens": 5, "top_first": 121}, "top_first: 1 to 120"),
         ({"max_tokens": 5, "top_first": [2, 3]}, "top_first: 2 numbers for a batch of 12"),
-        ({"max_tokens": 5, "reads": [None]}, "1 reads for a batch of 12"),
+        ({"max_tokens": 5, "overlays": [None]}, "1 overlays for a batch of 12"),
     ],
 )
 def test_a_wrong_option_is_refused_by_name(

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import BankRead, Decoder, bank_of
+from models.nkb import Decoder, Overlay, bank_of
 from models.nkb.interpret import contributions, trigger_questions, value_tokens
 
 Build = Callable[..., T5ForConditionalGeneration]
@@ -67,8 +67,8 @@ def test_contributions_are_those_of_the_rows_that_were_read(build: Build, questi
     decoder = Decoder(t5)
     slot = contributions(decoder, asked.states, asked.mask, 7, top=1, k=1)[0].slot
     row = 10 * t5.shared.weight.detach()[7][None]
-    read = BankRead({2: (torch.tensor([slot]), row)})
-    (changed,) = contributions(decoder, asked.states, asked.mask, 7, read=read, top=1, k=1)
+    read = Overlay({2: (torch.tensor([slot]), row)})
+    (changed,) = contributions(decoder, asked.states, asked.mask, 7, overlay=read, top=1, k=1)
     assert changed.tokens.ids.tolist() == value_tokens(row, t5.shared.weight.detach(), 1).ids[0].tolist()
     bank = bank_of(t5, 2)
     assert bank is not None
@@ -82,5 +82,5 @@ def test_without_a_bank_or_behind_a_gate_no_slot_contributes(build: Build, quest
     asked = questions.row(0)
     options: dict[str, Any] = {"top": 3, "k": 2}
     assert contributions(Decoder(build(())), asked.states, asked.mask, 7, **options) == []
-    gated = BankRead({}, torch.ones(1, 32))
-    assert contributions(Decoder(build()), asked.states, asked.mask, 7, read=gated, **options) == []
+    gated = Overlay({}, torch.ones(1, 32))
+    assert contributions(Decoder(build()), asked.states, asked.mask, 7, overlay=gated, **options) == []

@@ -288,7 +288,7 @@ def test_which_edit_answers_is_clear_without_asking(system: NkbSystem, memory: B
     moved = AnswerChange("d", "Who wrote Hamlet?", "Peru")
     materials = build(memory, [first, other, again]) + build(memory, [moved], "surgery")
     views = read(memory, in_ledger_order(materials))
-    misrouted = system.misrouted(views)
+    misrouted = system.find_misrouted(views)
     assert misrouted == {"a": ("c", "c"), "d": ()}, (
         "b and c answer their own wordings; of d only asking tells"
     )

@@ -7,7 +7,7 @@ import pytest
 from models.packs.pack import Pack, PackError
 
 
-def edited(folder: Path, name: str, old: str, new: str) -> Path:
+def edit(folder: Path, name: str, old: str, new: str) -> Path:
     path = folder / name
     text = path.read_text("utf-8")
     assert old in text
@@ -16,9 +16,9 @@ def edited(folder: Path, name: str, old: str, new: str) -> Path:
 
 
 def refusal(folder: Path) -> str:
-    with pytest.raises(PackError) as caught:
+    with pytest.raises(PackError) as error:
         Pack.load(folder)
-    return str(caught.value)
+    return str(error.value)
 
 
 def test_a_fact_becomes_an_item_with_its_subject_relation_and_answer(folder: Path) -> None:
@@ -45,8 +45,8 @@ def test_strangers_and_probes_may_be_absent(folder: Path) -> None:
 
 
 def test_a_quote_or_an_unusual_line_separator_in_a_label_is_only_a_character(folder: Path) -> None:
-    edited(folder, "entities.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
-    edited(folder, "facts.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    edit(folder, "entities.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
+    edit(folder, "facts.tsv", "\tBolivia\t", '\t"Bolivia\u2028\t')
     assert Pack.load(folder).entities["Q750"].label == '"Bolivia\u2028'
 
 
@@ -128,7 +128,7 @@ MALFORMED = [
 def test_a_malformed_pack_is_refused_by_file_and_line(
     folder: Path, name: str, old: str, new: str, expected: str
 ) -> None:
-    message = refusal(edited(folder, name, old, new))
+    message = refusal(edit(folder, name, old, new))
     assert expected in message
     assert message.endswith(".")
 
@@ -145,7 +145,7 @@ def test_a_file_that_is_not_utf8_is_refused(folder: Path) -> None:
 
 
 def test_a_file_changed_after_its_digest_was_taken_is_refused(folder: Path) -> None:
-    edited(folder, "pack.toml", 'version = "1"', f'version = "1"\n[files]\n"facts.tsv" = "{"0" * 64}"')
+    edit(folder, "pack.toml", 'version = "1"', f'version = "1"\n[files]\n"facts.tsv" = "{"0" * 64}"')
     assert "pack.toml was written for another facts.tsv" in refusal(folder)
 
 

@@ -22,10 +22,10 @@ def items(world: Pack) -> list[Item]:
 
 @pytest.fixture(scope="module")
 def by_relation(items: list[Item]) -> dict[str, list[Item]]:
-    found: dict[str, list[Item]] = defaultdict(list)
+    groups: dict[str, list[Item]] = defaultdict(list)
     for item in items:
-        found[item.relation.id].append(item)
-    return found
+        groups[item.relation.id].append(item)
+    return groups
 
 
 def test_the_capital_of_peru_is_lima(by_relation: dict[str, list[Item]]) -> None:
@@ -37,18 +37,18 @@ def test_it_is_of_a_size_that_trains_in_an_hour(
 ) -> None:
     assert 12_000 <= len(items) <= 13_000
     assert 42 <= len(by_relation) <= 50
-    assert max(len(found) for found in by_relation.values()) <= 330
+    assert max(len(group) for group in by_relation.values()) <= 330
     assert sum(file.stat().st_size for file in WORLD.iterdir()) < 2_500_000
 
 
 def test_every_relation_is_asked(world: Pack, by_relation: dict[str, list[Item]]) -> None:
     assert set(by_relation) == set(world.relations)
-    assert min(len(found) for found in by_relation.values()) >= 90
+    assert min(len(group) for group in by_relation.values()) >= 90
 
 
 def test_the_counts_it_states_are_true(world: Pack, items: list[Item]) -> None:
-    stated = tomllib.loads((WORLD / "pack.toml").read_text("utf-8"))["counts"]
-    assert stated == {
+    section = tomllib.loads((WORLD / "pack.toml").read_text("utf-8"))["counts"]
+    assert section == {
         "relations": len(world.relations),
         "items": len(items),
         "entities": len(world.entities),
@@ -59,9 +59,9 @@ def test_the_counts_it_states_are_true(world: Pack, items: list[Item]) -> None:
 
 
 def test_every_file_is_under_its_digest() -> None:
-    stated = tomllib.loads((WORLD / "pack.toml").read_text("utf-8"))["files"]
+    section = tomllib.loads((WORLD / "pack.toml").read_text("utf-8"))["files"]
     written_by_hand_or_itself = {"README.md", "pack.toml"}
-    assert set(stated) == {file.name for file in WORLD.iterdir()} - written_by_hand_or_itself
+    assert set(section) == {file.name for file in WORLD.iterdir()} - written_by_hand_or_itself
 
 
 def test_labels_and_answers_can_be_typed_and_generated(items: list[Item]) -> None:
@@ -79,8 +79,8 @@ def test_facts_and_entities_are_sorted(world: Pack) -> None:
 
 
 def test_every_entity_is_in_a_fact(world: Pack) -> None:
-    used = {fact.subject_id for fact in world.facts} | {fact.object_id for fact in world.facts}
-    assert set(world.entities) == used - {None}
+    fact_ids = {fact.subject_id for fact in world.facts} | {fact.object_id for fact in world.facts}
+    assert set(world.entities) == fact_ids - {None}
 
 
 def test_an_object_is_an_entity_unless_its_relation_asks_for_a_number_or_a_text(world: Pack) -> None:
@@ -96,22 +96,22 @@ def test_only_city_states_and_antarctica_answer_with_their_own_name(items: list[
 
 
 def test_no_answer_dominates_its_relation(by_relation: dict[str, list[Item]]) -> None:
-    for relation, found in by_relation.items():
-        _, count = Counter(item.answer for item in found).most_common(1)[0]
-        assert count <= 0.35 * len(found), relation
+    for relation, group in by_relation.items():
+        _, count = Counter(item.answer for item in group).most_common(1)[0]
+        assert count <= 0.35 * len(group), relation
 
 
 def test_most_questions_are_about_subjects_that_are_asked_several_things(items: list[Item]) -> None:
-    asked = Counter(item.subject.id for item in items)
-    assert sum(asked[item.subject.id] > 1 for item in items) > 0.6 * len(items)
+    questions = Counter(item.subject.id for item in items)
+    assert sum(questions[item.subject.id] > 1 for item in items) > 0.6 * len(items)
 
 
 def test_no_question_is_worded_like_one_of_another_relation(world: Pack) -> None:
-    seen: dict[tuple[str, ...], str] = {}
+    owners: dict[tuple[str, ...], str] = {}
     for relation in world.relations.values():
         for template in relation.phrasings + relation.held:
             wording = words(template.replace("{subject}", "SUBJECT"))
-            assert seen.setdefault(wording, relation.id) == relation.id
+            assert owners.setdefault(wording, relation.id) == relation.id
 
 
 def test_no_held_phrasing_is_a_trained_one_with_other_punctuation(world: Pack) -> None:
@@ -146,12 +146,14 @@ def test_there_are_118_elements(world: Pack) -> None:
 
 
 def test_no_stranger_is_known_not_even_in_part(world: Pack) -> None:
-    known = {words(name) for entity in world.entities.values() for name in entity.names}
-    known = (known | {words(fact.object) for fact in world.facts}) - {()}
+    known_names = {words(name) for entity in world.entities.values() for name in entity.names}
+    known_names = (known_names | {words(fact.object) for fact in world.facts}) - {()}
     for stranger in world.strangers:
-        found = words(stranger.subject)
-        spans = {found[a:b] for a in range(len(found)) for b in range(a + 1, len(found) + 1)}
-        assert spans.isdisjoint(known), stranger
+        label_words = words(stranger.subject)
+        spans = {
+            label_words[a:b] for a in range(len(label_words)) for b in range(a + 1, len(label_words) + 1)
+        }
+        assert spans.isdisjoint(known_names), stranger
 
 
 def test_strangers_are_spread_over_relations_and_split_in_halves(world: Pack) -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from models.memory import Block, Image
-from models.nkb.cache import ReadCache
 from models.nkb.memory import BankMemory
-from models.nkb.reader import Reader
+from models.nkb.reader import ReadCache, Reader
 from models.scope.locality import Locality
 
 MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])

@@ -8,9 +8,8 @@ import torch
 
 from models.checkpoint import CheckpointError
 from models.memory import AnswerChange, Material
-from models.nkb.cache import ReadCache
 from models.nkb.memory import BANK, BankMemory
-from models.nkb.reader import DEFAULT, digest
+from models.nkb.reader import DEFAULT, ReadCache, digest
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
 from models.scope import slot_table

@@ -9,7 +9,7 @@ import redis
 
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
-from tests.service.graph.requests import imported, rows, tsv
+from tests.service.graph.requests import import_file, rows, tsv
 from tests.service.parts import said
 from tests.service.toy_graph import TOYS
 
@@ -24,12 +24,12 @@ async def editor(another: Starting) -> AsyncIterator[Editor]:
 
 
 async def test_rows_that_are_as_they_were_written_are_no_damage(editor: Editor) -> None:
-    await imported(editor, FILE)
+    await import_file(editor, FILE)
     assert said(await editor.check(True))["damaged_imports"] == []
 
 
 async def test_every_row_that_is_altered_or_gone_is_found(editor: Editor, raw: redis.Redis) -> None:
-    await imported(editor, FILE)
+    await import_file(editor, FILE)
     for key in sorted(name for name in rows(raw) if b":graph:" in name):
         sound = raw.get(key)
         assert isinstance(sound, bytes)

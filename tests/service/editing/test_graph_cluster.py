@@ -12,7 +12,17 @@ from service.config import Settings
 from service.editing.deployment import Editor
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
-from tests.service.graph.requests import CAPITAL, answers, checksums, entity, fact, imported, noted, rows, tsv
+from tests.service.graph.requests import (
+    CAPITAL,
+    answers,
+    checksums,
+    entity,
+    fact,
+    import_file,
+    import_notes,
+    rows,
+    tsv,
+)
 from tests.service.ledger.redis.clusters import LocalCluster, local_cluster
 from tests.service.parts import ask, said, settings, started
 from tests.service.toy_graph import TOYS
@@ -49,8 +59,8 @@ async def test_a_file_is_imported_asked_and_taken_back(
     editor: Editor, chosen: Settings, vandal: redis.Redis
 ) -> None:
     base = await checksums(editor)
-    assert (await imported(editor, TOWNS))["status"] == 201
-    assert (len(rows(vandal)) > 60, noted(vandal)) == (True, {})
+    assert (await import_file(editor, TOWNS))["status"] == 201
+    assert (len(rows(vandal)) > 60, import_notes(vandal)) == (True, {})
     await fact(editor, "Town 7", "capital", "Tent")
     async with started(Replica, chosen, "atlas") as replica:
         requests = [{"question": f"capital of Town {n}"} for n in range(0, 5_000, 100)]
@@ -67,11 +77,11 @@ async def test_a_file_is_imported_asked_and_taken_back(
 
 
 async def test_what_is_not_committed_leaves_nothing(editor: Editor, vandal: redis.Redis) -> None:
-    assert (await imported(editor, TOWNS, dry_run=True))["status"] == 200
-    assert (rows(vandal), noted(vandal)) == (set(), {})
+    assert (await import_file(editor, TOWNS, dry_run=True))["status"] == 200
+    assert (rows(vandal), import_notes(vandal)) == (set(), {})
     session = said(await editor.import_begin({}, "ana"))["import"]
     await editor.import_feed(session, TOWNS)
     await fact(editor, "Peru", "capital", "Cusco")
     assert said(await editor.import_finish(session, "none"))["code"] == "graph_moved"
-    assert (rows(vandal), noted(vandal)) == (set(), {})
+    assert (rows(vandal), import_notes(vandal)) == (set(), {})
     assert await answers(editor, CAPITAL, "capital of Town 7") == ["Cusco", None]

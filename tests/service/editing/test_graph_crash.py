@@ -15,7 +15,7 @@ import redis
 from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.requests import head
-from tests.service.graph.requests import answers, checksums, imported, noted, rows, tsv
+from tests.service.graph.requests import answers, checksums, import_file, import_notes, rows, tsv
 from tests.service.ledger.processes import kill
 from tests.service.parts import said, settings, started
 from tests.service.toy_graph import TOYS
@@ -26,14 +26,14 @@ CHILD = """
 import asyncio, pathlib, sys
 from service.editing.deployment import Editor
 from tests.service.editing.test_graph_crash import TOWNS
-from tests.service.graph.requests import imported
+from tests.service.graph.requests import import_file
 from tests.service.parts import settings, started
 from tests.service.toy_graph import TOYS
 
 async def run(url, var):
     async with started(Editor, settings(url, pathlib.Path(var), systems=TOYS)) as editor:
         print("begun", flush=True)
-        print((await imported(editor, TOWNS))["status"], flush=True)
+        print((await import_file(editor, TOWNS))["status"], flush=True)
 
 asyncio.run(run(*sys.argv[1:]))
 """
@@ -73,10 +73,10 @@ async def test_killed_at_any_moment_it_leaves_no_row_behind(
             if made == 0:
                 base = await checksums(editor)
                 await editor.import_abandon(await _begun(editor))
-                assert (rows(vandal), noted(vandal), await checksums(editor)) == (set(), {}, base)
-                assert (await imported(editor, TOWNS))["version"] == 1
+                assert (rows(vandal), import_notes(vandal), await checksums(editor)) == (set(), {}, base)
+                assert (await import_file(editor, TOWNS))["version"] == 1
             assert await answers(editor, "capital of Town 19999?") == ["House 19999"]
-            assert noted(vandal) == {} or made == 1
+            assert import_notes(vandal) == {} or made == 1
     assert max(seen) > 0, "it has to be killed while rows are there"
 
 

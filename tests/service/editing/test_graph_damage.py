@@ -21,7 +21,7 @@ from tests.service.graph.requests import (
     checksums,
     entity,
     fact,
-    imported,
+    import_file,
     rows,
     search,
     tsv,
@@ -42,7 +42,7 @@ def chosen(own_valkey: EmbeddedValkey, tmp_path: Path) -> Any:
 @pytest.fixture
 async def editor(chosen: Any) -> AsyncIterator[Editor]:
     async with started(Editor, chosen) as editor:
-        assert (await imported(editor, FILE))["status"] == 201
+        assert (await import_file(editor, FILE))["status"] == 201
         yield editor
 
 
@@ -160,7 +160,7 @@ async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
             assert [one["status"] for one in heard] == [200, 503, 200, 200, 503, 200]
             assert (heard[0]["answer"], heard[2]["answer"]) == ("House of Town 8", "Lima")
             assert heard[1]["code"] == "ledger_unavailable"
-        refused = await imported(editor, FILE)
+        refused = await import_file(editor, FILE)
         assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
         own_valkey.start()
         for _ in range(100):
@@ -170,7 +170,7 @@ async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
             await asyncio.sleep(0.05)
         assert again["answer"] == "House of Town 399"
         await revert(editor, 1)
-        assert (await imported(editor, FILE))["version"] == 3
+        assert (await import_file(editor, FILE))["version"] == 3
 
 
 async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house(
@@ -186,11 +186,11 @@ async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house
                 own_valkey.stop()
 
         editor._importer._store.store = dying  # type: ignore[method-assign]
-        assert (await imported(editor, FILE))["code"] == "ledger_unavailable"
+        assert (await import_file(editor, FILE))["code"] == "ledger_unavailable"
         own_valkey.start()
         editor._importer._store.store = storing  # type: ignore[method-assign]
         assert rows(vandal) != set()
-        assert (await imported(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
+        assert (await import_file(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
         assert len({key.split(b":")[2] for key in rows(vandal)}) == 1, "only what was committed"
         assert await answers(editor, "capital of Oz", SOUND) == ["Emerald City", None]
         await revert(editor, 1)

@@ -10,7 +10,7 @@ from errata.wire import EntityList, EntityState
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import edits, revert, rollback
-from tests.service.graph.requests import define, entity, fact, imported, search, triple, tsv, values
+from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values
 from tests.service.toy_graph import TOYS
 
 
@@ -82,7 +82,7 @@ async def test_names_that_nobody_bears_any_longer_do_not_crowd_out_those_that_ar
     editor: Editor,
 ) -> None:
     names = [f"Pe{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(200)]
-    await imported(editor, tsv(*((name, "motto", "x") for name in names)))
+    await import_file(editor, tsv(*((name, "motto", "x") for name in names)))
     await revert(editor, 1)
     assert await search(editor, "Pe", limit=2) == ["Q419"]
 
@@ -115,7 +115,7 @@ async def test_values_tell_since_when_they_hold_and_what_was_there_before(editor
 
 async def test_an_import_is_told_with_its_version_and_so_is_its_end(editor: Editor) -> None:
     await fact(editor, "Peru", "shares_border_with", "Chile")
-    await imported(editor, tsv(("Peru", "shares_border_with", "Bolivia"), ("Peru", "capital", "Cusco")))
+    await import_file(editor, tsv(("Peru", "shares_border_with", "Bolivia"), ("Peru", "capital", "Cusco")))
     assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 2)]
     assert await dates(editor, "Q419", "capital") == [("Cusco", 2)]
     await revert(editor, 2)
@@ -160,7 +160,7 @@ async def test_a_version_that_is_not_there_is_not_found(editor: Editor) -> None:
 
 async def test_an_entity_of_very_many_facts_is_told_in_part_and_edited_whole(editor: Editor) -> None:
     facts = [("Hub", "links", f"page {n}") for n in range(3_000)]
-    await imported(editor, tsv(*facts))
+    await import_file(editor, tsv(*facts))
     found = await entity(editor, "n:hub")
     assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (3_000, 3_000)
     assert (await fact(editor, "Hub", "links", "page 2999"))["code"] == "nothing_to_do"

@@ -10,7 +10,7 @@ from errata.wire import CheckReport, Diff, MemoryState, VersionDetail
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import change, edits, revert, rollback
-from tests.service.graph.requests import CAPITAL, define, fact, imported, triple, tsv
+from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv
 from tests.service.toy_graph import TOYS
 
 
@@ -37,7 +37,7 @@ async def test_a_fact_is_a_test_of_both_systems_in_all_its_wordings(editor: Edit
 async def test_facts_that_nobody_can_ask_for_and_files_are_no_tests(editor: Editor) -> None:
     await fact(editor, "Peru", "motto", "Firme")
     await define(editor, "motto", holds="one")
-    await imported(editor, tsv(("Oz", "capital", "Emerald City")))
+    await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
     assert (await check(editor)).total == 0
     memory = MemoryState.model_validate_json((await editor.memory()).body)
     assert (memory.edits.active, memory.edits.superseded) == (3, 0)
@@ -45,7 +45,7 @@ async def test_facts_that_nobody_can_ask_for_and_files_are_no_tests(editor: Edit
 
 async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    receipt = await imported(editor, tsv(("Peru", "capital", "Puno")))
+    receipt = await import_file(editor, tsv(("Peru", "capital", "Puno")))
     broken = receipt["report"]["broken_tests"]
     assert {(one["question"], one["expected"], one["actual"]) for one in broken} == {
         (CAPITAL, "Cusco", "Puno"),
@@ -89,7 +89,7 @@ async def test_a_difference_is_told_for_facts_corrections_and_what_was_undone(ed
 
 async def test_what_nobody_can_ask_for_is_told_as_facts(editor: Editor) -> None:
     await edits(editor, triple("Peru", "motto", "Firme"), triple("Peru", "alias", "Birú"))
-    await imported(editor, tsv(("Oz", "capital", "Emerald City")))
+    await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
     await rollback(editor, 0)
     told = [(one.relation, one.object, one.act, one.change) for one in (await diff(editor, 0, 2)).facts]
     assert told[0] == ("motto", "Firme", "add", "added")
@@ -101,7 +101,7 @@ async def test_what_nobody_can_ask_for_is_told_as_facts(editor: Editor) -> None:
 
 async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", message="moved")
-    await imported(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
+    await import_file(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
     shown = [VersionDetail.model_validate_json((await editor.show(version)).body) for version in (1, 2)]
     assert [(one.model, one.answer, one.active) for one in shown[0].edits] == [
         ("atlas", "Cusco", True),

@@ -12,7 +12,7 @@ import pytest
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import revert
-from tests.service.graph.requests import answers, entity, fact, imported, search, tsv
+from tests.service.graph.requests import answers, entity, fact, import_file, search, tsv
 from tests.service.toy_graph import TOYS
 
 MANY = 100_000
@@ -37,7 +37,7 @@ def file(kind: str) -> Iterator[bytes]:
 @pytest.mark.parametrize("kind", ["subject", "object"])
 async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kind: str) -> None:
     started = time.perf_counter()
-    receipt = await imported(editor, file(kind))
+    receipt = await import_file(editor, file(kind))
     assert (receipt["status"], receipt["counts"]["triples"]) == (201, MANY)
     if kind == "subject":
         found = await entity(editor, "n:hub")
@@ -60,7 +60,7 @@ async def test_a_file_does_not_have_to_fit_into_memory(editor: Editor) -> None:
     ]
     tracemalloc.start()
     try:
-        assert (await imported(editor, lines))["status"] == 201
+        assert (await import_file(editor, lines))["status"] == 201
         assert tracemalloc.get_traced_memory()[1] < MEMORY
     finally:
         tracemalloc.stop()
@@ -74,6 +74,6 @@ async def test_facts_as_long_as_they_may_be_are_stored_in_time(editor: Editor) -
         for _ in range(20):
             yield tsv(*(("Hub", "links", chance.randbytes(995).hex()) for _ in range(1_000)))
 
-    receipt = await imported(editor, pieces())
+    receipt = await import_file(editor, pieces())
     assert (receipt["status"], receipt.get("counts", {}).get("triples")) == (201, 20_000), receipt
     assert (await entity(editor, "n:hub"))["degree"] == 20_000

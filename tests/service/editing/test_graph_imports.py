@@ -22,8 +22,8 @@ from tests.service.graph.requests import (
     checksums,
     entity,
     fact,
-    imported,
-    noted,
+    import_file,
+    import_notes,
     rows,
     search,
     tsv,
@@ -49,7 +49,7 @@ async def begin(editor: Editor, **order: Any) -> str:
 
 
 async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -> None:
-    receipt = await imported(editor, OZ, message="wonders", source="oz.tsv")
+    receipt = await import_file(editor, OZ, message="wonders", source="oz.tsv")
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
     counts = receipt["counts"]
     assert (counts["lines"], counts["triples"], counts["entities"], counts["new_entities"]) == (3, 3, 2, 2)
@@ -69,7 +69,7 @@ async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -
 
 async def test_the_table_of_the_other_system_is_left_alone(editor: Editor) -> None:
     before = await checksums(editor)
-    await imported(editor, OZ)
+    await import_file(editor, OZ)
     after = await checksums(editor)
     assert {memory for memory in before if before[memory] != after[memory]} == {"graph/triples"}
 
@@ -90,7 +90,7 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
             b"one\ttwo\tthree\tfour",
         ]
     )
-    counts = (await imported(editor, data))["counts"]
+    counts = (await import_file(editor, data))["counts"]
     listed = {one["line"]: one["code"] for one in counts["rejected_lines"]}
     assert listed == {
         2: "columns",
@@ -108,7 +108,7 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
 
 
 async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(editor: Editor) -> None:
-    counts = (await imported(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["counts"]
+    counts = (await import_file(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["counts"]
     assert (counts["rejected"], counts["triples"]) == (5_000, 3)
     assert [one["line"] for one in counts["rejected_lines"]] == list(range(1, 101))
 
@@ -129,17 +129,17 @@ async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(edi
 async def test_a_file_of_which_nothing_can_be_used_is_refused(
     editor: Editor, raw: redis.Redis, data: bytes
 ) -> None:
-    refused = await imported(editor, data)
+    refused = await import_file(editor, data)
     assert (refused["status"], refused["code"]) == (422, "invalid_input")
-    assert (await head(editor), rows(raw), noted(raw)) == (0, set(), {})
-    assert (await imported(editor, OZ))["version"] == 1
+    assert (await head(editor), rows(raw), import_notes(raw)) == (0, set(), {})
+    assert (await import_file(editor, OZ))["version"] == 1
 
 
 async def test_how_the_file_is_cut_on_its_way_does_not_matter(editor: Editor) -> None:
     data = tsv(*((f"Stadt {n}", "capital", f"北京 {n}") for n in range(40)))
-    await imported(editor, [data[at : at + 7] for at in range(0, len(data), 7)])
+    await import_file(editor, [data[at : at + 7] for at in range(0, len(data), 7)])
     packed = gzip.compress(tsv(("Oz", "capital", "Emerald City")))
-    await imported(editor, [packed[at : at + 3] for at in range(0, len(packed), 3)])
+    await import_file(editor, [packed[at : at + 3] for at in range(0, len(packed), 3)])
     assert await answers(editor, "What is the capital of Stadt 39?", OZ_CAPITAL) == [
         "北京 39",
         "Emerald City",
@@ -152,7 +152,12 @@ async def test_nothing_is_seen_and_nothing_is_stored_before_the_last_byte(
     before = await checksums(editor)
     session = await begin(editor)
     await editor.import_feed(session, OZ)
-    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (
+        set(),
+        {},
+        0,
+        before,
+    )
     assert await answers(editor, OZ_CAPITAL) == [None]
     assert await search(editor, "Oz") == []
     await editor.import_abandon(session)
@@ -165,7 +170,7 @@ async def test_who_hangs_up_leaves_room_for_the_next(editor: Editor) -> None:
         session = await begin(editor)
         await editor.import_feed(session, OZ[:10])
         await editor.import_abandon(session)
-    assert (await imported(editor, OZ))["status"] == 201
+    assert (await import_file(editor, OZ))["status"] == 201
 
 
 async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
@@ -176,16 +181,21 @@ async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
     for one in begun:
         if one["status"] == 200:
             await editor.import_abandon(one["import"])
-    assert (await imported(editor, OZ))["status"] == 201
+    assert (await import_file(editor, OZ))["status"] == 201
 
 
 async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw: redis.Redis) -> None:
     before = await checksums(editor)
-    dry = await imported(editor, OZ, dry_run=True)
+    dry = await import_file(editor, OZ, dry_run=True)
     assert (dry["status"], dry["version"], dry["counts"]["triples"]) == (200, None, 3)
-    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (
+        set(),
+        {},
+        0,
+        before,
+    )
     assert await search(editor, "Oz") == []
-    real = await imported(editor, OZ)
+    real = await import_file(editor, OZ)
     timed = {"seconds": 0.0, "source": ""}
     assert {**real["counts"], **timed} == {**dry["counts"], **timed}, "as if the first had not been"
 
@@ -194,16 +204,16 @@ async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor)
     """Names are remembered for old versions; a file is read at the newest."""
     await fact(editor, "Peru", "alias", "Birú")
     await revert(editor, 1)
-    await imported(editor, tsv(("Birú", "motto", "Not of Peru"), ("Oz", "ally", "Birú")))
+    await import_file(editor, tsv(("Birú", "motto", "Not of Peru"), ("Oz", "ally", "Birú")))
     assert await values(editor, "Q419", "motto") == []
     assert await values(editor, "n:birú", "motto") == ["Not of Peru"]
 
 
 async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: Editor) -> None:
     named = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
-    await imported(editor, named)
+    await import_file(editor, named)
     await revert(editor, 1)
-    counts = (await imported(editor, OZ))["counts"]
+    counts = (await import_file(editor, OZ))["counts"]
     assert counts["new_entities"] == 2
     assert await values(editor, "n:oz", "capital") == ["Emerald City"]
     assert (await entity(editor, "http://x.org/Oz"))["status"] == 404
@@ -216,7 +226,7 @@ async def test_a_file_read_on_a_graph_that_moved_is_refused(editor: Editor, raw:
     refused = said(await editor.import_finish(session, "none"))
     assert (refused["status"], refused["code"]) == (409, "graph_moved")
     assert (refused["current"], refused["expected"]) == (1, 0)
-    assert (rows(raw), noted(raw), await head(editor)) == (set(), {}, 1)
+    assert (rows(raw), import_notes(raw), await head(editor)) == (set(), {}, 1)
 
 
 async def test_a_correction_of_another_memory_does_not_disturb_it(editor: Editor) -> None:
@@ -238,18 +248,23 @@ async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
             return done
 
         editor._importer._store.write = overtaken  # type: ignore[method-assign]
-        refused = await imported(editor, OZ)
-    assert (refused["code"], await head(editor), rows(raw), noted(raw)) == ("graph_moved", 1, set(), {})
+        refused = await import_file(editor, OZ)
+    assert (refused["code"], await head(editor), rows(raw), import_notes(raw)) == (
+        "graph_moved",
+        1,
+        set(),
+        {},
+    )
 
 
 async def test_an_expected_version_is_asked_of_the_whole_ledger(editor: Editor) -> None:
     await change(editor, CAPITAL, "Cusco")
-    assert (await imported(editor, OZ, expected_version=0))["code"] == "stale_version"
+    assert (await import_file(editor, OZ, expected_version=0))["code"] == "stale_version"
     session = await begin(editor, expected_version=1)
     await editor.import_feed(session, OZ)
     await change(editor, CAPITAL, "Puno")
     assert said(await editor.import_finish(session, "none"))["code"] == "stale_version"
-    assert (await imported(editor, OZ, expected_version=2))["version"] == 3
+    assert (await import_file(editor, OZ, expected_version=2))["version"] == 3
 
 
 async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
@@ -260,9 +275,9 @@ async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
     await editor.import_feed(second, tsv(("Narnia", "capital", "Cair Paravel")))
     done = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))
     assert sorted(said(one)["status"] for one in done) == [201, 409]
-    assert (await head(editor), noted(raw)) == (1, {})
+    assert (await head(editor), import_notes(raw)) == (1, {})
     await revert(editor, 1)
-    assert (await imported(editor, OZ))["version"] == 3
+    assert (await import_file(editor, OZ))["version"] == 3
 
 
 @pytest.mark.parametrize("when", ["written", "measured"])
@@ -281,14 +296,14 @@ async def test_what_another_editor_sweeps_away_is_never_committed(
             return done
 
         setattr(owner, method, overtaken)
-        receipt = await imported(editor, OZ)
+        receipt = await import_file(editor, OZ)
         setattr(owner, method, doing)
     if receipt["status"] == 201:
         async with another(systems=TOYS) as third:
             assert await answers(third, OZ_CAPITAL) == ["Emerald City"]
     else:
-        assert (await head(editor), rows(raw), noted(raw)) == (0, set(), {})
-        assert (await imported(editor, OZ))["version"] == 1
+        assert (await head(editor), rows(raw), import_notes(raw)) == (0, set(), {})
+        assert (await import_file(editor, OZ))["version"] == 1
         assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
 
 
@@ -305,10 +320,10 @@ async def test_whatever_fails_after_the_commit_its_rows_stay(
 
     editor._importer._pipeline.write = failing  # type: ignore[method-assign]
     with suppress(asyncio.CancelledError):
-        await imported(editor, OZ)
+        await import_file(editor, OZ)
     editor._importer._pipeline.write = writing  # type: ignore[method-assign]
     assert await head(editor) == 1
-    assert noted(raw) == {}
+    assert import_notes(raw) == {}
     assert rows(raw)
     await editor.import_abandon(await begin(editor))
     assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
@@ -319,7 +334,7 @@ async def test_an_import_is_taken_back_and_brought_back_without_its_file(
 ) -> None:
     await fact(editor, "Oz", "motto", "No place like home")
     before = await checksums(editor), await entity(editor, "n:oz")
-    await imported(editor, OZ)
+    await import_file(editor, OZ)
     with_it, stored = await checksums(editor), rows(raw)
     await revert(editor, 2)
     assert (await checksums(editor), await answers(editor, OZ_CAPITAL)) == (before[0], [None])
@@ -337,13 +352,13 @@ async def test_an_import_is_taken_back_and_brought_back_without_its_file(
 
 async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) -> None:
     """By id and by name, with names of its own, and against what is there."""
-    await imported(
+    await import_file(
         editor,
         b"subject,subject_id,relation,object,object_id\n"
         b"Peru,Q419,shares_border_with,Chile,Q298\n"
         b"Pirwa,Q419,capital,Qosqo,Q5582862\n",
     )
-    await imported(editor, tsv(("Пеpу", "motto", "mixed script"), ("PERU", "currency", "nuevo sol")))
+    await import_file(editor, tsv(("Пеpу", "motto", "mixed script"), ("PERU", "currency", "nuevo sol")))
     found = await entity(editor, "Q419")
     told = {(one["relation"], one["object"]) for one in found["facts"]}
     assert ("shares_border_with", "Chile") in told
@@ -356,8 +371,8 @@ async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) ->
 
 
 async def test_two_files_about_one_stranger_are_about_one_entity(editor: Editor) -> None:
-    await imported(editor, OZ)
-    await imported(editor, tsv(("oz", "motto", "Home"), ("OZ ", "motto", "Sweet")))
+    await import_file(editor, OZ)
+    await import_file(editor, tsv(("oz", "motto", "Home"), ("OZ ", "motto", "Sweet")))
     assert await values(editor, "n:oz", "motto") == ["Home", "Sweet"]
     assert (await entity(editor, "n:oz"))["label"] == "Oz"
     await revert(editor, 1)
@@ -380,28 +395,28 @@ async def test_names_in_any_script_are_found(editor: Editor) -> None:
         "🏝️ Atoll",
         "C++",
     ]
-    await imported(editor, tsv(*((name, "capital", f"city of {name}") for name in names)))
+    await import_file(editor, tsv(*((name, "capital", f"city of {name}") for name in names)))
     for name in names:
         assert await answers(editor, f"capital {name} ?") == [f"city of {name}"], name
         assert len(await search(editor, name)) == 1, name
 
 
 async def test_circles_and_facts_of_oneself_are_linked(editor: Editor) -> None:
-    await imported(editor, tsv(("A1", "knows", "B1"), ("B1", "knows", "A1"), ("A1", "knows", "A1")))
+    await import_file(editor, tsv(("A1", "knows", "B1"), ("B1", "knows", "A1"), ("A1", "knows", "A1")))
     ids = {(id, one["object_id"]) for id in ("n:a1", "n:b1") for one in (await entity(editor, id))["facts"]}
     assert ids == {("n:a1", "n:b1"), ("n:b1", "n:a1"), ("n:a1", "n:a1")}
 
 
 async def test_one_statement_many_times_is_one(editor: Editor) -> None:
-    receipt = await imported(editor, OZ * 50)
+    receipt = await import_file(editor, OZ * 50)
     assert (receipt["counts"]["triples"], (await entity(editor, "n:oz"))["degree"]) == (3, 2)
 
 
 async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: Editor) -> None:
     lines = [("Oz", "capital", name) for name in ("A1", "B1", "A1", "C1")]
-    await imported(editor, tsv(*lines))
+    await import_file(editor, tsv(*lines))
     assert await values(editor, "n:oz", "capital") == ["C1"]
-    await imported(editor, tsv(*lines[:3]))
+    await import_file(editor, tsv(*lines[:3]))
     assert await values(editor, "n:oz", "capital") == ["A1"]
 
 
@@ -419,10 +434,15 @@ async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
 
     monkeypatch.setattr(editor._importer._store, "store", breaking)
     big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
-    assert (await imported(editor, big))["code"] == "ledger_unavailable"
-    assert (rows(raw), noted(raw), await head(editor), await checksums(editor)) == (set(), {}, 0, before)
+    assert (await import_file(editor, big))["code"] == "ledger_unavailable"
+    assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (
+        set(),
+        {},
+        0,
+        before,
+    )
     monkeypatch.undo()
-    assert (await imported(editor, big))["version"] == 1
+    assert (await import_file(editor, big))["version"] == 1
 
 
 async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None:
@@ -437,7 +457,7 @@ async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None
     data = "subject,subject_id,relation,object\n" + "".join(
         f"Thing {n},{id},motto,m{n}\n" for n, id in enumerate(ids)
     )
-    receipt = await imported(editor, data.encode())
+    receipt = await import_file(editor, data.encode())
     assert receipt["counts"]["entities"] == len(ids)
     for number, id in enumerate(ids):
         found = await entity(editor, id)

@@ -19,7 +19,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import NOBODY, edits, head, item, revert, rollback
-from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, imported, triple, tsv
+from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, import_file, triple, tsv
 from tests.service.parts import ask, said, settings, started
 from tests.service.toy_graph import TOYS
 
@@ -71,7 +71,7 @@ async def step(editor: Editor, kind: str, what: Any) -> dict[str, Any]:
     if kind == "edit":
         return await edits(editor, *what)
     if kind == "import":
-        return await imported(editor, tsv(*what))
+        return await import_file(editor, tsv(*what))
     return await (revert if kind == "revert" else rollback)(editor, what)
 
 
@@ -146,12 +146,15 @@ async def _replicas_agree(replicas: Sequence[Replica], known: Sequence[Any]) -> 
     for replica in replicas:
         await ask(replica, CAPITAL, min_version=newest)
         told = await replica.state()
-        assert (told["version"], told["checksums"]) == (newest, {"graph/triples": known[-1][0]["atlas"]})
+        assert (told["version"], told["checksums"]) == (
+            newest,
+            {"graph/triples": known[-1][0]["graph/triples"]},
+        )
         for version, (_, _, answers) in enumerate(known):
             requests = [{"question": question, "version": version} for question in ASKED]
             heard = [said(one) for one in await replica.answer_many(requests)]
             assert [(one["answer"], one["version"]) for one in heard] == [
-                (one.answer, version) for one in answers[: len(ASKED)]
+                (one.text, version) for one in answers[: len(ASKED)]
             ]
 
 
@@ -161,7 +164,7 @@ async def test_reverting_everything_in_any_order_gives_the_base(
     async with started(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
         base = await checksums(editor)
         await fact(editor, "Peru", "capital", "Cusco")
-        await imported(
+        await import_file(
             editor, tsv(("Peru", "alias", "Birú"), ("Oz", "capital", "Lima"), ("Oz", "ally", "Birú"))
         )
         await fact(editor, "Lima", "label", "Ciudad de los Reyes")

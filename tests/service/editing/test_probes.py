@@ -74,7 +74,7 @@ def test_a_model_without_a_pack_has_no_probes() -> None:
 def test_the_default_model_has_its_200_and_the_neighbours_of_the_edit() -> None:
     probes = pack_probes()
     asked = ProbeSelector(probes).choose([PERU], None).questions
-    assert len(probes.fixed) == 200
+    assert len(probes.core) == 200
     assert len(asked) > 200
     assert sum("Peru" in question for question in asked) >= 3
     assert sum("capital of" in question for question in asked) >= 3

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from models.nkb.system import load
-from models.system import Loaded, System
+from models.system import Bundle, System
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.editing.models import ModelAtVersion
@@ -143,7 +143,7 @@ async def _live(steps: Sequence[Step], chosen: Settings) -> None:
 
 
 @cache
-def load_nkb(device: torch.device, dtype: torch.dtype) -> Loaded:
+def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
     return load(device, dtype)
 
 

@@ -19,37 +19,37 @@ NEIGHBOUR = "What is the neighbour of Chile?"
 Spo = tuple[str, str, str]
 
 
-def triple(subject: str, relation: str, value: str, **more: Any) -> dict[str, Any]:
-    return {"subject": subject, "relation": relation, "object": value, **more}
+def triple(subject: str, relation: str, value: str, **fields: Any) -> dict[str, Any]:
+    return {"subject": subject, "relation": relation, "object": value, **fields}
 
 
 async def fact(
-    editor: Editor, subject: str, relation: str, value: str, *, key: str | None = None, **more: Any
+    editor: Editor, subject: str, relation: str, value: str, *, key: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    own = {name: more.pop(name) for name in ("act", "only") if name in more}
-    return await edits(editor, triple(subject, relation, value, **own), key=key, **more)
+    fields = {name: options.pop(name) for name in ("act", "only") if name in options}
+    return await edits(editor, triple(subject, relation, value, **fields), key=key, **options)
 
 
-async def define(editor: Editor, relation: str, **what: Any) -> dict[str, Any]:
-    return await edits(editor, {"define": relation, **what})
+async def define(editor: Editor, relation: str, **fields: Any) -> dict[str, Any]:
+    return await edits(editor, {"define": relation, **fields})
 
 
 def tsv(*triples: Spo) -> bytes:
-    return "".join("\t".join(one) + "\n" for one in triples).encode()
+    return "".join("\t".join(triple) + "\n" for triple in triples).encode()
 
 
-async def imported(
+async def import_file(
     editor: Editor, data: bytes | Iterable[bytes], *, author: str = "ana", **order: Any
 ) -> dict[str, Any]:
     """As the ingress does it: the receipt, or the first refusal."""
-    begun = said(await editor.import_begin({**NOBODY, **order}, author))
-    if begun["status"] >= 400:
-        return begun
+    session = said(await editor.import_begin({**NOBODY, **order}, author))
+    if session["status"] >= 400:
+        return session
     for piece in [data] if isinstance(data, bytes) else data:
-        fed = said(await editor.import_feed(begun["import"], piece))
-        if fed["status"] >= 400:
-            return fed
-    return said(await editor.import_finish(begun["import"], order.get("wait", "none")))
+        progress = said(await editor.import_feed(session["import"], piece))
+        if progress["status"] >= 400:
+            return progress
+    return said(await editor.import_finish(session["import"], order.get("wait", "none")))
 
 
 async def entity(editor: Editor, id: str, version: int | None = None) -> dict[str, Any]:
@@ -57,17 +57,17 @@ async def entity(editor: Editor, id: str, version: int | None = None) -> dict[st
 
 
 async def values(editor: Editor, id: str, relation: str, version: int | None = None) -> list[str]:
-    found = await entity(editor, id, version)
-    return [one["object"] for one in found.get("facts", []) if one["relation"] == relation]
+    facts = (await entity(editor, id, version)).get("facts", [])
+    return [fact["object"] for fact in facts if fact["relation"] == relation]
 
 
 async def search(editor: Editor, text: str, limit: int = 20, version: int | None = None) -> list[str]:
-    return [one["id"] for one in said(await editor.entities(text, limit, version))["entities"]]
+    return [entity["id"] for entity in said(await editor.entities(text, limit, version))["entities"]]
 
 
 async def checksums(editor: Editor) -> dict[str, str]:
-    found: dict[str, str] = said(await editor.memory())["checksums"]
-    return found
+    sums: dict[str, str] = said(await editor.memory())["checksums"]
+    return sums
 
 
 async def answers(editor: Editor, *questions: str, model: str = "atlas") -> list[str | None]:
@@ -81,10 +81,10 @@ def rows(raw: redis.Redis) -> set[bytes]:
     return {*raw.scan_iter("{errata}:graph:*", 1000), *raw.scan_iter("{errata}:names:*", 1000)}
 
 
-def noted(raw: redis.Redis) -> dict[bytes, bytes]:
+def import_notes(raw: redis.Redis) -> dict[bytes, bytes]:
     """What Redis says of imports that are under way, or were cut short."""
-    found: dict[bytes, bytes] = raw.hgetall("{errata}:imports")  # type: ignore[assignment]
-    return found
+    notes: dict[bytes, bytes] = raw.hgetall("{errata}:imports")  # type: ignore[assignment]
+    return notes
 
 
 def warnings(receipt: dict[str, Any], place: int = 0) -> str:

@@ -27,19 +27,19 @@ def lookup(ledger: RedisLedger) -> Lookup:
     return Lookup(Rows(ledger.connection))
 
 
-async def view(lookup: Lookup, memory: GraphMemory, *told: dict[str, tuple[Statement, ...]]) -> GraphView:
-    blocks = [statements_block(f"edit/e{n}x{id(one)}", n, one) for n, one in enumerate(told)]
-    made = memory.view(
-        memory.fold([Material(one.key.removeprefix("edit/"), "triple", one) for one in blocks])
+async def view(lookup: Lookup, memory: GraphMemory, *edits: dict[str, tuple[Statement, ...]]) -> GraphView:
+    blocks = [statements_block(f"edit/e{n}x{id(edit)}", n, edit) for n, edit in enumerate(edits)]
+    new_view = memory.view(
+        memory.fold([Material(block.key.removeprefix("edit/"), "triple", block) for block in blocks])
     )
-    await lookup.prepare(made)
-    return made
+    await lookup.prepare(new_view)
+    return new_view
 
 
 async def mentions(lookup: Lookup, question: str, at: GraphView) -> list[tuple[str, list[str]]]:
     [ask] = (await lookup.inform([Ask(question)], [at])).asks
     assert isinstance(ask, Ask)
-    return [(question[one.start : one.end], [entity.id for entity in one.entities]) for one in ask.mentions]
+    return [(question[m.start : m.end], [entity.id for entity in m.entities]) for m in ask.mentions]
 
 
 async def test_names_are_found_where_they_stand(lookup: Lookup, memory: GraphMemory) -> None:
@@ -65,13 +65,13 @@ async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
     assert await mentions(lookup, "Where is Lima Peru?", old) == [("Lima", ["Q2868"]), ("Peru", ["Q419"])]
     assert await mentions(lookup, "Where is Lima Peru?", new) == [("Lima Peru", ["n:lima_peru"])]
     assert await mentions(lookup, "Where is Lima, or Ciudad?", new) == [("Ciudad", ["Q2868"])]
-    informed = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
-    assert [len(ask.mentions) for ask in informed.asks if isinstance(ask, Ask)] == [1, 0]
+    batch = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
+    assert [len(ask.mentions) for ask in batch.asks if isinstance(ask, Ask)] == [1, 0]
 
 
 async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:
     at = await view(lookup, memory)
-    [ask] = (await lookup.inform([Ask("Peru?", linked=False)], [at])).asks
+    [ask] = (await lookup.inform([Ask("Peru?", use_graph=False)], [at])).asks
     assert isinstance(ask, Ask)
     assert ask.mentions == ()
 
@@ -89,17 +89,17 @@ async def test_a_view_that_was_read_very_much_goes_on_being_read(
     monkeypatch.setattr(module, "MAX_CACHED", 2)
     at = await view(lookup, memory)
     for _ in range(3):
-        for asked in (["Q419", "Q298", "Q142"], ["Q419", "Q17"], ["Q419", "Q90", "Q17"]):
-            found = await lookup.entities(asked, at)
-            assert {id: one.id for id, one in found.items() if one} == dict(zip(asked, asked, strict=True))
+        for ids in (["Q419", "Q298", "Q142"], ["Q419", "Q17"], ["Q419", "Q90", "Q17"]):
+            entities = await lookup.entities(ids, at)
+            assert {id: e.id for id, e in entities.items() if e} == dict(zip(ids, ids, strict=True))
     assert await mentions(lookup, "Peru Chile France Japan Lima", at) != []
 
 
 async def test_names_of_an_edit_are_linked_once_and_stay_for_the_versions_that_have_them(
     lookup: Lookup, memory: GraphMemory
 ) -> None:
-    told = {"Q419": (Statement(ALIAS, "Birú"),)}
-    new = await view(lookup, memory, told)
+    edit = {"Q419": (Statement(ALIAS, "Birú"),)}
+    new = await view(lookup, memory, edit)
     size = len(lookup.linker)
     await lookup.prepare(new)
     old = await view(lookup, memory)

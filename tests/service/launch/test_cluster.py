@@ -23,52 +23,52 @@ def settings(places: Places) -> Settings:
 
 def starts(monkeypatch: pytest.MonkeyPatch, *fails: BaseException) -> list[BaseException]:
     """Ray fails in these ways, one start after the other, and then no more. What is left of them."""
-    left = list(fails)
+    failures = list(fails)
 
     def init(*_: Any) -> None:
-        if left:
-            raise left.pop(0)
+        if failures:
+            raise failures.pop(0)
 
     monkeypatch.setattr(cluster, "_init", init)
-    return left
+    return failures
 
 
 @pytest.fixture
-def cleared(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+def stopped_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The folders whose processes were stopped."""
-    found: list[Path] = []
-    monkeypatch.setattr(cluster, "stop_orphans", found.append)
+    folders: list[Path] = []
+    monkeypatch.setattr(cluster, "stop_orphans", folders.append)
     monkeypatch.setattr(exits, "catch_signals", lambda: None)
-    return found
+    return folders
 
 
 def test_a_start_that_took_too_long_is_made_again(
-    settings: Settings, places: Places, cleared: list[Path], monkeypatch: pytest.MonkeyPatch
+    settings: Settings, places: Places, stopped_folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said: list[str] = []
-    left = starts(monkeypatch, BUSY, RuntimeError("Failed to start GCS"))
-    cluster._start(settings, places, said.append)
-    assert left == []
-    assert cleared == [places.ray] * 2
-    assert ["Trying again" in line for line in said] == [True] * 2
+    lines: list[str] = []
+    failures = starts(monkeypatch, BUSY, RuntimeError("Failed to start GCS"))
+    cluster._start(settings, places, lines.append)
+    assert failures == []
+    assert stopped_folders == [places.ray] * 2
+    assert ["Trying again" in line for line in lines] == [True] * 2
 
 
 def test_a_machine_that_stays_too_busy_is_told_of(
-    settings: Settings, places: Places, cleared: list[Path], monkeypatch: pytest.MonkeyPatch
+    settings: Settings, places: Places, stopped_folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     starts(monkeypatch, *[BUSY] * cluster.ATTEMPTS)
     with pytest.raises(CannotStart, match="too busy"):
         cluster._start(settings, places, str)
-    assert cleared == [places.ray] * cluster.ATTEMPTS
+    assert stopped_folders == [places.ray] * cluster.ATTEMPTS
 
 
 def test_what_no_further_start_would_mend_is_not_tried_again(
     settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    left = starts(monkeypatch, RuntimeError("no such library"), BUSY)
+    failures = starts(monkeypatch, RuntimeError("no such library"), BUSY)
     with pytest.raises(RuntimeError, match="no such library"):
         cluster._start(settings, places, str)
-    assert left == [BUSY]
+    assert failures == [BUSY]
 
 
 @pytest.mark.usefixtures("ctrl_c")
@@ -76,24 +76,24 @@ def test_sigterm_while_ray_starts_is_the_end(
     settings: Settings, places: Places, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ray takes the signal over, and ends the process."""
-    left = starts(monkeypatch, SystemExit(15), BUSY)
+    failures = starts(monkeypatch, SystemExit(15), BUSY)
     with pytest.raises(exits.StopRequested):
         cluster._start(settings, places, str)
-    assert left == [BUSY]
+    assert failures == [BUSY]
     assert exits.is_stop_requested(), "a second one changes nothing"
 
 
 def test_what_hangs_in_stopping_holds_nobody_up_and_is_not_overtaken() -> None:
-    begun, released, order = threading.Event(), threading.Event(), list[str]()
+    running, release, order = threading.Event(), threading.Event(), list[str]()
 
     def hangs() -> None:
-        begun.set()
-        released.wait(10)
+        running.set()
+        release.wait(10)
         order.append("hung")
 
     cluster.within(0.01, hangs)
-    assert begun.wait(10)
+    assert running.wait(10)
     cluster.within(0.01, lambda: order.append("given up"))
-    threading.Timer(0.1, released.set).start()
+    threading.Timer(0.1, release.set).start()
     cluster.within(10, lambda: order.append("in time"))
     assert order == ["hung", "in time"]

@@ -15,8 +15,8 @@ from service.launch.places import Places
 KEY = "the-key-that-was-made"
 
 
-def greeting(var: Path, key: str | None = KEY, shows_key: bool = True, **more: Any) -> str:
-    settings = Settings(var=var, admin_key_sha256="0" * 64, **more)
+def greeting(var: Path, key: str | None = KEY, shows_key: bool = True, **fields: Any) -> str:
+    settings = Settings(var=var, admin_key_sha256="0" * 64, **fields)
     places = Places(var, var / "log", var / "metrics", var / "ray", var / "valkey")
     return ready(settings, places, 12.3, key, shows_key)
 
@@ -27,11 +27,11 @@ def _somewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def test_the_usual_place_needs_nothing_but_the_four_commands(tmp_path: Path) -> None:
-    said = greeting(tmp_path / "var")
-    commands = [shlex.split(line) for line in said.splitlines() if "/errata " in line]
+    text = greeting(tmp_path / "var")
+    commands = [shlex.split(line) for line in text.splitlines() if "/errata " in line]
     assert [words[1] for words in commands] == ["ask", "edit", "ask", "revert"]
-    assert "export" not in said
-    assert "http://127.0.0.1:8000" in said
+    assert "export" not in text
+    assert "http://127.0.0.1:8000" in text
 
 
 def test_the_key_that_was_made_is_shown_and_where_it_lies(tmp_path: Path) -> None:
@@ -41,26 +41,26 @@ def test_the_key_that_was_made_is_shown_and_where_it_lies(tmp_path: Path) -> Non
 
 
 def test_no_key_gets_into_a_log_that_takes_what_is_printed(tmp_path: Path) -> None:
-    said = greeting(tmp_path / "var", shows_key=False)
-    assert KEY not in said
-    assert f"  key file   {tmp_path / 'var' / 'admin.key'}\n" in said
+    text = greeting(tmp_path / "var", shows_key=False)
+    assert KEY not in text
+    assert f"  key file   {tmp_path / 'var' / 'admin.key'}\n" in text
 
 
 def test_an_address_of_the_newer_kind_is_written_as_addresses_are(tmp_path: Path) -> None:
-    said = greeting(tmp_path / "var", host="::1")
-    assert "  address    http://[::1]:8000 " in said
-    assert "export ERRATA_URL='http://[::1]:8000'" in said
+    text = greeting(tmp_path / "var", host="::1")
+    assert "  address    http://[::1]:8000 " in text
+    assert "export ERRATA_URL='http://[::1]:8000'" in text
 
 
 def test_another_place_says_what_the_command_has_to_know(tmp_path: Path) -> None:
-    said = greeting(tmp_path / "it's here", port=8123)
-    assert "export ERRATA_URL=http://127.0.0.1:8123" in said
-    (line,) = [line for line in said.splitlines() if "ERRATA_KEY=" in line]
+    text = greeting(tmp_path / "it's here", port=8123)
+    assert "export ERRATA_URL=http://127.0.0.1:8123" in text
+    (line,) = [line for line in text.splitlines() if "ERRATA_KEY=" in line]
     inner = line.partition("$(")[2].removesuffix(')"')
     assert shlex.split(inner) == ["cat", str(tmp_path / "it's here" / "admin.key")]
 
 
 def test_a_key_of_ones_own_is_not_repeated(tmp_path: Path) -> None:
-    said = greeting(tmp_path / "elsewhere", key=None)
-    assert "  admin key  the one in ERRATA_KEY\n" in said
-    assert "admin.key" not in said
+    text = greeting(tmp_path / "elsewhere", key=None)
+    assert "  admin key  the one in ERRATA_KEY\n" in text
+    assert "admin.key" not in text

@@ -21,7 +21,7 @@ Start = Callable[..., "subprocess.Popen[str]"]
 @pytest.fixture
 def start() -> Iterator[Start]:
     """start(file, mode): a process that has the file open."""
-    started: list[subprocess.Popen[str]] = []
+    children: list[subprocess.Popen[str]] = []
 
     def begin(file: Path, mode: str, program: str = HOLD) -> subprocess.Popen[str]:
         file.touch()
@@ -30,20 +30,20 @@ def start() -> Iterator[Start]:
         )
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
-        started.append(process)
+        children.append(process)
         return process
 
     yield begin
-    for process in started:
+    for process in children:
         process.kill()
         process.communicate()
 
 
 def test_who_writes_in_the_folder_is_ended_however_deaf(tmp_path: Path, start: Start) -> None:
     polite, deaf = start(tmp_path / "a.log", "a"), start(tmp_path / "b.log", "w", DEAF)
-    begun = time.monotonic()
+    start_s = time.monotonic()
     stop_orphans(tmp_path)
-    assert time.monotonic() - begun < 8
+    assert time.monotonic() - start_s < 8
     assert [polite.wait(5), deaf.wait(5)] == [-15, -9]
 
 
@@ -56,6 +56,6 @@ def test_readers_and_neighbours_are_left_alone(tmp_path: Path, start: Start) -> 
 
 
 def test_where_nothing_is_left_nothing_is_waited_for(tmp_path: Path) -> None:
-    begun = time.monotonic()
+    start_s = time.monotonic()
     stop_orphans(tmp_path)
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - start_s < 1

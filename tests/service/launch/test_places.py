@@ -50,14 +50,14 @@ def test_a_taken_port_of_the_newer_kind_of_address_is_named() -> None:
 def test_a_name_with_addresses_of_both_kinds_stands_for_the_one_that_http_takes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    both = [(family, socket.SOCK_STREAM, 6, "", ()) for family in (socket.AF_INET6, socket.AF_INET)]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: both)
+    addresses = [(family, socket.SOCK_STREAM, 6, "", ()) for family in (socket.AF_INET6, socket.AF_INET)]
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: addresses)
     assert places._family("localhost") == socket.AF_INET
 
 
 def test_a_folder_is_claimed_by_one_at_a_time(tmp_path: Path) -> None:
-    with claim(tmp_path / "var", "127.0.0.1", free_port()) as found:
-        assert found.log.is_dir()
+    with claim(tmp_path / "var", "127.0.0.1", free_port()) as claimed_places:
+        assert claimed_places.log.is_dir()
         with (
             pytest.raises(CannotStart, match=f"process {os.getpid()}"),
             claim(tmp_path / "var", "127.0.0.1", free_port()),
@@ -71,8 +71,8 @@ def test_counters_of_an_earlier_run_are_forgotten_and_edits_are_not(tmp_path: Pa
     for name in ("metrics/counter_1.db", "valkey/appendonlydir/log"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).touch()
-    with claim(tmp_path, "127.0.0.1", free_port()) as found:
-        assert list(found.metrics.iterdir()) == []
+    with claim(tmp_path, "127.0.0.1", free_port()) as claimed_places:
+        assert list(claimed_places.metrics.iterdir()) == []
         assert (tmp_path / "valkey/appendonlydir/log").exists()
 
 
@@ -80,8 +80,8 @@ def test_rays_folder_is_short_private_and_each_services_own(tmp_path: Path) -> N
     deep = tmp_path / ("x" * 200)
     assert len(os.fsencode(ray_folder(deep))) < 40, "Ray's sockets get about 65 bytes longer names"
     assert ray_folder(deep) != ray_folder(tmp_path)
-    with claim(deep, "127.0.0.1", free_port()) as found:
-        assert stat.S_IMODE(found.ray.stat().st_mode) == 0o700
+    with claim(deep, "127.0.0.1", free_port()) as claimed_places:
+        assert stat.S_IMODE(claimed_places.ray.stat().st_mode) == 0o700
 
 
 def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
@@ -100,10 +100,10 @@ def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:
 
 
 def test_rays_folder_is_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, taken = os.getuid(), ray_folder(tmp_path / "var")
-    taken.mkdir()
-    monkeypatch.setattr(places, "ray_folder", lambda _: taken)
-    monkeypatch.setattr(os, "getuid", lambda: ours + 1)
+    uid, folder = os.getuid(), ray_folder(tmp_path / "var")
+    folder.mkdir()
+    monkeypatch.setattr(places, "ray_folder", lambda _: folder)
+    monkeypatch.setattr(os, "getuid", lambda: uid + 1)
     with pytest.raises(CannotStart, match="TMPDIR"), claim(tmp_path / "var", "127.0.0.1", free_port()):
         pass
 

@@ -24,13 +24,13 @@ ARGUMENTS: Mapping[str, Any] = {"host": "127.0.0.1", "port": 8000, "replicas": 1
 
 
 @pytest.fixture
-def inherited(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """What a cluster would inherit, were there one; the service is asked to stop as soon as it is ready."""
-    found: dict[str, str] = {}
+    environment: dict[str, str] = {}
 
     @contextmanager
     def no_cluster(*_: Any) -> Iterator[None]:
-        found.update(os.environ)
+        environment.update(os.environ)
         yield
 
     monkeypatch.setattr(cluster, "cluster", no_cluster)
@@ -41,39 +41,39 @@ def inherited(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         (signal, "pause"),
     ):
         monkeypatch.setattr(owner, name, lambda *_: None)
-    return found
+    return environment
 
 
-def served(places: Places, loader: str = TOY, to_a_person: bool = True) -> str:
-    said: list[str] = []
+def serve(places: Places, loader: str = TOY, to_terminal: bool = True) -> str:
+    lines: list[str] = []
     arguments = {**ARGUMENTS, "var": places.var, "systems": {"toy": loader}}
-    run._serve(arguments, places, said.append, to_a_person)
-    return "\n".join(said)
+    run._serve(arguments, places, lines.append, to_terminal)
+    return "\n".join(lines)
 
 
 def test_neither_the_key_nor_the_address_of_redis_is_inherited(
     places: Places,
-    inherited: dict[str, str],
+    environment: dict[str, str],
     own_valkey: EmbeddedValkey,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
     monkeypatch.setenv("ERRATA_REDIS_URL", own_valkey.url)
-    said = served(places)
-    assert "the one in ERRATA_KEY" in said
-    assert "a-secret-that-is-mine" not in said
-    assert inherited
-    assert not {"ERRATA_KEY", "ERRATA_REDIS_URL"} & inherited.keys()
+    text = serve(places)
+    assert "the one in ERRATA_KEY" in text
+    assert "a-secret-that-is-mine" not in text
+    assert environment
+    assert not {"ERRATA_KEY", "ERRATA_REDIS_URL"} & environment.keys()
 
 
 def test_the_key_that_was_made_is_for_the_terminal_and_no_log(
-    places: Places, inherited: dict[str, str], capfd: pytest.CaptureFixture[str]
+    places: Places, environment: dict[str, str], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    said = served(places)
+    text = serve(places)
     key = (places.var / "admin.key").read_text().strip()
-    assert key in said
+    assert key in text
     assert key not in "".join(capfd.readouterr()), "where the log is written"
-    assert key not in served(places, to_a_person=False), "what may be kept"
+    assert key not in serve(places, to_terminal=False), "what may be kept"
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_model_that_cannot_be_found_is_named(
     (tmp_path / "broken" / "__init__.py").write_text("import math; math.nothing")
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(CannotStart) as refusal:
-        served(places, loader)
+        serve(places, loader)
     assert names in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -102,15 +102,15 @@ def test_a_model_that_cannot_be_found_is_named(
 def test_files_that_make_no_tls_are_named_before_anything_starts(
     wrong: str, places: Places, tmp_path: Path
 ) -> None:
-    ours, other = (trustme.CA().issue_cert("127.0.0.1") for _ in range(2))
-    key = serialization.load_pem_private_key(ours.private_key_pem.bytes(), None)
+    pair, other = (trustme.CA().issue_cert("127.0.0.1") for _ in range(2))
+    key = serialization.load_pem_private_key(pair.private_key_pem.bytes(), None)
     cipher = serialization.BestAvailableEncryption(b"secret")
-    locked = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, cipher)
-    cert, plain = ours.cert_chain_pems[0].bytes(), ours.private_key_pem.bytes()
+    locked_key = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, cipher)
+    cert, plain = pair.cert_chain_pems[0].bytes(), pair.private_key_pem.bytes()
     files = {
         "the two swapped": (plain, cert),
         "the key of another": (cert, other.private_key_pem.bytes()),
-        "a key with a password": (cert, locked),
+        "a key with a password": (cert, locked_key),
     }
     paths = tmp_path / "cert.pem", tmp_path / "key.pem"
     for path, content in zip(paths, files[wrong], strict=True):
@@ -132,20 +132,20 @@ def test_a_device_that_is_not_there_is_named_before_anything_starts(device: str,
 
 
 @pytest.mark.usefixtures("ctrl_c")
-@pytest.mark.parametrize("turned", [None, SystemError], ids=["as it is", "as an import turns it"])
+@pytest.mark.parametrize("disguise", [None, SystemError], ids=["as it is", "as an import turns it"])
 def test_ctrl_c_while_starting_is_the_end_and_no_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, turned: type[Exception] | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disguise: type[Exception] | None
 ) -> None:
     def starting(*_: Any) -> None:
         try:
             os.kill(os.getpid(), signal.SIGINT)
         except exits.StopRequested as asked:
-            raise (turned() if turned else asked) from asked
+            raise (disguise() if disguise else asked) from asked
 
     monkeypatch.setattr(run, "_serve", starting)
-    said: list[str] = []
-    run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, said.append, True)
-    assert said == ["Stopped."]
+    lines: list[str] = []
+    run.run({**ARGUMENTS, "var": tmp_path / "var", "port": free_port()}, lines.append, True)
+    assert lines == ["Stopped."]
 
 
 @pytest.mark.usefixtures("ctrl_c")

@@ -50,31 +50,31 @@ def authors() -> Iterator[set[str]]:
     metrics._authors.update(before)
 
 
-def shown(name: str, **labels: str) -> float | None:
+def sample(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
 def test_commits_of_more_authors_than_there_is_room_for_are_counted_together(authors: set[str]) -> None:
     authors.clear()
-    before = shown("errata_commits_total", author="others") or 0
+    before = sample("errata_commits_total", author="others") or 0
     for number in range(metrics.MAX_AUTHORS + 10):
         metrics.count_commit(f"author {number}")
     metrics.count_commit("author 0")
-    assert shown("errata_commits_total", author="author 0") == 2
-    assert shown("errata_commits_total", author=f"author {metrics.MAX_AUTHORS}") is None
-    assert shown("errata_commits_total", author="others") == before + 10
+    assert sample("errata_commits_total", author="author 0") == 2
+    assert sample("errata_commits_total", author=f"author {metrics.MAX_AUTHORS}") is None
+    assert sample("errata_commits_total", author="others") == before + 10
 
 
 async def test_a_method_that_a_client_invents_gets_no_label_of_its_own() -> None:
     app = FastAPI()
     app.add_middleware(MetricsMiddleware)
-    before = shown("errata_http_requests_total", route="none", method="other", status="404") or 0
+    before = sample("errata_http_requests_total", route="none", method="other", status="404") or 0
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://errata") as http:
         for number in range(3):
             await http.request(f"INVENTED{number}", "/")
-    after = shown("errata_http_requests_total", route="none", method="other", status="404")
+    after = sample("errata_http_requests_total", route="none", method="other", status="404")
     assert after == before + 3
-    assert shown("errata_http_in_flight") == 0
+    assert sample("errata_http_in_flight") == 0
 
 
 def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
@@ -97,68 +97,75 @@ def test_the_page_shows_the_worst_of_those_that_live_and_nothing_of_the_dead(
         assert 'errata_queue_questions{model="nkb",place="replica"} 3.0' in page
         assert page.count("errata_build_info{") == 1
     finally:
-        for one in (alive, dead):
-            one.kill()
-            one.communicate()
+        for child in (alive, dead):
+            child.kill()
+            child.communicate()
 
 
 def test_who_began_and_neither_runs_nor_ended_as_it_was_asked_to_has_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
-    killed, asked, left = [process("nkb", "7", "1", folder=tmp_path) for _ in range(3)]
+    victim, leaver, survivor = [process("nkb", "7", "1", folder=tmp_path) for _ in range(3)]
     try:
         assert deaths() == 3 - 0 - 3
-        assert asked.stdin is not None
-        assert asked.stdout is not None
-        print(file=asked.stdin, flush=True)
-        assert asked.stdout.readline() == "ended\n"
+        assert leaver.stdin is not None
+        assert leaver.stdout is not None
+        print(file=leaver.stdin, flush=True)
+        assert leaver.stdout.readline() == "ended\n"
         assert deaths() == 3 - 1 - 2
-        asked.kill()
-        asked.wait()
+        leaver.kill()
+        leaver.wait()
         assert deaths() == 3 - 1 - 2
-        killed.kill()
-        killed.wait()
+        victim.kill()
+        victim.wait()
         assert deaths() == 3 - 1 - 1
     finally:
-        for one in (killed, asked, left):
-            one.kill()
-            one.communicate()
+        for child in (victim, leaver, survivor):
+            child.kill()
+            child.communicate()
 
 
 def deaths() -> float:
     """As the rule instance_part:errata_process_deaths:total counts them."""
     families = text_string_to_metric_families(metrics.render().decode())
-    found = {one.name: one.value for family in families for one in family.samples if "part" in one.labels}
+    values = {
+        figure.name: figure.value
+        for family in families
+        for figure in family.samples
+        if "part" in figure.labels
+    }
     return (
-        found["errata_process_starts_total"] - found["errata_process_ends_total"] - found["errata_processes"]
+        values["errata_process_starts_total"]
+        - values["errata_process_ends_total"]
+        - values["errata_processes"]
     )
 
 
-@pytest.mark.parametrize("who", ["a younger process", "a thread", "the process that shows the page"])
+@pytest.mark.parametrize("owner", ["a younger process", "a thread", "the process that shows the page"])
 def test_what_a_dead_process_left_is_not_shown_although_its_number_is_taken(
-    who: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    owner: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
     dead = process("nkb", "5", "0", folder=tmp_path)
     assert 'errata_ledger_up{role="replica"} 0.0' in metrics.render().decode()
     dead.kill()
     dead.communicate()
-    with somebody(who) as number:
+    with somebody(owner) as number:
         for file in tmp_path.glob(f"gauge_live*_{dead.pid}.db"):
-            taken = file.rename(file.with_name(file.name.replace(f"_{dead.pid}.", f"_{number}.")))
-            os.utime(taken, (0, 0))
+            renamed_file = file.rename(file.with_name(file.name.replace(f"_{dead.pid}.", f"_{number}.")))
+            os.utime(renamed_file, (0, 0))
         page = metrics.render().decode()
     assert "errata_ledger_up" not in page
     assert "errata_replica_version_min" not in page
 
 
 @contextmanager
-def somebody(who: str) -> Iterator[int]:
+def somebody(owner: str) -> Iterator[int]:
     """The number of a process or thread that lives."""
-    if who == "the process that shows the page":
+    if owner == "the process that shows the page":
         yield os.getpid()
-    elif who == "a thread":
+    elif owner == "a thread":
         end = threading.Event()
         thread = threading.Thread(target=end.wait)
         thread.start()
@@ -175,10 +182,10 @@ def test_a_file_that_its_process_is_just_making_stays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(metrics.DIRECTORY, str(tmp_path))
-    made = tmp_path / f"gauge_livemax_{os.getpid()}.db"
-    made.write_bytes(bytes(2**16))
+    file = tmp_path / f"gauge_livemax_{os.getpid()}.db"
+    file.write_bytes(bytes(2**16))
     metrics.render()
-    assert made.exists()
+    assert file.exists()
 
 
 def test_a_process_goes_on_from_nothing_that_an_earlier_one_of_its_number_left(
@@ -211,9 +218,9 @@ def test_a_machine_has_one_page_on_a_port_of_its_own_whoever_of_its_processes_di
         assert 'model="nkb"' not in read(port)
         assert httpx.get(f"http://127.0.0.1:{port}/", trust_env=False).status_code == 404
     finally:
-        for one in (first, second):
-            one.kill()
-            one.communicate()
+        for child in (first, second):
+            child.kill()
+            child.communicate()
 
 
 def read(port: int) -> str:
@@ -236,13 +243,13 @@ def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subproc
         metrics.DIRECTORY: str(folder),
         "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}",
     }
-    started = subprocess.Popen(
+    child = subprocess.Popen(
         [sys.executable, "-c", SETS, *words, f"{port}", f"{takes}"],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert started.stdout is not None
-    assert started.stdout.readline() == "set\n"
-    return started
+    assert child.stdout is not None
+    assert child.stdout.readline() == "set\n"
+    return child

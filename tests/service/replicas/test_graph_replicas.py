@@ -15,7 +15,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
-from tests.service.graph.requests import CAPITAL, TABLE, checksums, fact, imported, tsv
+from tests.service.graph.requests import CAPITAL, TABLE, checksums, fact, import_file, tsv
 from tests.service.parts import ask, settings, started
 from tests.service.toy_graph import TOYS
 
@@ -56,7 +56,7 @@ async def test_no_read_is_torn_within_a_memory_or_between_them(
         made = await fact(editor, "Peru", "capital", f"City {number}", wait="all")
         assert made["all_applied"]
         file = tsv(("Peru", "capital", f"Town {number}"), ("Oz", "capital", f"Town {number}"))
-        assert (await imported(editor, file, wait="all"))["version"] == made["version"] + 1
+        assert (await import_file(editor, file, wait="all"))["version"] == made["version"] + 1
         assert (await revert(editor, made["version"] + 1, wait="all"))["all_applied"]
         content["toy"] += [f"City {number}"] * 3
         content["atlas"] += [f"City {number}", f"Town {number}", f"City {number}"]
@@ -85,7 +85,7 @@ async def test_each_replica_says_the_checksum_of_its_own_memory(
     editor: Editor, replicas: dict[str, Replica], chosen: Settings
 ) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
-    await imported(editor, tsv(("Oz", "capital", "Emerald City")))
+    await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
     await revert(editor, 1)
     known = await checksums(editor)
     async with started(Replica, chosen, "atlas") as late:
@@ -101,7 +101,7 @@ async def test_versions_mix_in_one_batch_and_each_is_answered_as_it_was(
 ) -> None:
     wanted: list[str | None] = [None]
     for number in range(6):
-        await imported(editor, tsv(("Oz", "capital", f"Town {number}")), wait="all")
+        await import_file(editor, tsv(("Oz", "capital", f"Town {number}")), wait="all")
         wanted.append(f"Town {number}")
     asked = [n % 7 for n in range(28)]
     said = await asyncio.gather(*(ask(replicas["atlas"], "capital of Oz", version=n) for n in asked))
@@ -111,7 +111,7 @@ async def test_versions_mix_in_one_batch_and_each_is_answered_as_it_was(
 async def test_a_batch_reads_rows_once_and_a_second_one_none(
     editor: Editor, replicas: dict[str, Replica]
 ) -> None:
-    await imported(editor, tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(300))), wait="all")
+    await import_file(editor, tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(300))), wait="all")
     atlas = replicas["atlas"]
     rows = atlas._lookup._rows  # type: ignore[union-attr]
     reading, reads = rows._read, []

@@ -99,4 +99,4 @@ async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedge
     for version in (1, 2, 3):
         await loader.at(version)
     await asyncio.sleep(0)  # the event loop lets go of the last result
-    assert len(ledger._rows) == 0
+    assert len(ledger._block_cache) == 0

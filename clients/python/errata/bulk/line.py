@@ -14,21 +14,21 @@ Status = Literal["done", "no-op", "duplicate", "superseded", "refused", "taken b
 class Line:
     """number: of the line it ends on; of a JSON file, it begins on. where: the file's name and the place in it.
 
-    item: None where it cannot be used; `detail` then says why. rephrased: wordings to ask but not to teach.
-    unused: names of fields that nobody uses.
+    item: None where it cannot be used; `detail` then says why. held_out: wordings to ask but not to teach.
+    unused_fields: names of those that nobody uses.
 
     status: `no-op` where the answer is right already, `superseded` where a later line answers anew, `duplicate` where
     an earlier one says the same, `taken back` where it was made before and is not in force. detail, code: why it is
     none of the first two. version: whose commit made it.
     wordings, follow: how many paraphrases were given, and get the answer too. rephrased_asked, rephrased_follow: the
-    same of `rephrased`.
+    same of `held_out`.
     """
 
     number: int
     where: str
     item: Item | None = None
-    rephrased: tuple[str, ...] = ()
-    unused: tuple[str, ...] = ()
+    held_out: tuple[str, ...] = ()
+    unused_fields: tuple[str, ...] = ()
     status: Status = "not sent"
     code: str = ""
     detail: str = ""
@@ -68,6 +68,6 @@ class Line:
     def to_row(self) -> dict[str, object]:
         """As a report has it."""
         row = asdict(self)
-        for name in ("number", "where", "item", "rephrased", "unused"):
+        for name in ("number", "where", "item", "held_out", "unused_fields"):
             del row[name]
         return {"line": self.number, "question": self.question, "answer": self.answer, **row}

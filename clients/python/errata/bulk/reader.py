@@ -74,7 +74,7 @@ def _to_line(record: Record, kind: str, model: str, teach_rephrased: bool) -> Li
         line.refuse("bad_line", record.complaint + ("" if kind == CSV else advice))
         return line
     if is_easyedit(fields):
-        fields, line.rephrased, line.unused = from_easyedit(fields, teach_rephrased)
+        fields, line.held_out, line.unused_fields = from_easyedit(fields, teach_rephrased)
     try:
         if FACT_FIELDS & set(fields):
             line.item = ITEM.validate_python(fields)
@@ -105,19 +105,19 @@ def from_easyedit(
         next((name for name in names if name in fields), names[0])
         for names in (EASYEDIT_QUESTION, EASYEDIT_ANSWER, EASYEDIT_REPHRASED)
     )
-    answer, rephrased = fields.get(answer_name), fields.get(rephrased_name)
+    answer, prompts = fields.get(answer_name), fields.get(rephrased_name)
     while (
         isinstance(answer, list) and answer
     ):  # of several spellings the first counts; KnowEdit nests such lists
         answer = answer[0]
     correction = {"question": fields.get(question_name), "answer": answer}
     correction = {name: value for name, value in correction.items() if value is not None}
-    wordings = rephrased if isinstance(rephrased, list) else [rephrased]
+    wordings = prompts if isinstance(prompts, list) else [prompts]
     wordings = [wording for wording in wordings if wording not in (None, "")]
     if teach_rephrased and wordings:
         correction["paraphrases"] = wordings
     held_out = [wording for wording in wordings if isinstance(wording, str) and wording.strip()]
-    unused = sorted(
+    unused_fields = sorted(
         name for name in set(fields) - {question_name, answer_name, rephrased_name} if fields[name]
     )
-    return correction, () if teach_rephrased else tuple(held_out), tuple(unused)
+    return correction, () if teach_rephrased else tuple(held_out), tuple(unused_fields)

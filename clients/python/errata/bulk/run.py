@@ -203,7 +203,7 @@ class FileRun:
     async def _ask_rephrased(self) -> None:
         """Ask the wordings that were held out, of the lines that are in force at the end."""
         in_force = [line for line in self.lines if line.status in ("done", "no-op")]
-        questions = [(line, wording) for line in in_force for wording in line.rephrased]
+        questions = [(line, wording) for line in in_force for wording in line.held_out]
         for start in range(0, len(questions), MAX_BATCH):
             self._report(ASKING, start, len(questions))
             batch = questions[start : start + MAX_BATCH]
@@ -223,9 +223,9 @@ class FileRun:
         digest = sha256(json.dumps(identity).encode()).hexdigest()
         return self.settings.commit | EditOptions(idempotency_key=f"file-{digest[:32]}-{batch.number}")
 
-    def _report(self, phase: str, done: int, total: int | None = None) -> None:
+    def _report(self, phase: str, n_done: int, total: int | None = None) -> None:
         total = len(self.lines) if total is None else total
-        self._progress(ImportProgress(phase=phase, done=done, total=total))
+        self._progress(ImportProgress(phase=phase, done=n_done, total=total))
 
 
 def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:

@@ -95,15 +95,15 @@ class AnswerCalls:
     ) -> dict[str, object]:
         """A question with a pin of its own needs no min_version, nor does it take the one for all."""
         if isinstance(question, wire.AnswerRequest):
-            own: Mapping[str, object] = question.model_dump(exclude_unset=True)
+            fields: Mapping[str, object] = question.model_dump(exclude_unset=True)
         else:
-            own = question if isinstance(question, Mapping) else {"question": question}
-        item = {**shared, **own}
-        if own.get("version") is not None:
+            fields = question if isinstance(question, Mapping) else {"question": question}
+        item = {**shared, **fields}
+        if fields.get("version") is not None:
             return item
         pin = item.get("version")
-        least = self._min_version(pin if isinstance(pin, int) else None, min_version)
-        return item if least is None else {"min_version": least, **item}
+        minimum = self._min_version(pin if isinstance(pin, int) else None, min_version)
+        return item if minimum is None else {"min_version": minimum, **item}
 
     def _min_version(self, version: int | None, min_version: MinVersion) -> int | None:
         """A question that is pinned to `version` never waits for what was written since."""

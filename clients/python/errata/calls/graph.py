@@ -89,7 +89,7 @@ class GraphCalls:
         )
 
 
-def _query(request: Request, *excluded: str) -> dict[str, int | str]:
+def _query(request: Request, *omissions: str) -> dict[str, int | str]:
     """The fields that differ from their defaults, truth as JSON writes it."""
-    fields = request.model_dump(exclude_defaults=True, exclude=set(excluded))
+    fields = request.model_dump(exclude_defaults=True, exclude=set(omissions))
     return {name: str(value).lower() if value is True else value for name, value in fields.items()}

@@ -68,8 +68,8 @@ for action in (keys.list_, keys.create, keys.rotate, keys.revoke):
 app.add_typer(keyring, name="keys", rich_help_panel=ACCESS)
 
 
-def print_version(requested: bool) -> None:
-    if requested:
+def print_version(show: bool) -> None:
+    if show:
         typer.echo(f"errata {own_version()}")
         raise typer.Exit
 

@@ -84,6 +84,6 @@ def choose_hint(error: errors.ErrataError, key: Key) -> str:
         return f"The key sent was the one {key.source}; it belongs to another service, or is out of date."
     if isinstance(error, errors.Unreachable) and any(sign in error.sentence for sign in UNKNOWN_AUTHORITY):
         return "SSL_CERT_FILE=FILE names the certificate of the authority that vouches for it."
-    if type(error) is errors.Unreachable and error.sent:
+    if type(error) is errors.Unreachable and error.was_sent:
         return "Is it still running? If it speaks TLS, its address begins with https://."
     return next((hint for kind, hint in HINTS.items() if isinstance(error, kind)), "")

@@ -108,10 +108,12 @@ class EditRequest(Request):
 
     @field_validator("edits")
     @classmethod
-    def _fit_into_a_commit(cls, edits: list[Item], asked: ValidationInfo) -> list[Item]:
-        if asked.data.get("measure", True) and len(edits) > MAX_EDITS:
-            told = {"most": MAX_EDITS, "count": len(edits)}
-            raise PydanticCustomError("too_long", "one commit takes at most {most} edits, not {count}", told)
+    def _fit_into_a_commit(cls, edits: list[Item], info: ValidationInfo) -> list[Item]:
+        if info.data.get("measure", True) and len(edits) > MAX_EDITS:
+            limits = {"most": MAX_EDITS, "count": len(edits)}
+            raise PydanticCustomError(
+                "too_long", "one commit takes at most {most} edits, not {count}", limits
+            )
         return edits
 
     @model_validator(mode="after")

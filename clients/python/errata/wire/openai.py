@@ -41,7 +41,7 @@ NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '
 
 Stop = Annotated[str, StringConstraints(min_length=1)]
 Penalty = Annotated[float, Field(ge=-2, le=2)]
-Most = Annotated[int, Field(ge=1)]
+TokenLimit = Annotated[int, Field(ge=1)]
 
 
 class ChatMessage(Request):
@@ -96,8 +96,8 @@ class ChatRequest(Request):
     messages: Annotated[list[ChatMessage], Field(min_length=1)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    max_tokens: Most | None = None
-    max_completion_tokens: Most | None = None
+    max_tokens: TokenLimit | None = None
+    max_completion_tokens: TokenLimit | None = None
     stop: Stop | list[Stop] | None = None
     errata: ChatOptions = ChatOptions()
 
@@ -156,7 +156,7 @@ class ChatRequest(Request):
         return [self.stop] if isinstance(self.stop, str) else self.stop or []
 
     @property
-    def most(self) -> int | None:
+    def answer_limit(self) -> int | None:
         """The smaller of the two limits."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit is not None]
         return min(limits, default=None)

@@ -134,3 +134,22 @@ def test_a_commit_names_its_time_with_an_offset() -> None:
     assert wire.VersionSummary.model_validate({**head, "time": "2026-11-21T09:00:00Z"}).time.tzinfo
     with pytest.raises(ValidationError, match="timezone"):
         wire.VersionSummary.model_validate({**head, "time": "2026-11-21T09:00:00"})
+
+
+def test_a_report_stored_before_its_fields_were_renamed_is_readable() -> None:
+    capacity = {"slots_used": 1, "slots_reserved": 2}
+    timings = {"editor_ms": 1.0, "report_ms": 1.0, "commit_ms": 1.0, "replicas_ms": 1.0}
+    effect = {"question": "q", "before": "a", "after": "b"}
+    report = wire.Report.model_validate(
+        {
+            "edits": [],
+            "probes": 3,
+            "unasked": 2,
+            "changed": [effect],
+            "broken_tests": [],
+            "standing": {"active": 1, "reverted": 0, "superseded": 0},
+            "capacity": capacity,
+            "timings": timings,
+        }
+    )
+    assert (report.probes, report.side_effects, report.test_status) == (3, [], None)

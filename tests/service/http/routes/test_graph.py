@@ -23,7 +23,7 @@ from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
-from tests.service.graph.requests import noted, rows
+from tests.service.graph.requests import import_notes, rows
 from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.parts import settings, started
 from tests.service.toy_graph import BREAKING, TOYS
@@ -141,7 +141,7 @@ async def test_a_bad_import_is_a_problem_and_changes_nothing(
     reply = await asyncio.wait_for(http.post(IMPORT, content=body, params=query), 10)
     refused(reply, 409 if code == "stale_version" else 422, code)
     assert (await http.get("/admin/versions")).json()["head"] == 0
-    assert (rows(raw), noted(raw)) == (set(), {})
+    assert (rows(raw), import_notes(raw)) == (set(), {})
     assert (await http.post(IMPORT, content=OZ)).status_code == 201, "and the next one is not kept out"
 
 
@@ -159,7 +159,7 @@ async def test_a_body_that_breaks_off_leaves_nothing(http: httpx.AsyncClient, ra
     for _ in range(4):
         with pytest.raises((RuntimeError, httpx.HTTPError)):
             (await http.post(IMPORT, content=broken())).raise_for_status()
-    assert (rows(raw), noted(raw)) == (set(), {})
+    assert (rows(raw), import_notes(raw)) == (set(), {})
     assert (await http.post(IMPORT, content=OZ)).json()["version"] == 1
 
 
@@ -250,7 +250,7 @@ async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx
 
 async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
     cards = {one["id"]: one for one in (await http.get("/v1/models")).json()["data"]}
-    assert {name: card["memory"] for name, card in cards.items()} == {
+    assert {name: card["memories"][0]["name"] for name, card in cards.items()} == {
         "toy": "toy/table",
         "atlas": "graph/triples",
     }

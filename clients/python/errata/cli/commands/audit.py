@@ -23,7 +23,7 @@ Before = Annotated[
     str | None,
     typer.Option("--before", metavar="ID", help="Go on from an older page, as it says at its end."),
 ]
-Who = Annotated[str | None, typer.Option("--name", help="Only calls with this name's key.")]
+Name = Annotated[str | None, typer.Option("--name", help="Only calls with this name's key.")]
 Path = Annotated[str | None, typer.Option("--path", help="Only routes that begin like this: /admin/edits")]
 Refused = Annotated[
     bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
@@ -42,7 +42,7 @@ def audit(
     session: Session,
     limit: Limit = LIMIT,
     before: Before = None,
-    name: Who = None,
+    name: Name = None,
     path: Path = None,
     refused: Refused = None,
     version: Version = None,

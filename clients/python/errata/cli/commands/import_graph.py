@@ -27,7 +27,7 @@ def import_(
         typer.Option("--format", help="By its content if left out.", show_default=False),
     ] = None,
     language: Annotated[str, typer.Option("--language", help="Take labels in this language.")] = "en",
-    rejected: Annotated[
+    rejected_file: Annotated[
         Path | None,
         typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV."),
     ] = None,
@@ -42,8 +42,8 @@ def import_(
 
     TSV (.spo) of subject, relation and object, CSV whose first line names these columns, N-Triples, or Wikidata JSON.
     """
-    if rejected is not None:
-        check_writable(rejected)  # before the import, which is not made again for the sake of a list
+    if rejected_file is not None:
+        check_writable(rejected_file)  # before the import, which is not made again for the sake of a list
     source: Path | BinaryIO = Path(file)
     if file == STDIN:
         if sys.stdin is None:
@@ -67,7 +67,9 @@ def import_(
     )
     reply = session.send(call, "Importing", display)
     session.show(reply, draw_import)
-    if rejected is not None:
-        session.write_file(rejected, format_rejected(reply.value.counts), "; the import is as told above")
+    if rejected_file is not None:
+        session.write_file(
+            rejected_file, format_rejected(reply.value.counts), "; the import is as told above"
+        )
         count = plural(len(reply.value.counts.rejected_lines), "rejected line")
-        session.err.print(f"{rejected} has {count}.", soft_wrap=True)
+        session.err.print(f"{rejected_file} has {count}.", soft_wrap=True)

@@ -70,10 +70,10 @@ class Branches:
     def lines(self, console: Console, word_column: int, width: int) -> Iterator[Text]:
         """word_column: of the word that they hang from. width: of the drawing, without its indent."""
         widths = Widths(*(self._widest(name) for name in Widths._fields))
-        own = widths.stem + sum(cells + 2 for cells in widths[1:] if cells)
+        other_cells = widths.stem + sum(cells + 2 for cells in widths[1:] if cells)
         longest = max((cell_len(branch.text) for branch in self._branches), default=0)
-        column = max(min(word_column, width - own - min(longest, FAIR_TEXT)), 0)
-        room = min(longest, max(min(longest, width - column - own), MIN_TEXT))
+        column = max(min(word_column, width - other_cells - min(longest, FAIR_TEXT)), 0)
+        room = min(longest, max(min(longest, width - column - other_cells), MIN_TEXT))
         if column < word_column:
             turn = f"┌{'─' * (word_column - column - 1)}┘"
             yield Text(" " * (INDENT + column) + turn, style="dim")

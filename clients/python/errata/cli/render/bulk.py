@@ -44,13 +44,13 @@ def draw_run(run: FileRun) -> RenderableType:
         sum(line.rephrased_asked for line in run.lines),
         sum(line.rephrased_follow for line in run.lines),
     )
-    n_held_out = sum(len(line.rephrased) for line in run.lines)
+    n_held_out = sum(len(line.held_out) for line in run.lines)
     if n_asked:
         count = f"  {n_follow:,} of {n_asked:,} rephrased prompts follow"
         parts.append(Text(f"{count}; they were held back, and asked at the end."))
     elif n_held_out:
         parts.append(Text(f"  {plural(n_held_out, 'rephrased prompt')} held back, and not asked."))
-    names = sorted({name for line in run.lines for name in line.unused})
+    names = sorted({name for line in run.lines for name in line.unused_fields})
     if names:
         parts.append(Text(f"  Not used: {escape(', '.join(names))}.", style="dim"))
     if run.reverted_versions:

@@ -127,8 +127,8 @@ def _draw_rejected(counts: ImportCounts) -> list[RenderableType]:
 
 def _join_reasons(reasons: Mapping[str, int]) -> str:
     """Most frequent first."""
-    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in ordered)
+    pairs = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{one_line(reason).replace('_', ' ')} {count:,}" for reason, count in pairs)
 
 
 def format_rejected(counts: ImportCounts) -> str:

@@ -81,17 +81,17 @@ def _match_tokens(question: str, trunk: Sequence[Json]) -> Iterator[Word]:
     letters = [
         (letter, index) for index, original in enumerate(question) for letter in _strip_accents(original)
     ]
-    text, matched = "".join(letter for letter, _ in letters), 0
+    text, search_from = "".join(letter for letter, _ in letters), 0
     for group in groups:
         word = "".join(str(token.get("text", "")).removeprefix(PIECE) for token in group)
-        at = text.find(_strip_accents(word), matched) if word else -1
+        at = text.find(_strip_accents(word), search_from) if word else -1
         start, end = -1, -1
         if at >= 0:
-            matched = at + len(_strip_accents(word))
-            start, end = letters[at][1], letters[matched - 1][1] + 1
+            search_from = at + len(_strip_accents(word))
+            start, end = letters[at][1], letters[search_from - 1][1] + 1
             word = question[start:end]
         first, last = (
-            position if isinstance(position := token.get("position"), int) else None
+            place if isinstance(place := token.get("position"), int) else None
             for token in (group[0], group[-1])
         )
         yield Word(word, start, end, first, last)
@@ -132,9 +132,9 @@ class SentenceTree:
         width = max(options.max_width - INDENT, 1)
         line: list[Word] = []
         for word in self._words:
-            used = sum(earlier.cells + GAP for earlier in line)
+            cells = sum(earlier.cells + GAP for earlier in line)
             has_branches = word.mention is not None and any(earlier.mention is not None for earlier in line)
-            if line and (used + word.cells > width or has_branches):
+            if line and (cells + word.cells > width or has_branches):
                 yield from self._draw_line(console, line, width)
                 line = []
             line.append(word)

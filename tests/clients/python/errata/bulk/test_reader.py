@@ -73,16 +73,16 @@ def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
     for name, content in (("a.json", json.dumps([fields])), ("a.jsonl", json.dumps(fields))):
         [line] = read(tmp_path, name, content)
         assert line.item == EditItem(question="q?", answer="a")
-        assert line.rephrased == held
+        assert line.held_out == held
     [line] = read(tmp_path, "a.json", json.dumps([fields]), teach_rephrased=True)
     assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held))
-    assert line.rephrased == ()
+    assert line.held_out == ()
 
 
 def test_what_nobody_uses_is_named_where_there_is_something(tmp_path: Path) -> None:
     fields = {"prompt": "q?", "target_new": "a", "locality": {"x": [1]}, "portability": {}, "case_id": 7}
     [line] = read(tmp_path, "a.json", json.dumps([fields]))
-    assert line.unused == ("case_id", "locality")
+    assert line.unused_fields == ("case_id", "locality")
 
 
 def test_records_of_a_json_list_are_known_by_line_and_number(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import BankRead, Decoded, Decoder, bank_of, trace
+from models.nkb import Decoded, Decoder, Overlay, bank_of, trace
 
 Build = Callable[..., T5ForConditionalGeneration]
 MOST = 12
@@ -21,7 +21,7 @@ def rows(seed: int, n: int = 6, scale: float = 3.0) -> tuple[Tensor, Tensor]:
     return torch.randperm(48)[:n], scale * torch.randn(n, 32)
 
 
-def write_columns(t5: T5ForConditionalGeneration, read: BankRead) -> T5ForConditionalGeneration:
+def write_columns(t5: T5ForConditionalGeneration, read: Overlay) -> T5ForConditionalGeneration:
     """The same model with the read's rows stored in it."""
     edited = copy.deepcopy(t5)
     for layer, (slots, values) in read.values.items():
@@ -44,23 +44,23 @@ def assert_all_same(actual: Sequence[Decoded], expected: Sequence[Decoded]) -> N
 
 
 @pytest.fixture
-def mixed() -> list[BankRead | None]:
+def mixed() -> list[Overlay | None]:
     """Twelve reads: the base, two versions that share rows by identity, lower banks, gates, and all of it at once."""
     shared = {LAST: rows(1), 1: rows(2)}
     gate = torch.randn(4, 32) * 5
     return [
         None,
-        BankRead(),
-        BankRead(shared),
-        BankRead(shared),
-        BankRead({LAST: rows(3)}),
-        BankRead({1: rows(4, 20)}),
-        BankRead({}, gate[:1]),
-        BankRead({}, gate),
-        BankRead(shared, gate[1:3]),
-        BankRead({LAST: rows(5, 48)}),
-        BankRead({LAST: rows(6, 0)}),
-        BankRead({}, gate[:0]),
+        Overlay(),
+        Overlay(shared),
+        Overlay(shared),
+        Overlay({LAST: rows(3)}),
+        Overlay({1: rows(4, 20)}),
+        Overlay({}, gate[:1]),
+        Overlay({}, gate),
+        Overlay(shared, gate[1:3]),
+        Overlay({LAST: rows(5, 48)}),
+        Overlay({LAST: rows(6, 0)}),
+        Overlay({}, gate[:0]),
     ]
 
 
@@ -68,55 +68,57 @@ def test_changed_rows_read_like_a_model_that_stores_them(
     build: Build, kind: dict[str, Any], questions: Any
 ) -> None:
     t5 = build((1, 2), **kind)
-    read = BankRead({LAST: rows(1), 1: rows(2)})
+    read = Overlay({LAST: rows(1), 1: rows(2)})
     stored = Decoder(write_columns(t5, read)).generate(questions.states, questions.mask, max_tokens=MOST)
     base = Decoder(t5)
-    overlaid = base.generate(questions.states, questions.mask, max_tokens=MOST, reads=[read] * len(questions))
+    overlaid = base.generate(
+        questions.states, questions.mask, max_tokens=MOST, overlays=[read] * len(questions)
+    )
     assert_all_same(overlaid, stored)
     unread = base.generate(questions.states, questions.mask, max_tokens=MOST)
     assert [a.tokens for a in unread] != [a.tokens for a in overlaid]
 
 
 def test_each_row_of_a_mixed_batch_answers_as_if_alone(
-    build: Build, kind: dict[str, Any], questions: Any, mixed: list[BankRead | None]
+    build: Build, kind: dict[str, Any], questions: Any, mixed: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2), **kind))
-    together = decoder.generate(questions.states, questions.mask, max_tokens=MOST, reads=mixed)
+    together = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=mixed)
     for index, (answer, read) in enumerate(zip(together, mixed, strict=True)):
         one = questions.row(index)
-        (alone,) = decoder.generate(one.states, one.mask, max_tokens=MOST, reads=[read])
+        (alone,) = decoder.generate(one.states, one.mask, max_tokens=MOST, overlays=[read])
         assert_same(answer, alone)
 
 
 def test_the_order_of_the_rows_does_not_matter(
-    build: Build, questions: Any, mixed: list[BankRead | None]
+    build: Build, questions: Any, mixed: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2)))
     order = torch.randperm(len(mixed)).tolist()
-    straight = decoder.generate(questions.states, questions.mask, max_tokens=MOST, reads=mixed)
+    straight = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=mixed)
     shuffled = decoder.generate(
-        questions.states[order], questions.mask[order], max_tokens=MOST, reads=[mixed[i] for i in order]
+        questions.states[order], questions.mask[order], max_tokens=MOST, overlays=[mixed[i] for i in order]
     )
     assert_all_same(shuffled, [straight[i] for i in order])
 
 
 def test_alternatives_read_what_their_question_reads(
-    build: Build, questions: Any, mixed: list[BankRead | None]
+    build: Build, questions: Any, mixed: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2)))
     options: dict[str, Any] = {"max_tokens": MOST, "top_first": 3}
-    together = decoder.generate(questions.states, questions.mask, reads=mixed, **options)
+    together = decoder.generate(questions.states, questions.mask, overlays=mixed, **options)
     for index, (answer, read) in enumerate(zip(together, mixed, strict=True)):
         one = questions.row(index)
-        (alone,) = decoder.generate(one.states, one.mask, reads=[read], **options)
+        (alone,) = decoder.generate(one.states, one.mask, overlays=[read], **options)
         assert_all_same(answer.alternatives, alone.alternatives)
 
 
 def test_reads_that_change_nothing_change_no_bit(build: Build, questions: Any) -> None:
     decoder = Decoder(build((1, 2)))
     plain = decoder.generate(questions.states, questions.mask, max_tokens=MOST)
-    empty = [BankRead(), None] * 6
-    assert decoder.generate(questions.states, questions.mask, max_tokens=MOST, reads=empty) == plain
+    empty = [Overlay(), None] * 6
+    assert decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=empty) == plain
 
 
 @pytest.mark.parametrize("layers", [(1, 2), (1,), ()])
@@ -125,8 +127,8 @@ def test_a_gate_replaces_what_the_last_bank_adds_at_its_step_only(
 ) -> None:
     decoder = Decoder(build(layers, **kind))
     steps = torch.randn(3, 32) * 5
-    reads = [BankRead({}, steps)] * len(questions)
-    answers = decoder.generate(questions.states, questions.mask, max_tokens=MOST, reads=reads)
+    reads = [Overlay({}, steps)] * len(questions)
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=reads)
     assert {len(answer.tokens) for answer in answers} != {0}
     for index, answer in enumerate(answers):
         said = torch.tensor([[*answer.tokens, *([1] if answer.finished else [])]])
@@ -141,7 +143,7 @@ def test_a_gate_replaces_what_the_last_bank_adds_at_its_step_only(
 
 def test_gates_over_a_whole_forced_answer_equal_gates_step_by_step(build: Build, questions: Any) -> None:
     decoder = Decoder(build((1, 2)))
-    reads = [BankRead({LAST: rows(1)}, torch.randn(2, 32))] * len(questions)
+    reads = [Overlay({LAST: rows(1)}, torch.randn(2, 32))] * len(questions)
     forced = torch.randint(2, 120, (len(questions), 5))
     with torch.no_grad():
         whole = decoder.forward(decoder.begin(questions.states, questions.mask, reads, 5), forced)
@@ -151,13 +153,13 @@ def test_gates_over_a_whole_forced_answer_equal_gates_step_by_step(build: Build,
 
 
 def test_rows_for_a_layer_without_a_bank_are_refused(build: Build, questions: Any) -> None:
-    reads = [BankRead({0: rows(1)}), *[None] * 11]
+    reads = [Overlay({0: rows(1)}), *[None] * 11]
     with pytest.raises(ValueError, match="layer 0 has no bank"):
-        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, reads=reads)
+        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, overlays=reads)
 
 
 @pytest.mark.parametrize("slot", [-1, 48])
 def test_a_slot_outside_the_bank_is_refused_with_the_range(build: Build, questions: Any, slot: int) -> None:
-    reads = [BankRead({2: (torch.tensor([slot]), torch.zeros(1, 32))}), *[None] * 11]
+    reads = [Overlay({2: (torch.tensor([slot]), torch.zeros(1, 32))}), *[None] * 11]
     with pytest.raises(ValueError, match=r"0\.\.47"):
-        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, reads=reads)
+        Decoder(build((2,))).generate(questions.states, questions.mask, max_tokens=3, overlays=reads)

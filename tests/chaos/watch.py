@@ -67,13 +67,13 @@ class Growth:
 class Watch:
     """look() again and again, from a thread of its own."""
 
-    def __init__(self, life: Life, begun: float) -> None:
-        self._life, self.begun = life, begun
+    def __init__(self, life: Life, start_s: float) -> None:
+        self._life, self.start_s = life, start_s
         self.samples: list[Sample] = []
         self.connections: list[tuple[float, int]] = []
 
     def look(self) -> None:
-        at = time.monotonic() - self.begun
+        at = time.monotonic() - self.start_s
         for pid in self._life.service.family():
             with suppress(psutil.Error):
                 self._sample(at, psutil.Process(pid))
@@ -89,7 +89,7 @@ class Watch:
 
     def write(self, path: Path) -> None:
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(one)) + "\n" for one in self.samples)
+            file.writelines(json.dumps(asdict(sample)) + "\n" for sample in self.samples)
 
 
 def _role(command: str) -> str | None:
@@ -106,34 +106,35 @@ class Window:
     least_s: float
 
 
-def growth(samples: Iterable[Sample], window: Window, what: str) -> list[Growth]:
-    """By role. what: the field that may not grow."""
+def growth(samples: Iterable[Sample], window: Window, field: str) -> list[Growth]:
+    """By role. field: of a sample, which may not grow."""
     pairs: dict[str, list[tuple[int, int]]] = {}
-    for one in _compared(samples, window):
-        seen = [getattr(sample, what) for sample in one]
-        pairs.setdefault(one[0].role, []).append(early_and_late(seen))
+    for process in _group_by_process(samples, window):
+        values = [getattr(sample, field) for sample in process]
+        pairs.setdefault(process[0].role, []).append(early_and_late(values))
     return [
-        Growth(role, len(found), sum(before for before, _ in found), sum(after for _, after in found))
-        for role, found in sorted(pairs.items())
+        Growth(role, len(figures), sum(before for before, _ in figures), sum(after for _, after in figures))
+        for role, figures in sorted(pairs.items())
     ]
 
 
-def early_and_late(seen: Sequence[int]) -> tuple[int, int]:
+def early_and_late(values: Sequence[int]) -> tuple[int, int]:
     """What was usual in the first third and in the last: single moments are up to chance."""
-    third = max(1, len(seen) // 3)
-    return median_low(seen[:third]), median_low(seen[-third:])
+    third = max(1, len(values) // 3)
+    return median_low(values[:third]), median_low(values[-third:])
 
 
-def _compared(samples: Iterable[Sample], window: Window) -> list[list[Sample]]:
+def _group_by_process(samples: Iterable[Sample], window: Window) -> list[list[Sample]]:
+    """Of each process that was warm for long enough to be compared with itself."""
     warm: dict[int, list[Sample]] = {}
-    for one in samples:
-        if window.begin <= one.at <= window.end and one.age_s >= window.warm_s:
-            warm.setdefault(one.pid, []).append(one)
-    return [found for found in warm.values() if found[-1].at - found[0].at >= window.least_s]
+    for sample in samples:
+        if window.begin <= sample.at <= window.end and sample.age_s >= window.warm_s:
+            warm.setdefault(sample.pid, []).append(sample)
+    return [process for process in warm.values() if process[-1].at - process[0].at >= window.least_s]
 
 
-def together(found: Iterable[Growth]) -> Growth:
-    parts = list(found)
+def together(parts: Iterable[Growth]) -> Growth:
+    parts = list(parts)
     return Growth(
         "all",
         sum(part.processes for part in parts),
