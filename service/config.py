@@ -283,6 +283,8 @@ def _explain(details: ErrorDetails) -> str:
         return f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
     if not place:
         return message
+    if place[0] in ("device", "dtype") and details["type"] == "value_error":
+        return f"{message}: check --{place[0]}"
     if place[0] == "systems" and len(place) > 1:
         return (
             f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"

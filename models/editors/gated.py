@@ -7,7 +7,7 @@ arXiv:2206.06520, and a solved value). When the gate is open, slot j replaces wh
 
 where s_j enters the final norm when the bank is silent. Because the bank is replaced and not added to, an edit
 never depends on another one, and a value solved once holds for good. Only the question decides which states s_j
-come up, so beta_j is taken large enough for a sample of them, not for the edit's own alone.
+come up, so beta_j is taken large enough for a sample of them, not for the edit's rows_ alone.
 
 u depends on the token alone, so all are found once and lie beside the checkpoint (`find_pushes`); what an edit solves
 is beta, and that in coarse steps: an edit has the same bits whatever else was made with it or before it.
@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-MARGIN = 0.5  # share of the value's push that must be left over after the state's own preference
+MARGIN = 0.5  # share of the value's push that must be left over after the state's rows_ preference
 COARSE = 0.25  # beta is rounded up to a multiple of this
-SETTLED, ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
+MIN_ROUNDS, MAX_ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
 AT_A_TIME = 128  # tokens whose directions are sought together
 PLACES = 256  # states that values are solved for together
 
@@ -44,104 +45,104 @@ class Pushes:
 def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
     """For every token of one model.
 
-    head: output matrix with the final norm's weight multiplied in. reference: states that may stand before any token
-    of any answer.
+    Args:
+        head: output matrix with the final norm's weight multiplied in.
+        reference: states that may stand before any token of any answer.
     """
     logits = reference @ head.T
-    parts = [
-        _some_pushes(head, logits, some)
-        for some in torch.split(torch.arange(len(head), device=head.device), AT_A_TIME)
-    ]
-    units, gaps, enough = (torch.cat(column) for column in zip(*parts, strict=True))
+    columns = []
+    for tokens in torch.split(torch.arange(len(head), device=head.device), AT_A_TIME):
+        units, gaps = directions(head, tokens)
+        behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in tokens.tolist()])
+        columns.append((units, gaps, _enough(behind, _ahead(head, units, tokens), gaps)))
+    units, gaps, enough = (torch.cat(column) for column in zip(*columns, strict=True))
     return Pushes(units, gaps, enough, float(reference.norm(dim=-1).max()))
 
 
-def _some_pushes(head: Tensor, logits: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    units, gaps = directions(head, wanted)
-    ahead = _ahead(head, units, wanted)
-    behind = torch.stack([(logits - logits[:, token, None]).amax(0) for token in wanted.tolist()])
-    return units, gaps, _enough(behind, ahead, gaps)
-
-
 def directions(
-    head: Float[Tensor, "token d"], wanted: Int[Tensor, " wanted"]
-) -> tuple[Float[Tensor, "wanted d"], Float[Tensor, " wanted"]]:
-    """Unit directions in which each wanted token's logit beats every other, and by how much; <= 0 when it does not.
+    head: Float[Tensor, "token d"], tokens: Int[Tensor, " n"]
+) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+    """Unit directions in which each of `tokens` beats every other, and by how many logits; <= 0 when it does not.
 
     Perceptron steps from the token's own row, for the case that another row is longer in its direction.
     """
-    own, places = head[wanted], wanted[:, None]
-    point = torch.nn.functional.normalize(own, dim=-1)
-    best, best_gap = point, own.new_full((len(own),), float("-inf"))
-    for round_ in range(ROUNDS):
+    rows, places = head[tokens], tokens[:, None]
+    point = F.normalize(rows, dim=-1)
+    best, best_gap = point, rows.new_full((len(rows),), float("-inf"))
+    for round_ in range(MAX_ROUNDS):
         logits = point @ head.T
-        reached = logits.gather(1, places)[:, 0]
+        logit = logits.gather(1, places)[:, 0]
         ahead, rival = logits.scatter_(1, places, float("-inf")).max(1)
-        gap = reached - ahead
+        gap = logit - ahead
         best = torch.where((gap > best_gap)[:, None], point, best)
         best_gap = torch.maximum(gap, best_gap)
-        if round_ >= SETTLED and bool((best_gap > 0).all()):
+        if round_ >= MIN_ROUNDS and bool((best_gap > 0).all()):
             break
-        step = torch.nn.functional.normalize(own - head[rival], dim=-1)
-        point = torch.nn.functional.normalize(point + 0.3 * step, dim=-1)
+        step = F.normalize(rows - head[rival], dim=-1)
+        point = F.normalize(point + 0.3 * step, dim=-1)
     return best, best_gap
 
 
 @dataclass(frozen=True)
 class Places:
-    """States that values are solved for: each stands before token `wanted` and is to be moved by value `row`."""
+    """States that values are solved for: each stands before token `target` and is to be moved by value `row`."""
 
     states: Float[Tensor, "place d"]
-    wanted: Int[Tensor, " place"]
+    target: Int[Tensor, " place"]
     row: Int[Tensor, " place"]
 
     def split(self) -> Iterator["Places"]:
-        parts = (torch.split(tensor, PLACES) for tensor in (self.states, self.wanted, self.row))
-        yield from (Places(*some) for some in zip(*parts, strict=True))
+        parts = (torch.split(tensor, PLACES) for tensor in (self.states, self.target, self.row))
+        yield from (Places(*columns) for columns in zip(*parts, strict=True))
 
 
 def solve(
     head: Float[Tensor, "token d"], epsilon: float, pushes: Pushes, places: Places, rows: int
 ) -> tuple[Float[Tensor, "row d"], Float[Tensor, " row"]]:
-    """Values, and by how many logits each makes its token lead where it leads least. epsilon: of the final norm.
+    """Solve for values, with logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k.
 
-    logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k: linear in beta. Only for tokens
-    that can win (`gaps` > 0).
+    That is linear in beta. Only for tokens that can win (`gaps` > 0).
+
+    Args:
+        epsilon: of the final norm.
+        rows: how many values.
+
+    Returns:
+        Values, and by how many logits each makes its token lead where it leads least.
     """
-    tokens = places.wanted.new_zeros(rows).scatter_(0, places.row, places.wanted)
-    beta = pushes.enough[tokens].clamp(min=pushes.largest)
-    for some in places.split():
-        beta.scatter_reduce_(0, some.row, _beta(head, pushes, some), "amax")
-    values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[tokens]
+    targets = places.target.new_zeros(rows).scatter_(0, places.row, places.target)
+    beta = pushes.enough[targets].clamp(min=pushes.largest)
+    for part in places.split():
+        beta.scatter_reduce_(0, part.row, _beta(head, pushes, part), "amax")
+    values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[targets]
     leads = beta.new_full((rows,), float("inf"))
-    for some in places.split():
-        leads.scatter_reduce_(0, some.row, _lead(head, epsilon, some, values), "amin")
+    for part in places.split():
+        leads.scatter_reduce_(0, part.row, _lead(head, epsilon, part, values), "amin")
     return values, leads
 
 
 def _beta(head: Tensor, pushes: Pushes, places: Places) -> Float[Tensor, " place"]:
-    logits, wanted = places.states @ head.T, places.wanted[:, None]
-    behind = logits - logits.gather(1, wanted)
-    tokens, place = torch.unique(places.wanted, return_inverse=True)  # many answers end, or begin, alike
+    logits = places.states @ head.T
+    behind = logits - logits.gather(1, places.target[:, None])
+    tokens, place = torch.unique(places.target, return_inverse=True)  # many answers end, or begin, alike
     ahead = _ahead(head, pushes.units[tokens], tokens)[place]
-    own = places.states.norm(dim=-1)
-    return torch.maximum(own, _enough(behind, ahead, pushes.gaps[places.wanted]))
+    return torch.maximum(places.states.norm(dim=-1), _enough(behind, ahead, pushes.gaps[places.target]))
 
 
 def _lead(head: Tensor, epsilon: float, places: Places, values: Tensor) -> Float[Tensor, " place"]:
     x = places.states + values[places.row]
-    logits = torch.nn.functional.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
-    wanted = places.wanted[:, None]
-    own = logits.gather(1, wanted)[:, 0]
-    return own - logits.scatter_(1, wanted, float("-inf")).amax(1)
+    logits = F.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
+    target = places.target[:, None]
+    logit = logits.gather(1, target)[:, 0]
+    return logit - logits.scatter_(1, target, float("-inf")).amax(1)
 
 
-def _ahead(head: Tensor, units: Tensor, wanted: Tensor) -> Float[Tensor, "wanted token"]:
-    """By how much each wanted token's logit grows more than each other's, for one step along its direction."""
-    logits, places = units @ head.T, wanted[:, None]
+def _ahead(head: Tensor, units: Tensor, tokens: Tensor) -> Float[Tensor, "n token"]:
+    """By how much the logit of each of `tokens` grows more than each other's, for one step along its direction."""
+    logits, places = units @ head.T, tokens[:, None]
     return (logits.gather(1, places) - logits).scatter_(1, places, float("inf"))
 
 
-def _enough(behind: Tensor, ahead: Tensor, gap: Tensor) -> Float[Tensor, " wanted"]:
+def _enough(behind: Tensor, ahead: Tensor, gap: Tensor) -> Float[Tensor, " n"]:
     """The beta from which every other token that leads by `behind` is left behind, with the margin."""
     return (behind / (ahead - MARGIN * gap[:, None])).amax(1)

@@ -66,27 +66,27 @@ def operate(
     *,
     scale: float | None,
     margin: float,
-    most: float = math.inf,
+    limit: float = math.inf,
     slot: int | None = None,
     adapter_edit: AdapterEdit = "least_squares",
 ) -> Surgery:
     """The row change that makes token `new` the first one instead of `old`.
 
     scale: lambda; None takes the smallest with which `new` leads every other token by `margin` logits.
-    most: the largest lambda to try. slot: None takes the one with the largest weight.
+    limit: the largest lambda to try. slot: None takes the one with the largest weight.
     EditRefused: `no_change`, `no_active_slot`, `bad_slot`, `bad_lambda`, `unreachable`.
     """
     if new == old:
         raise EditRefused("no_change", f"the answer already begins with token {new}: nothing to edit")
-    chosen = choose_slot(site.weights) if slot is None else _given(slot, site.weights)
-    weight = float(site.weights[chosen])
+    index = choose_slot(site.weights) if slot is None else _check_slot(slot, site.weights)
+    weight = float(site.weights[index])
     unit = unit_delta(head.embedding[new] - head.embedding[old], site.out, adapter_edit)
     if scale is None:
         effect = weight * (unit if site.out is None else site.out @ unit)
-        scale = smallest_lambda(site.x, effect, head, new, margin, most)
+        scale = smallest_lambda(site.x, effect, head, new, margin, limit)
     elif not (math.isfinite(scale) and scale > 0):
         raise EditRefused("bad_lambda", f"lambda is a finite number above 0, not {scale}")
-    return Surgery(chosen, weight, scale, scale * unit)
+    return Surgery(index, weight, scale, scale * unit)
 
 
 def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> int:
@@ -95,13 +95,13 @@ def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> i
     digits: round to so many significant digits first; 5 finds the slot the authors' script finds.
     EditRefused `no_active_slot` when none fires.
     """
-    rounded = weights if digits is None else _round(weights, digits)
-    top = rounded.max()
+    weights = weights if digits is None else _round(weights, digits)
+    top = weights.max()
     if not top > 0:
         raise EditRefused(
             "no_active_slot", "no slot of the bank fires on this question: surgery cannot act here"
         )
-    return int((rounded == top).nonzero()[0])
+    return int((weights == top).nonzero()[0])
 
 
 def unit_delta(
@@ -126,22 +126,22 @@ def smallest_lambda(
     head: Head,
     new: int,
     margin: float,
-    most: float = math.inf,
+    limit: float = math.inf,
 ) -> float:
     """The smallest lambda >= 0 with which `new` leads every other token by `margin` at x + lambda * effect.
 
     For competitor j, p + lambda q >= margin r(lambda), with p = (rows[new] - rows[j]) x, q the same of
     `effect`, and r the norm's root mean square. r is convex, so each condition holds on one interval.
-    EditRefused `unreachable` when no lambda up to `most` is in all of them.
+    EditRefused `unreachable` when no lambda up to `limit` is in all of them.
     """
     x, effect, rows = x.double(), effect.double(), head.rows.double()
     ahead = rows[new] - torch.cat([rows[:new], rows[new + 1 :]])
     mean_square = torch.stack([effect @ effect, 2 * (x @ effect), x @ x]) / len(x)
     mean_square[2] += head.epsilon
     low, high = _interval(ahead @ x, ahead @ effect, margin, mean_square)
-    first, last = float(low.max()), min(float(high.min()), most)
+    first, last = float(low.max()), min(float(high.min()), limit)
     if first > last or first == math.inf:
-        best = "at any lambda" if most == math.inf else f"with lambda up to {most:g}"
+        best = "at any lambda" if limit == math.inf else f"with lambda up to {limit:g}"
         raise EditRefused(
             "unreachable",
             f"moving this one row cannot make token {new} lead by {margin:g} logits {best}; try gated slots",
@@ -170,7 +170,7 @@ def _roots(a: Tensor, b: Tensor, c: Tensor) -> Float[Tensor, "2 token"]:
     return torch.where((discriminant >= 0) & roots.isfinite(), roots, NONE)
 
 
-def _given(slot: int, weights: Tensor) -> int:
+def _check_slot(slot: int, weights: Tensor) -> int:
     if not 0 <= slot < len(weights):
         raise EditRefused("bad_slot", f"slot {slot} does not exist, the bank has 0 to {len(weights) - 1}")
     if not weights[slot] > 0:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from jaxtyping import Float
 from torch import Tensor
 
 from models.confidence import UNSURE, Confidence
@@ -42,6 +43,16 @@ class Reading:
         return self.row is not None and self.row.row.tree.is_shortened
 
 
+@dataclass(frozen=True)
+class Pass:
+    """Rows that went through the encoder together, with their places among all rows."""
+
+    places: list[int]
+    rows: list[QuestionRow]
+    batch: Batch
+    states: Float[Tensor, "batch token width"]
+
+
 class Answerer:
     """Thread-safe."""
 
@@ -57,10 +68,10 @@ class Answerer:
         ]
         heads = self.model.heads
         options: dict[int, Options] = {}
-        for places, batch, states in self._passes(rows):
-            batch_rows = [row for row in (rows[place] for place in places) if row is not None]
-            batch_options = list_options(batch_rows, batch, heads.point(states), heads.rank_weight)
-            options |= zip(places, batch_options, strict=True)
+        for part in self._passes(rows):
+            logits = heads.point(part.states)
+            part_options = list_options(part.rows, part.batch, logits, heads.rank_weight)
+            options |= zip(part.places, part_options, strict=True)
         return [
             Reading(links, row, options.get(place))
             for place, (links, row) in enumerate(zip(all_links, rows, strict=True))
@@ -77,15 +88,12 @@ class Answerer:
             ask.candidates or (sentences(ask.context) if ask.context and reply.answer is None else ())
             for ask, reply in zip(asks, replies, strict=True)
         ]
-        matches = iter(
-            self.match(
-                [
-                    (ask, reading, text)
-                    for ask, reading, texts in zip(asks, readings, candidates, strict=True)
-                    for text in texts
-                ]
-            )
-        )
+        pairs = [
+            (ask, reading, text)
+            for ask, reading, texts in zip(asks, readings, candidates, strict=True)
+            for text in texts
+        ]
+        matches = iter(self.match(pairs))
         weight = self.model.heads.support_weight
         for place, (ask, reading, texts) in enumerate(zip(asks, readings, candidates, strict=True)):
             supports = support_candidates(reading.options, texts)
@@ -99,36 +107,25 @@ class Answerer:
         """Log-odds that a text answers a question, before support. None for a text that holds no token."""
         rows = [self._row(ask.question, text, reading.links) for ask, reading, text in pairs]
         logits: dict[int, float] = {}
-        for places, _, states in self._passes(rows):
-            logits |= zip(places, self.model.heads.match(states[:, 0]).tolist(), strict=True)
+        for part in self._passes(rows):
+            logits |= zip(part.places, self.model.heads.match(part.states[:, 0]).tolist(), strict=True)
         return [logits.get(place) for place in range(len(pairs))]
 
     def _link(self, asks: Sequence[Ask]) -> list[tuple[Link, ...]]:
         """K-Query; masked questions of the whole batch are read in one pass."""
         settings = self.model.settings
-        ranks = iter(
-            self.model.relevance.rank(
-                [
-                    (mask_mention(ask.question, mention.start, mention.end), rankable_labels(mention))
-                    for ask in asks
-                    if ask.use_graph
-                    for mention in ask.mentions
-                ]
-            )
-        )
-        return [
-            tuple(
-                link_mentions(
-                    ask.mentions,
-                    [next(ranks) for _ in ask.mentions],
-                    settings.max_entities,
-                    settings.max_mentions,
-                )
-            )
-            if ask.use_graph
-            else ()
-            for ask in asks
+        mentions = [ask.mentions if ask.use_graph else () for ask in asks]
+        queries = [
+            (mask_mention(ask.question, mention.start, mention.end), rankable_labels(mention))
+            for ask, ask_mentions in zip(asks, mentions, strict=True)
+            for mention in ask_mentions
         ]
+        all_ranks = iter(self.model.relevance.rank(queries))
+        links: list[tuple[Link, ...]] = []
+        for ask_mentions in mentions:
+            ranks = [next(all_ranks) for _ in ask_mentions]
+            links.append(link_mentions(ask_mentions, ranks, settings.max_entities, settings.max_mentions))
+        return links
 
     def _row(self, question: str, second: str | None, links: Sequence[Link]) -> QuestionRow | None:
         try:
@@ -136,37 +133,37 @@ class Answerer:
         except InputRefused:
             return None
 
-    def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[tuple[list[int], Batch, Tensor]]:
-        """Rows of like length through the encoder together, the shortest first, with their places in `rows`."""
-        lengths = {place: len(row.row) for place, row in enumerate(rows) if row is not None}
-        passes: list[list[int]] = []
-        for place in sorted(lengths, key=lambda place: lengths[place]):
-            places = passes[-1] if passes else []
-            scores = (len(places) + 1) * lengths[place] ** 2
-            if not places or len(places) == ROWS_PER_PASS or scores > SCORES_PER_PASS:
-                passes.append([])
-            passes[-1].append(place)
-        for places in passes:
-            batch_rows = [row.row for row in (rows[place] for place in places) if row is not None]
-            batch = collate(batch_rows, self.model.tokens.padding, device=self.model.device)
-            yield places, batch, self.model.encoder.read(batch)
+    def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[Pass]:
+        """Rows of like length through the encoder together, the shortest first."""
+        by_place = {place: row for place, row in enumerate(rows) if row is not None}
+        groups: list[list[int]] = []
+        for place in sorted(by_place, key=lambda place: len(by_place[place].row)):
+            group = groups[-1] if groups else []
+            scores = (len(group) + 1) * len(by_place[place].row) ** 2
+            if not group or len(group) == ROWS_PER_PASS or scores > SCORES_PER_PASS:
+                groups.append([])
+            groups[-1].append(place)
+        for places in groups:
+            group_rows = [by_place[place] for place in places]
+            batch = collate(
+                [row.row for row in group_rows], self.model.tokens.padding, device=self.model.device
+            )
+            yield Pass(places, group_rows, batch, self.model.encoder.read(batch))
 
 
-def describe_option(options: Options, place: int = 0) -> tuple[float, ...]:
-    """The features of one option's confidence, the best option's by default.
+def describe_best(options: Options) -> tuple[float, ...]:
+    """The features of the best option's confidence.
 
-    Its lead over no answer and over the best other option, in logits; of an object also the rank of its relation, and
-    the lead of that over the best other one.
+    Its lead over no answer and over the second option, in logits; of an object also the rank of its relation, and the
+    lead of that over the best other one.
     """
-    option = options.by_logit[place]
-    rivals = [rival for number, rival in enumerate(options.by_logit) if number != place]
-    second = max((rival.logit for rival in rivals), default=options.no_answer)
-    leads = [max(-MAX_LEAD, min(MAX_LEAD, option.logit - logit)) for logit in (options.no_answer, second)]
-    if option.relation is None:
+    best, *rest = options.by_logit
+    rivals = (options.no_answer, rest[0].logit if rest else options.no_answer)
+    leads = [max(-MAX_LEAD, min(MAX_LEAD, best.logit - logit)) for logit in rivals]
+    if best.relation is None:
         return tuple(leads)
-    rank = option.relation.rank
-    best = max((rival.relation.rank for rival in rivals if rival.relation is not None), default=0.0)
-    return (*leads, rank, rank - best)
+    ranks = (option.relation.rank for option in rest if option.relation is not None)
+    return (*leads, best.relation.rank, best.relation.rank - max(ranks, default=0.0))
 
 
 def support_candidates(options: Options | None, candidates: Sequence[str]) -> list[float]:
@@ -196,10 +193,16 @@ def _reply_from_options(
     """By the facts and, where there is a context, by a span of it."""
     options = reading.options
     if options is None or not options.by_logit:
-        return Reply(None, 0.0, "", _missing_reason(ask, reading), truncated=reading.is_truncated)
+        if ask.context or any(link.relations for link in reading.links):
+            reason = UNSURE  # facts for which the question leaves no room are there all the same
+        elif not ask.use_graph:
+            reason = NO_GRAPH
+        else:
+            reason = NO_FACT if reading.links else NO_ENTITY
+        return Reply(None, 0.0, "", reason, truncated=reading.is_truncated)
     best = options.by_logit[0]
     scale = span_scale if best.relation is None else object_scale
-    score = scale.score(describe_option(options))
+    score = scale.score(describe_best(options))
     shares, no_answer = options.shares()
     rest = max(sum(shares[1:]) + no_answer, 1e-9)  # what is left of certainty, shared among the other options
     alternatives = [
@@ -251,12 +254,3 @@ def _reply(
         truncated=reading.is_truncated,
         facts=() if relation is None else relation.to_json(),
     )
-
-
-def _missing_reason(ask: Ask, reading: Reading) -> str:
-    """Why nothing can be said; facts for which the question leaves no room are there all the same."""
-    if ask.context or any(link.relations for link in reading.links):
-        return UNSURE
-    if not ask.use_graph:
-        return NO_GRAPH
-    return NO_FACT if reading.links else NO_ENTITY

@@ -162,7 +162,8 @@ def add_adapters(
     Args:
         adapters: `<module>.A` [rank in] and `<module>.B` [out rank].
 
-    Raises: CheckpointError when an adapter fits no weight.
+    Raises:
+        CheckpointError: when an adapter fits no weight.
     """
     total = dict(weights)
     for module in sorted({name.removesuffix(".A").removesuffix(".B") for name in adapters}):

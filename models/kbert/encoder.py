@@ -39,7 +39,8 @@ class Encoder:
         Args:
             weights: on the device to run on, in float32; matrices are converted to `dtype`.
 
-        Raises: KeyError when a tensor is missing.
+        Raises:
+            KeyError: when a tensor is missing.
         """
         types = weights["embeddings.token_type_embeddings.weight"]
         return Encoder(

@@ -101,9 +101,7 @@ def list_options(
         if last
     ]
     if objects:
-        numbers, firsts, lasts = torch.tensor([place[:3] for place in objects], device=logits.device).unbind(
-            1
-        )
+        numbers, firsts, lasts = torch.tensor([place[:3] for place in objects], device=logits.device).T
         scores = (logits[numbers, firsts, 0] + logits[numbers, lasts, 1]).tolist()
         for (number, _, _, relation), score in zip(objects, scores, strict=True):
             logit = score + rank_weight * relation.rank

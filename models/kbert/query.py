@@ -190,7 +190,7 @@ def is_empty(fact: Fact) -> bool:
 
 def link_mentions(
     mentions: Sequence[Mention], ranks: Sequence[Ranks], max_relations: int, max_mentions: int
-) -> list[Link]:
+) -> tuple[Link, ...]:
     """The mentions in the order of the text, each taken for one entity; of mentions that overlap the longest is read.
 
     Args:
@@ -209,7 +209,7 @@ def link_mentions(
         facts = (LeftOut(link.entity, relation.values[0], "mentions") for relation in link.relations)
         bare = replace(link, relations=(), left_out=(*link.left_out, *facts))
         links = [bare if other is link else other for other in links]
-    return links
+    return tuple(links)
 
 
 def _link(mention: Mention, ranks: Ranks, max_relations: int) -> Link:

@@ -90,14 +90,23 @@ def lay_out(tree: Tree, is_pair: bool) -> Row:
 class QuestionRow:
     """A question with its facts as a row, alone or beside a second text.
 
-    relations: those that are read, in the order of branches 1, 2, ... objects[i]: first and last place in the row of
-    the object of relations[i]; (0, 0) where no token of it is left.
+    relations: those that are read, in the order of branches 1, 2, ...
     """
 
     row: Row
     second: str | None
     relations: tuple[HungRelation, ...]
-    objects: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def objects(self) -> list[tuple[int, int]]:
+        """First and last place in the row of the object of each relation; (0, 0) where no token of it is left."""
+        begins = [len(relation.text) - len(relation.values[0].object) for relation in self.relations]
+        objects = [(0, 0)] * len(self.relations)
+        for place, token in enumerate(self.row.tokens):
+            index = token.branch - 1
+            if token.is_injected and token.start >= begins[index]:
+                objects[index] = (objects[index][0] or place, place)
+        return objects
 
 
 def build_row(
@@ -108,9 +117,11 @@ def build_row(
     What stands between two mentions is one word: trunk tokens all see each other, so longer words change nothing.
 
     Args:
-        second: a context or a candidate. max_length: tokens of text and facts together.
+        second: a context or a candidate.
+        max_length: tokens of text and facts together.
 
-    Raises: InputRefused when a text holds no token.
+    Raises:
+        InputRefused: when a text holds no token.
     """
     words, position = [Word(CLS, is_tag=True)], 0
     facts: list[list[str]] = [[]]  # of each word
@@ -128,18 +139,7 @@ def build_row(
     row = lay_out(tree, second is not None)
     all_relations = [relation for link in links for relation in link.relations]
     relations = tuple(all_relations[branch.number] for branch in tree.branches)
-    return QuestionRow(row, second, relations, _find_objects(row, relations))
-
-
-def _find_objects(row: Row, relations: Sequence[HungRelation]) -> tuple[tuple[int, int], ...]:
-    """For each branch the places of the tokens behind its label."""
-    begins = [len(relation.text) - len(relation.values[0].object) for relation in relations]
-    first, last = [0] * len(relations), [0] * len(relations)
-    for place, token in enumerate(row.tokens):
-        index = token.branch - 1
-        if token.is_injected and token.start >= begins[index]:
-            first[index], last[index] = first[index] or place, place
-    return tuple(zip(first, last, strict=True))
+    return QuestionRow(row, second, relations)
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,8 @@ def shorten(tree: Tree, max_length: int) -> Tree:
 
     A fact that alone has no room beside the text is skipped first, so that it does not push out shorter ones.
 
-    Raises: InputRefused when not even [CLS] and [SEP] have room.
+    Raises:
+        InputRefused: when not even [CLS] and [SEP] have room.
     """
     if len(tree) <= max_length:
         return tree

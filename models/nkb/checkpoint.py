@@ -20,8 +20,8 @@ from transformers import T5Config, T5ForConditionalGeneration
 from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, locate, read_config, read_tensors, shorten
 from models.nkb.bank import BankConfig, Init, mount
 
-TIED = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
-UNUSED = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files
+TIED_NAMES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight")
+OBSOLETE = "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"  # in old files
 
 
 def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
@@ -30,8 +30,8 @@ def write(t5: T5ForConditionalGeneration, folder: Path) -> None:
     t5.config.save_pretrained(folder)
     shared = t5.shared.weight
     state = t5.state_dict(keep_vars=True)
-    kept = {name: value for name, value in state.items() if name not in TIED or value is not shared}
-    tensors = {name: value.detach().float().cpu().contiguous() for name, value in sorted(kept.items())}
+    distinct = {name: value for name, value in state.items() if name not in TIED_NAMES or value is not shared}
+    tensors = {name: value.detach().float().cpu().contiguous() for name, value in sorted(distinct.items())}
     save_file(tensors, folder / WEIGHTS, metadata={"format": "pt"})
 
 
@@ -55,14 +55,14 @@ def load_nkb(
     config = read_config(folder)
     if config.get("model_type") != "t5":
         raise CheckpointError(f"{folder / CONFIG} does not describe a T5: model_type must be 't5'")
-    stored = BankConfig.parse(config)
-    if bank is not None and stored.layers:
-        raise CheckpointError(f"{folder} holds banks in layers {stored.layers}: load it without `bank`")
+    bank_config = BankConfig.parse(config)
+    if bank is not None and bank_config.layers:
+        raise CheckpointError(f"{folder} holds banks in layers {bank_config.layers}: load it without `bank`")
     t5 = T5ForConditionalGeneration(T5Config.from_dict(config))
     tensors = read_tensors(folder)
     _untie_if_different(t5, tensors)
-    if stored.layers:
-        mount(t5, stored, "authors")
+    if bank_config.layers:
+        mount(t5, bank_config, "authors")
     fill(t5, tensors, folder)
     return (t5 if bank is None else mount(t5, bank, init)).eval()
 
@@ -82,9 +82,9 @@ def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pat
     """
     expected = t5.state_dict(keep_vars=True)
     shared = t5.shared.weight
-    implied = {name for name in TIED if name in expected and expected[name] is shared}
-    missing = sorted(set(expected) - set(tensors) - implied)
-    extra = sorted(set(tensors) - set(expected) - {UNUSED})
+    tied = {name for name in TIED_NAMES if name in expected and expected[name] is shared}
+    missing = sorted(set(expected) - set(tensors) - tied)
+    extra = sorted(set(tensors) - set(expected) - {OBSOLETE})
     odd = sorted(k for k in set(tensors) & set(expected) if tensors[k].shape != expected[k].shape)
     if missing or extra or odd:
         raise CheckpointError(f"{folder}: " + "; ".join(_complaints(missing, extra, odd)))

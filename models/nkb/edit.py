@@ -136,7 +136,7 @@ def _build_surgery(
 ) -> list[Material]:
     """One by one, for each is refused by itself."""
     layer = len(reader.decoder.layers) - 1
-    built: list[Material] = []
+    result: list[Material] = []
     for correction, tokens in zip(corrections, answers, strict=True):
         try:
             moves = operate_on(reader, read_questions([correction.question]), tokens, scale)
@@ -155,8 +155,8 @@ def _build_surgery(
             ],
         }
         block = Block(f"edit/{correction.id}", 0, "delta", tensors)
-        built.append(Material(correction.id, "surgery", block, notes))
-    return built
+        result.append(Material(correction.id, "surgery", block, notes))
+    return result
 
 
 def _on_cpu(tensor: Tensor) -> Tensor:

@@ -89,11 +89,11 @@ class Layer:
 
 def fuse(t5: T5ForConditionalGeneration, index: int, dtype: torch.dtype = torch.float32) -> Layer:
     """Args: dtype: of the matrices; norms and the bank's values stay float32."""
-    own, cross, forward = t5.decoder.block[index].layer
-    attention, reading = own.SelfAttention, cross.EncDecAttention
+    self_block, cross, forward = t5.decoder.block[index].layer
+    attention, reading = self_block.SelfAttention, cross.EncDecAttention
     qkv = torch.cat([attention.q.weight, attention.k.weight, attention.v.weight])
     return Layer(
-        qkv=Matrix(qkv * own.layer_norm.weight, dtype=dtype),
+        qkv=Matrix(qkv * self_block.layer_norm.weight, dtype=dtype),
         out=Matrix(attention.o.weight, dtype=dtype),
         query=Matrix(reading.q.weight * cross.layer_norm.weight, dtype=dtype),
         cross_out=Matrix(reading.o.weight, dtype=dtype),

@@ -87,10 +87,10 @@ def contributions(
         stored = stored.index_copy(0, places.to(stored.device), rows.to(stored))
     x = x + weights @ slots.acting(stored - slots.stored)
     order = weights.topk(min(top, len(weights)))
-    fired = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
-    without = x - weights[fired, None] * slots.acting(stored[fired])
+    active = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
+    without = x - weights[active, None] * slots.acting(stored[active])
     change = decoder.head(without)[:, token] - decoder.head(x)[token]
-    words = value_tokens(slots.acting(stored[fired]), decoder.embedding, k)
+    words = value_tokens(slots.acting(stored[active]), decoder.embedding, k)
     return [
         Contribution(
             slot,
@@ -98,7 +98,7 @@ def contributions(
             Tokens(words.ids[place], words.probabilities[place]),
             float(change[place]),
         )
-        for place, slot in enumerate(fired)
+        for place, slot in enumerate(active)
     ]
 
 
@@ -112,8 +112,8 @@ def explain(
         answer: its tokens, which may be spelt in other ways than its text would be.
     """
     if gate is not None:
-        opened = {"open": True, "edit": gate.edit, "log_odds": round(gate.logit, 3)}
-        return {"gate": opened, "slots": []}
+        match = {"open": True, "edit": gate.edit, "log_odds": round(gate.logit, 3)}
+        return {"gate": match, "slots": []}
     rows = slice(row, row + 1)
     token = answer[0] if answer else END
     slots = contributions(

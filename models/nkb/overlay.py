@@ -51,10 +51,10 @@ def value_rows(
     return values, edits
 
 
-def same_rows(left: ValueRows, right: ValueRows) -> bool:
+def same_rows(before: ValueRows, after: ValueRows) -> bool:
     """Bit for bit."""
-    return left.keys() == right.keys() and all(
-        torch.equal(*pair) for layer in left for pair in zip(left[layer], right[layer], strict=True)
+    return before.keys() == after.keys() and all(
+        torch.equal(*pair) for layer in before for pair in zip(before[layer], after[layer], strict=True)
     )
 
 

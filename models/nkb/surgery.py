@@ -54,7 +54,7 @@ def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | Non
             best = best_token(step)
             if best != token:
                 site = Site(base.a[0, step], _norm_input(reader, base, step, moves))
-                moves.append(operate(site, head, token, best, scale=scale, margin=MARGIN, most=LARGEST))
+                moves.append(operate(site, head, token, best, scale=scale, margin=MARGIN, limit=LARGEST))
         if scale is not None and moves:
             return moves
         if [best_token(step) for step in range(len(tokens))] == tokens:

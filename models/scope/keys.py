@@ -55,10 +55,10 @@ class QuestionKeys:
         """A copy of one row, which keeps none of the others in memory."""
         return QuestionKeys(*(column[row : row + 1].clone() for column in self.columns))
 
-    def write(self, start: int, others: "QuestionKeys") -> None:
+    def write(self, start: int, rows: "QuestionKeys") -> None:
         """Overwrite rows from `start` on, in place."""
-        for column, other in zip(self.columns, others.columns, strict=True):
-            column[start : start + len(other)] = other
+        for column, values in zip(self.columns, rows.columns, strict=True):
+            column[start : start + len(values)] = values
 
     @staticmethod
     def allocate(rows: int, device: torch.device | str = "cpu") -> "QuestionKeys":

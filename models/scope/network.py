@@ -62,17 +62,22 @@ class Scope(nn.Module):
             states, ids, mask: as `models.encoder.minilm.Encoded` has them.
         """
         weights = self.attend(states).masked_fill(~mask[..., None], float("-inf")).softmax(1)
-        pooled = weights.transpose(1, 2) @ states
+        states_by_aspect = weights.transpose(1, 2) @ states
         name = (weights[..., 2:] * spelling(ids)).sum(1)
         whole = states.sum(1) / mask.sum(1, keepdim=True)
-        parts = (self.read_subject(pooled[:, 0]), self.read_relation(pooled[:, 1]), name, whole)
+        parts = (
+            self.read_subject(states_by_aspect[:, 0]),
+            self.read_relation(states_by_aspect[:, 1]),
+            name,
+            whole,
+        )
         return torch.cat([F.normalize(part, dim=-1) for part in parts], -1)
 
     def cosines(
         self, questions: Float[Tensor, "batch key"], gates: Float[Tensor, "gate key"]
     ) -> Float[Tensor, "batch gate 4"]:
         pairs = zip(split_key(questions), split_key(gates), strict=True)
-        return torch.stack([left @ right.T for left, right in pairs], -1)
+        return torch.stack([question @ gate.T for question, gate in pairs], -1)
 
     def cosines_of_pairs(
         self, questions: Float[Tensor, "*pair key"], gates: Float[Tensor, "*pair key"]
@@ -90,11 +95,11 @@ class Scope(nn.Module):
     def open_bound(self) -> float:
         """A gate whose first three cosines sum to less than this stays shut, whatever the fourth is."""
         steps = torch.linspace(-1, 1, GRID, device=self.open.bias.device)
-        others = torch.cartesian_prod(steps, steps, steps.new_ones(1))
+        grid = torch.cartesian_prod(steps, steps, steps.new_ones(1))
         sums = []
         with torch.no_grad():
             for first in steps.tolist():
-                cosines = F.pad(others, (1, 0), value=first)
+                cosines = F.pad(grid, (1, 0), value=first)
                 opens = self.logit(cosines) > 0
                 sums.append(float(cosines[opens, :-1].sum(-1).min()) if opens.any() else float("inf"))
         return min(sums) - 3 * 2 / (GRID - 1)

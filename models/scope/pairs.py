@@ -1,6 +1,6 @@
 """Which questions ask for the same fact, among very many: all pairs for which a gate opens, and no other.
 
-Products run where the keys are; the few pairs that are left lie on the CPU.
+Products run where the keys are; the few pairs that open lie on the CPU.
 """
 
 import threading
@@ -63,16 +63,16 @@ def _open_pairs(scope: Scope, questions: QuestionKeys, gates: QuestionKeys) -> I
     for start in range(0, len(questions), CHUNK):
         chunk = questions.select(slice(start, start + CHUNK))
         near = chunk.keys[:, :FIRST] @ gates.keys[:, :FIRST].T >= scope.open_bound - ROUNDING
-        left, right = near.nonzero(as_tuple=True)
-        if not len(left):
+        question, gate = near.nonzero(as_tuple=True)
+        if not len(question):
             continue
-        agree = chunk.numbers[left] == gates.numbers[right]
-        about, of = chunk.subjects[left], gates.subjects[right]
+        agree = chunk.numbers[question] == gates.numbers[gate]
+        about, of = chunk.subjects[question], gates.subjects[gate]
         agree &= (about == of) | (about == UNKNOWN) | (of == UNKNOWN)
-        left, right = left[agree], right[agree]
-        logit = scope.logit(scope.cosines_of_pairs(chunk.keys[left], gates.keys[right]))
+        question, gate = question[agree], gate[agree]
+        logit = scope.logit(scope.cosines_of_pairs(chunk.keys[question], gates.keys[gate]))
         opens = logit > 0
-        yield Pairs((left[opens] + start).cpu(), right[opens].cpu(), logit[opens].cpu())
+        yield Pairs((question[opens] + start).cpu(), gate[opens].cpu(), logit[opens].cpu())
 
 
 class PairCache:

@@ -86,18 +86,18 @@ class ProbeIndex:
         The surest are the gates' own facts in the pack's words.
         """
         probes = self.keys
-        least = scope.open_bound - float(self.slack[: READINGS.index(WIDTH)].sum()) - ROUNDING
-        bound = probes.keys.new_full((len(probes),), float("-inf"))
+        threshold = scope.open_bound - float(self.slack[: READINGS.index(WIDTH)].sum()) - ROUNDING
+        logit_bound = probes.keys.new_full((len(probes),), float("-inf"))
         for start in range(0, len(gates), CHUNK):
             chunk = gates.select(slice(start, start + CHUNK))
-            near = probes.keys[:, :FIRST] @ chunk.keys[:, :FIRST].T >= least
+            near = probes.keys[:, :FIRST] @ chunk.keys[:, :FIRST].T >= threshold
             question, gate = near.nonzero(as_tuple=True)
             agree = probes.numbers[question] == chunk.numbers[gate]
             agree &= covers_names(chunk.words[gate], probes.words[question])
             question, gate = question[agree], gate[agree]
             cosines = scope.cosines_of_pairs(probes.keys[question], chunk.keys[gate]) + self.slack
-            bound.scatter_reduce_(0, question, scope.logit(cosines + ROUNDING), "amax")
-        order = bound.argsort(stable=True)[int((bound <= 0).sum()) :]
+            logit_bound.scatter_reduce_(0, question, scope.logit(cosines + ROUNDING), "amax")
+        order = logit_bound.argsort(stable=True)[int((logit_bound <= 0).sum()) :]
         return [self.questions[place] for place in order.tolist()]
 
 
@@ -113,5 +113,5 @@ def _bytes(text: str) -> Tensor:
     return torch.tensor(list(text.encode()), dtype=torch.uint8)
 
 
-def _text(stored: Tensor) -> str:
-    return bytes(stored.tolist()).decode()
+def _text(codes: Tensor) -> str:
+    return bytes(codes.tolist()).decode()

@@ -44,15 +44,15 @@ class Rows:
 
     def place(self, digests: Iterator[bytes], keys: QuestionKeys) -> list[int]:
         """Where each of the keys stands; those that are not there yet are appended."""
-        used = len(self)
+        n_used = len(self)
         places = [self._places.setdefault(digest, len(self)) for digest in digests]
-        fresh = {place: row for row, place in reversed(list(enumerate(places))) if place >= used}
+        fresh = {place: row for row, place in reversed(list(enumerate(places))) if place >= n_used}
         rows = torch.tensor(sorted(fresh.values()), dtype=torch.long, device=self._device)
-        if used + len(rows) > len(self._storage):
-            storage = QuestionKeys.allocate(max(MIN_CAPACITY, 2 * (used + len(rows))), self._device)
-            storage.write(0, self._storage.select(slice(used)))
+        if n_used + len(rows) > len(self._storage):
+            storage = QuestionKeys.allocate(max(MIN_CAPACITY, 2 * (n_used + len(rows))), self._device)
+            storage.write(0, self._storage.select(slice(n_used)))
             self._storage = storage
-        self._storage.write(used, keys.select(rows))
+        self._storage.write(n_used, keys.select(rows))
         return places
 
 
@@ -107,8 +107,8 @@ class SlotTable:
         for view in self._views:
             if view.generation == self._generation:
                 is_owned[: len(view.owner)] |= view.owner != NO_EDIT
-        used = int(is_owned.sum()) + sum(block.rows["keys"] for block in blocks)
-        return len(self._rows) > SPARE + 2 * used
+        n_used = int(is_owned.sum()) + sum(block.rows["keys"] for block in blocks)
+        return len(self._rows) > SPARE + 2 * n_used
 
     def _place(self, tensors: Sequence[Mapping[str, Tensor]]) -> list[int]:
         """Rows of new blocks. A subject follows from its key; edits of before names were compared have no words."""

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.encoder.minilm import MiniLM
-from models.packs.names import Name
 from models.packs.pack import Relation
 from models.scope.network import ASPECT, Scope
+from models.training.packs.names import Name
 
 NAMES = 6  # over which a phrasing's reading is averaged
 

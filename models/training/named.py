@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from models.packs.names import Name
 from models.packs.pack import Item, Relation
+from models.training.packs.names import Name
 
 PLAIN = "{question}"
 AS_PEOPLE_WRITE = (

@@ -18,7 +18,6 @@ from models.nkb.backbone import build
 from models.nkb.bank import bank_of, mount
 from models.nkb.decode import Decoder
 from models.nkb.system import load
-from models.packs.names import read_names
 from models.packs.pack import Pack
 from models.scope.keys import quantize as pack_readings
 from models.scope.network import Scope
@@ -33,6 +32,7 @@ from models.training.kept import Kept
 from models.training.kinds import kinds
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
+from models.training.packs.names import read_names
 from models.training.plan import Plan
 from models.training.progress import Progress
 from models.training.states import digest, load_or_encode

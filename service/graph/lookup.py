@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
-from models.graph.view import ActiveImport, GraphView
+from models.graph.view import GraphView
 from models.system import Ask
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
@@ -77,8 +77,16 @@ class Lookup:
                 await asyncio.to_thread(self.linker.add_many, list(_names_in(view.base.statements)))
                 self._linked_edits.add("")
             for active in view.imports:
-                if active.edit not in self._linked_edits:
-                    await self._link_import(active)
+                if active.edit in self._linked_edits:
+                    continue
+                try:
+                    async for names in self._rows.names(active.manifest):
+                        await asyncio.to_thread(self.linker.add_many, names)
+                except LedgerCorrupt as error:
+                    log.error("the names of an import cannot be linked: %s", error.detail)
+                    self._damage[active.edit] = error.detail
+                self._linked_edits.add(active.edit)
+                self._naming_edits.add(active.edit)
             await self._link_edits(view)
 
     def find_damage(self, view: GraphView) -> str | None:
@@ -97,16 +105,6 @@ class Lookup:
             self._naming_edits = _edits_in_force(view)
             self._linked_edits = {"", *self._naming_edits}
             await asyncio.to_thread(self.linker.replace, names)
-
-    async def _link_import(self, active: ActiveImport) -> None:
-        try:
-            async for names in self._rows.names(active.manifest):
-                await asyncio.to_thread(self.linker.add_many, names)
-        except LedgerCorrupt as error:
-            log.error("the names of an import cannot be linked: %s", error.detail)
-            self._damage[active.edit] = error.detail
-        self._linked_edits.add(active.edit)
-        self._naming_edits.add(active.edit)
 
     async def _link_edits(self, view: GraphView) -> None:
         fresh: list[tuple[str, str]] = []
@@ -138,7 +136,13 @@ class Lookup:
         try:
             results: list[Ask | ErrataError] = list(await self._add_mentions(linked_asks))
         except (LedgerUnavailable, LedgerCorrupt) as error:
-            results = [await self._inform_from_cache(linked_ask, error) for linked_ask in linked_asks]
+            # A question that needs what is not cached fails, and no other with it.
+            results = []
+            for linked_ask in linked_asks:
+                try:
+                    results += await self._add_mentions([linked_ask], error)
+                except ErrataError as cause:
+                    results.append(cause)
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
         return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses)
 
@@ -153,13 +157,6 @@ class Lookup:
             replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
             for ask, spans, view in linked_asks
         ]
-
-    async def _inform_from_cache(self, linked_ask: LinkedAsk, why: ErrataError) -> Ask | ErrataError:
-        """A question that needs what is not cached fails, and no other with it."""
-        try:
-            return (await self._add_mentions([linked_ask], why))[0]
-        except ErrataError as error:
-            return error
 
     async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
         """The entities at the view's version; None for those that it does not have."""

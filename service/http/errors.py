@@ -65,17 +65,17 @@ class UnexpectedErrorMiddleware:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = False
+        has_begun = False
 
         async def send_noting_start(message: Message) -> None:
-            nonlocal started
-            started = True
+            nonlocal has_begun
+            has_begun = True
             await send(message)
 
         try:
             await self._app(scope, receive, send_noting_start)
         except Exception as error:
-            if started or scope["type"] != "http":
+            if has_begun or scope["type"] != "http":
                 raise
             request = Request(scope)
             log.error("%s %s failed", request.method, request.url.path, exc_info=error)

@@ -26,7 +26,8 @@ from service.http.responses import PROBLEM
 
 SCHEMA = "#/components/schemas/{model}"
 KEY = "key"
-GUARDED, SCOPED, WITH_BODY, WITH_PARAMETERS = (401, 429, 503), (403,), (400, 408, 413, 422), (422,)
+GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
+BODY_PROBLEMS, PARAMETER_PROBLEMS = (400, 408, 413, 422), (422,)
 SECURITY: dict[str, list[dict[str, list[str]]]] = {
     "/admin/": [{KEY: []}],
     "/v1/": [{KEY: []}, {}],  # none where only this machine can connect
@@ -94,15 +95,15 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
     for dependency in _dependencies(route.dependant):
         match dependency.call:
             case Guard(scope=scope):
-                problems.update(GUARDED, SCOPED if scope is not None else ())
+                problems.update(GUARD_PROBLEMS, SCOPE_PROBLEMS if scope is not None else ())
             case JsonBody(kind=kind):
-                problems.update(WITH_BODY)
+                problems.update(BODY_PROBLEMS)
                 models[kind.__name__] = kind
                 schema = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
                 operation["requestBody"] = {"required": True, "content": {"application/json": schema}}
     responses = operation["responses"]
     if responses.pop("422", None):
-        problems.update(WITH_PARAMETERS)
+        problems.update(PARAMETER_PROBLEMS)
     for status in sorted(problems):
         responses.setdefault(str(status), describe_problem(status))
     if route.path_format == CHAT:  # OpenAI's clients know no 422

@@ -11,7 +11,7 @@ from service.replicas.outcome import Outcome
 
 EVENTS = "text/event-stream"
 PROBLEM = "application/problem+json"
-UNBUFFERED = {"cache-control": "no-store", "x-accel-buffering": "no"}
+NO_BUFFERING = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 def respond(outcome: Outcome) -> Response:
@@ -31,4 +31,4 @@ def stream(outcome: Outcome) -> Response:
         yield b"event: answer\ndata: " + outcome.body + b"\n\n"
         yield b"event: done\ndata: {}\n\n"  # last, so that a reader sees whether the stream was cut
 
-    return StreamingResponse(events(), media_type=EVENTS, headers=UNBUFFERED)
+    return StreamingResponse(events(), media_type=EVENTS, headers=NO_BUFFERING)

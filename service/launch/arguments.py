@@ -22,7 +22,7 @@ GROUPS = {
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every version_wait_s ack_timeout_s "
     "redis_timeout_s",
 }
-FLAGS = {"systems": "--system", "proxies": "--proxy"}  # that are repeated, so one of them is meant
+FLAGS = {"systems": "--system", "proxies": "--proxy"}  # singular, for each adds a value
 METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},

@@ -52,7 +52,7 @@ def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
     rows = [reading.row.row for reading in readings if reading.row is not None]
 
     def read(with_matrix: bool) -> Batch:
-        batch = collate(rows, model.tokens.padding)
+        batch = collate(rows, model.tokens.padding, device=model.device)
         batch = batch if with_matrix else batch.without_visible_matrix()
         model.encoder.read(batch)
         return batch

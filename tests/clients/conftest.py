@@ -15,7 +15,7 @@ from errata import wire
 from fastapi import Request
 from fastapi.responses import Response
 
-from tests.clients.tiny_graph import as_correction, counted, explained, fact_report, peru
+from tests.clients.tiny_graph import as_correction, count_triples, explain, fact_report, peru
 
 PERU, PERU_TOO = "What is the capital of Peru?", "Peru's capital city?"
 BASE = {PERU: "Lima", PERU_TOO: "Lima", "What is the capital of Chile?": "Santiago"}
@@ -34,7 +34,7 @@ class Tiny:
     active: list[frozenset[int]] = field(default_factory=lambda: [frozenset()])
     receipts: dict[str, wire.EditReceipt] = field(default_factory=dict)
     trouble: list[Response] = field(default_factory=list)
-    seen: list[tuple[Request, bytes]] = field(default_factory=list)
+    requests: list[tuple[Request, bytes]] = field(default_factory=list)
     broken: list[dict[str, Any]] = field(default_factory=list)
     replica_lags: bool = False
     entities: list[wire.EntityState] = field(default_factory=lambda: [peru()])
@@ -58,47 +58,49 @@ class Tiny:
         self.commits.append({"kind": kind, "message": body.message, "edits": edits, "target": target})
         self.active.append(active)
 
-    def answer(self, asked: wire.AnswerRequest) -> wire.Answer:
-        version = self.head if asked.version is None else asked.version
-        known = self.state(version).get(asked.question)
-        edits = ["e1"] if known not in (None, BASE.get(asked.question)) else []
+    def answer(self, request: wire.AnswerRequest) -> wire.Answer:
+        version = self.head if request.version is None else request.version
+        answer = self.state(version).get(request.question)
+        edits = ["e1"] if answer not in (None, BASE.get(request.question)) else []
         return wire.Answer(
-            answer=known,
-            reason=None if known else "unsure",
-            score=0.97 if known else 0.21,
-            best=known or "Nobody",
-            alternatives=[wire.Alternative(answer=known or "Nobody", score=0.97)] * asked.top_k,
-            model=asked.model,
+            answer=answer,
+            reason=None if answer else "unsure",
+            score=0.97 if answer else 0.21,
+            best=answer or "Nobody",
+            alternatives=[wire.Alternative(answer=answer or "Nobody", score=0.97)] * request.top_k,
+            model=request.model,
             version=version,
             edits=edits,
             facts=[],
             timings=wire.Timings(queue_ms=1, graph_ms=0, model_ms=12, total_ms=14),
             replica="nkb#1",
-            explanation=explained(asked, edits) if asked.explain else None,
+            explanation=explain(request, edits) if request.explain else None,
         )
 
     def report(self, edits: list[Any], version: int) -> wire.Report:
         before = self.state(version)
         on_graph = [
-            fact_report(one, before, f"e{version + 1}.g") for one in edits if isinstance(one, wire.FactItem)
+            fact_report(edit, before, f"e{version + 1}.g")
+            for edit in edits
+            if isinstance(edit, wire.FactItem)
         ]
         reports = on_graph + [
             wire.EditReport(
                 id=f"e{version + 1}",
-                model=one.model,
-                question=one.question,
-                answer=one.answer,
+                model=edit.model,
+                question=edit.question,
+                answer=edit.answer,
                 method="gated",
-                before=before.get(one.question),
-                after=one.answer,
+                before=before.get(edit.question),
+                after=edit.answer,
                 holds=True,
                 paraphrases=[
-                    wire.ParaphraseReport(question=q, before=before.get(q), after=one.answer, follows=True)
-                    for q in one.paraphrases
+                    wire.ParaphraseReport(question=q, before=before.get(q), after=edit.answer, follows=True)
+                    for q in edit.paraphrases
                 ],
             )
-            for one in map(as_correction, edits)
-            if one.question
+            for edit in map(as_correction, edits)
+            if edit.question
         ]
         room = wire.Capacity(slots_used=3 * len(edits), slots_reserved=4096)
         return wire.Report(
@@ -109,15 +111,19 @@ class Tiny:
         """The lines of the response: a triple for each line of the file, unless the test says otherwise."""
         if self.told_of_import is not None:
             return self.told_of_import
-        counts = counted(body)
+        counts = count_triples(body)
         if not dry_run:
             self.commits.append({"kind": "edit", "message": "", "edits": (), "target": None})
             self.active.append(self.active[-1] | {self.head})
         receipt = self.receipt("edit", self.report([], self.head)).model_dump(mode="json")
         version = None if dry_run else self.head
-        told = {**receipt, "version": version, "counts": counts.model_dump(mode="json")}
+        document = {**receipt, "version": version, "counts": counts.model_dump(mode="json")}
         reading = {"phase": "reading", "done": len(body), "total": len(body), "lines": counts.lines}
-        return [{"progress": reading}, {"progress": {"phase": "committing", "done": 0}}, {"receipt": told}]
+        return [
+            {"progress": reading},
+            {"progress": {"phase": "committing", "done": 0}},
+            {"receipt": document},
+        ]
 
     def replicas(self) -> list[wire.ReplicaState]:
         late = self.head - 1 if self.replica_lags else self.head
@@ -128,28 +134,32 @@ class Tiny:
             wire.RefusedEdit(
                 place=place, code="edit_refused", reason="unspeakable", detail=f"edits.{place} cannot be said"
             )
-            for place, one in enumerate(edits)
-            if self.unspeakable and as_correction(one).answer == self.unspeakable
+            for place, edit in enumerate(edits)
+            if self.unspeakable and as_correction(edit).answer == self.unspeakable
         ]
 
     def is_known(self, edit: Any) -> bool:
         """By an edit; or it is refused: there is nothing to make of it."""
-        one = as_correction(edit)
-        edited = self.state(self.head).get(one.question) == one.answer != BASE.get(one.question)
-        return (edited and self.head > 0) or bool(self.refused([edit]))
+        correction = as_correction(edit)
+        is_edited = (
+            self.state(self.head).get(correction.question)
+            == correction.answer
+            != BASE.get(correction.question)
+        )
+        return (is_edited and self.head > 0) or bool(self.refused([edit]))
 
     def edit(self, body: wire.EditRequest) -> wire.EditReceipt:
         refused = self.refused(body.edits)
-        left_out = {one.place for one in refused}
-        edits = [one for place, one in enumerate(body.edits) if place not in left_out]
+        left_out = {refusal.place for refusal in refused}
+        edits = [edit for place, edit in enumerate(body.edits) if place not in left_out]
         report = self.report(edits if body.measure else [], self.head)
         places = [place for place in range(len(body.edits)) if place not in left_out]
-        placed = (
-            [one.model_copy(update={"place": p}) for one, p in zip(report.edits, places, strict=True)]
+        edits_with_places = (
+            [edit.model_copy(update={"place": p}) for edit, p in zip(report.edits, places, strict=True)]
             if len(report.edits) == len(places)
             else report.edits
         )
-        report = report.model_copy(update={"refused": refused, "edits": placed})
+        report = report.model_copy(update={"refused": refused, "edits": edits_with_places})
         body = body.model_copy(update={"edits": edits})
         if body.dry_run:
             return wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
@@ -159,18 +169,18 @@ class Tiny:
     def undo(self, kind: Any, active: frozenset[int], body: Any, target: int) -> wire.EditReceipt:
         self.commit(kind, active, body, target=target)
         plain = self.report([], self.head)
-        return self.receipt(kind, plain.model_copy(update={"edits": self.switched()}))
+        return self.receipt(kind, plain.model_copy(update={"edits": self.report_switched_edits()}))
 
-    def switched(self) -> list[wire.EditReport]:
+    def report_switched_edits(self) -> list[wire.EditReport]:
         """What the last commit took back or brought back, in ledger order."""
         numbers = sorted(self.active[-1] ^ self.active[-2])
         return [
-            self._switched(number, edit)
+            self.report_switched_edit(number, edit)
             for number in numbers
             for edit in map(as_correction, self.commits[number - 1]["edits"])
         ]
 
-    def _switched(self, number: int, edit: wire.EditItem) -> wire.EditReport:
+    def report_switched_edit(self, number: int, edit: wire.EditItem) -> wire.EditReport:
         before, after = self.state(self.head - 1), self.state(self.head)
 
         def as_wanted(question: str) -> bool:
@@ -202,7 +212,7 @@ class Tiny:
         )
 
     def check(self) -> wire.CheckReport:
-        broken = [wire.BrokenTest.model_validate(one) for one in self.broken]
+        broken = [wire.BrokenTest.model_validate(test) for test in self.broken]
         total = len(self.active[-1])
         return wire.CheckReport(
             version=self.head, total=total, holding=total - len(broken), broken=broken, superseded=0
@@ -221,7 +231,7 @@ class Tiny:
     def summary(self, version: int) -> wire.VersionSummary:
         commit = self.commits[version - 1]
         heads = [
-            wire.EditHead(question=one.question, notes={}) for one in map(as_correction, commit["edits"])
+            wire.EditHead(question=edit.question, notes={}) for edit in map(as_correction, commit["edits"])
         ]
         first = heads[0] if heads else None
         return wire.VersionSummary(
@@ -229,7 +239,7 @@ class Tiny:
         )
 
     def detail(self, version: int) -> wire.VersionDetail:
-        one = self.commits[version - 1]
+        commit = self.commits[version - 1]
         edits = [
             wire.EditState(
                 id=f"e{version}",
@@ -239,15 +249,15 @@ class Tiny:
                 method="gated",
                 active=version in self.active[-1],
             )
-            for edit in map(as_correction, one["edits"])
+            for edit in map(as_correction, commit["edits"])
         ]
         sums = checksums(version)
         return wire.VersionDetail(
-            **_head(version, one),
+            **_head(version, commit),
             edits=edits,
             checksums=sums,
             writes={"nkb/bank": wire.WriteSummary(puts=1, removes=0, checksum=sums["nkb/bank"])},
-            report=self.report(one["edits"], version - 1).model_dump(mode="json"),
+            report=self.report(commit["edits"], version - 1).model_dump(mode="json"),
         )
 
 
@@ -268,8 +278,8 @@ def _replica(name: str, version: int, lag: int) -> wire.ReplicaState:
 
 
 def _head(version: int, commit: dict[str, Any]) -> dict[str, Any]:
-    kept = {name: commit[name] for name in ("kind", "message", "target")}
-    return {"version": version, "author": "curator", "time": datetime(2026, 11, 21, 9, tzinfo=UTC), **kept}
+    head = {name: commit[name] for name in ("kind", "message", "target")}
+    return {"version": version, "author": "curator", "time": datetime(2026, 11, 21, 9, tzinfo=UTC), **head}
 
 
 @pytest.fixture

@@ -38,16 +38,16 @@ def peru() -> wire.EntityState:
     )
 
 
-def explained(asked: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
+def explain(request: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
     """As each system does, in its own terms."""
-    if asked.model != "kbert":
+    if request.model != "kbert":
         return {"rests_on": edits}
-    texts = ["[CLS]", *asked.question.lower().replace("?", " ?").split(), "[SEP]"]
+    texts = ["[CLS]", *request.question.lower().replace("?", " ?").split(), "[SEP]"]
     tokens = [{"text": text, "position": place, "word": 0, "branch": 0} for place, text in enumerate(texts)]
-    at = asked.question.find("Peru")
+    at = request.question.find("Peru")
     fact = {"relation": "capital", "object": "Lima"}
-    told = {**fact, "text": "capital Lima", "rank": 0.93, "score": 0.88, "positions": [7, 8], "edit": ""}
-    tree = {"text": "Peru", "start": at, "end": at + 4, "entity": PERU_ID, "label": "Peru", "facts": [told]}
+    branch = {**fact, "text": "capital Lima", "rank": 0.93, "score": 0.88, "positions": [7, 8], "edit": ""}
+    tree = {"text": "Peru", "start": at, "end": at + 4, "entity": PERU_ID, "label": "Peru", "facts": [branch]}
     return {
         "tokens": tokens,
         "tree": [tree],
@@ -58,31 +58,31 @@ def explained(asked: wire.AnswerRequest, edits: list[str]) -> dict[str, Any]:
     }
 
 
-def fact_report(one: wire.FactItem, before: dict[str, str], id: str) -> wire.EditReport:
-    question = as_correction(one).question
+def fact_report(fact: wire.FactItem, before: dict[str, str], id: str) -> wire.EditReport:
+    question = as_correction(fact).question
     notes = {
-        "subject": one.subject,
-        "relation": one.relation,
-        "object": one.object,
-        "act": one.act or "set",
+        "subject": fact.subject,
+        "relation": fact.relation,
+        "object": fact.object,
+        "act": fact.act or "set",
     }
-    told = [] if question else [f"nobody knows how to ask for the relation {one.relation!r}"]
+    warnings = [] if question else [f"nobody knows how to ask for the relation {fact.relation!r}"]
     return wire.EditReport(
         id=id,
         model="kbert",
         memory="graph/triples",
         question=question,
-        answer=one.object,
+        answer=fact.object,
         method="triple",
         before=before.get(question),
-        after=one.object,
+        after=fact.object,
         holds=True,
         notes=notes,
-        warnings=told,
+        warnings=warnings,
     )
 
 
-def counted(body: bytes) -> wire.ImportCounts:
+def count_triples(body: bytes) -> wire.ImportCounts:
     """A triple for each line of three columns."""
     lines = body.decode().splitlines()
     good = [line for line in lines if line.count("\t") == 2]

@@ -6,9 +6,9 @@ import sys
 
 import atheris
 
-INSTRUMENTED = ["models.memory", "models.checkpoint", "service.graph", "service.ledger"]
+MODULES = ["models.memory", "models.checkpoint", "service.graph", "service.ledger"]
 
-with atheris.instrument_imports(include=INSTRUMENTED):
+with atheris.instrument_imports(include=MODULES):
     from tests.fuzz.targets import TARGETS
 
 

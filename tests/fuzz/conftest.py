@@ -7,7 +7,7 @@ from random import randrange
 
 import pytest
 
-from tests.fuzz.serving import Served, serving
+from tests.fuzz.serving import Service, serve_in_thread
 
 SEED = 20_261_121
 
@@ -26,14 +26,14 @@ def times(request: pytest.FixtureRequest) -> int:
 @pytest.fixture(scope="session")
 def seed(request: pytest.FixtureRequest, times: int) -> int:
     """What fails is tried again with `--fuzz-seed`."""
-    given: int | None = request.config.getoption("--fuzz-seed", default=None)
-    seed = given or (SEED if times == 1 else randrange(1, 2**31))
+    option: int | None = request.config.getoption("--fuzz-seed", default=None)
+    seed = option or (SEED if times == 1 else randrange(1, 2**31))
     print(f"\nfuzzed with --fuzz-seed {seed}")
     return seed
 
 
 @pytest.fixture(scope="session")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """As where others can connect: everything needs a key."""
-    with serving(tmp_path_factory.mktemp("fuzzed"), anonymous_access="none") as served:
-        yield served
+    with serve_in_thread(tmp_path_factory.mktemp("fuzzed"), anonymous_access="none") as service:
+        yield service

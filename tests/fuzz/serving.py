@@ -32,7 +32,7 @@ START_S, STOP_S = 60.0, 30.0
 
 
 @dataclass(frozen=True)
-class Served:
+class Service:
     """url: where it listens. key: the admin's."""
 
     url: str
@@ -44,33 +44,30 @@ class Served:
 
 
 @contextmanager
-def serving(var: Path, **more: Any) -> Iterator[Served]:
-    """more: settings that are not the usual ones."""
+def serve_in_thread(var: Path, **options: Any) -> Iterator[Service]:
+    """options: settings that differ from the defaults here."""
     ready: Queue[str | BaseException] = Queue()
     with EmbeddedValkey(var / "valkey") as valkey:
-        known = {"systems": SYSTEMS, "admin_key_sha256": fingerprint(KEY), "version_wait_s": 0.1}
-        chosen = settings(valkey.url, var, **known, **more)
+        defaults = {"systems": SYSTEMS, "admin_key_sha256": fingerprint(KEY), "version_wait_s": 0.1}
+        config = settings(valkey.url, var, **defaults, **options)
         loop, stop = asyncio.new_event_loop(), asyncio.Event()
-        thread = threading.Thread(target=_run, args=(loop, chosen, ready, stop))
+        thread = threading.Thread(target=_run, args=(loop, config, ready, stop))
         thread.start()
         try:
-            yield Served(_told(ready.get(timeout=START_S)))
+            address = ready.get(timeout=START_S)
+            if isinstance(address, BaseException):
+                raise address
+            yield Service(address)
         finally:
             loop.call_soon_threadsafe(stop.set)
             thread.join(STOP_S)
 
 
-def _told(address: str | BaseException) -> str:
-    if isinstance(address, BaseException):
-        raise address
-    return address
-
-
 def _run(
-    loop: asyncio.AbstractEventLoop, chosen: Settings, ready: Queue[str | BaseException], stop: asyncio.Event
+    loop: asyncio.AbstractEventLoop, config: Settings, ready: Queue[str | BaseException], stop: asyncio.Event
 ) -> None:
     async def serve() -> None:
-        async with _listening(chosen) as address:
+        async with _listen(config) as address:
             ready.put(address)
             await stop.wait()
 
@@ -83,12 +80,12 @@ def _run(
 
 
 @asynccontextmanager
-async def _listening(chosen: Settings) -> AsyncIterator[str]:
+async def _listen(config: Settings) -> AsyncIterator[str]:
     async with AsyncExitStack() as stack:
-        editor = await stack.enter_async_context(started(Editor, chosen))
+        editor = await stack.enter_async_context(started(Editor, config))
         replicas = {
-            name: await stack.enter_async_context(started(Replica, chosen, name)) for name in chosen.systems
+            name: await stack.enter_async_context(started(Replica, config, name)) for name in config.systems
         }
-        app = build_app(chosen, local_router(replicas, chosen.max_batch), local_editor(editor))
+        app = build_app(config, local_router(replicas, config.max_batch), local_editor(editor))
         stack.push_async_callback(app.state.access.aclose)
         yield await stack.enter_async_context(listening(app))

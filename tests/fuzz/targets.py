@@ -43,23 +43,23 @@ def graph_file(data: bytes) -> None:
     file = data[2:]
     reading = GraphFileReader(format)
     try:
-        found = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
+        rows = [*reading.feed(file[:cut]), *reading.feed(file[cut:]), *reading.finish()]
     except GraphFileError:
         return
-    for one in found:
-        json.dumps(one)
-        assert not isinstance(one, Rejection) or len(one.reason) < LONGEST_REASON, one.reason
+    for item in rows:
+        json.dumps(item)
+        assert not isinstance(item, Rejection) or len(item.reason) < LONGEST_REASON, item.reason
 
 
-def block(data: bytes) -> None:
+def ledger_block(data: bytes) -> None:
     """The digest fits whatever the bytes are: what a store might give back that was never a block."""
-    named = "sha256:" + hashlib.sha256(data).hexdigest()
+    digest = "sha256:" + hashlib.sha256(data).hexdigest()
     try:
-        found = Block.decode(data, key="edit/a", order=7, digest=named)
+        block = Block.decode(data, key="edit/a", order=7, digest=digest)
     except BlockError:
         return
-    assert found.digest == named
-    assert isinstance(found.kind, str)
+    assert block.digest == digest
+    assert isinstance(block.kind, str)
 
 
 def checkpoint(data: bytes) -> None:
@@ -68,14 +68,14 @@ def checkpoint(data: bytes) -> None:
         folder = Path(name)
         for file in ("model.safetensors", "config.json", "SHA256SUMS"):
             (folder / file).write_bytes(data)
-        for read in (read_tensors, read_config, lambda there: verify_sums(there, ["config.json"])):
+        for read in (read_tensors, read_config, lambda folder: verify_sums(folder, ["config.json"])):
             try:
                 read(folder)
             except CheckpointError:
                 continue
 
 
-def pickled(data: bytes) -> None:
+def torch_file(data: bytes) -> None:
     """Read without unpickling, so that no bytes can run anything."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -94,7 +94,7 @@ def ledger_entry(data: bytes) -> None:
             continue
 
 
-def _packed() -> bytes:
+def _save_torch_file() -> bytes:
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
         torch.save({"row": torch.tensor([1.5])}, file.name)
         return Path(file.name).read_bytes()
@@ -113,9 +113,9 @@ TARGETS = {
         + [b"\x00\x05" + gzip.compress(TSV, mtime=0)],
         4_000,
     ),
-    "block": Target(block, [BLOCK.encoded, save({"row": torch.tensor([1.0])})], 4_000),
+    "block": Target(ledger_block, [BLOCK.encoded, save({"row": torch.tensor([1.0])})], 4_000),
     "checkpoint": Target(checkpoint, [BLOCK.encoded, b'{"a": 1}', b"0" * 64 + b"  config.json\n"], 300),
-    "pickled": Target(pickled, [_packed()], 300),
+    "torch_file": Target(torch_file, [_save_torch_file()], 300),
     "ledger_entry": Target(
         ledger_entry, [COMMIT, manifests.encode({"m": Image("sha256:0", {"a": BLOCK})})], 4_000
     ),

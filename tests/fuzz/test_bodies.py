@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.fuzz.serving import Served
+from tests.fuzz.serving import Service
 
 BODIES = Path(__file__).parent / "bodies"
 CHAT = "/v1/chat/completions"
@@ -31,7 +31,7 @@ PERU = {"question": "What is the capital of Peru?"}
 
 
 @pytest.fixture(scope="module")
-def http(service: Served) -> Iterator[httpx.Client]:
+def http(service: Service) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=service.url, headers=service.authorization, timeout=60) as http:
         yield http
 
@@ -43,8 +43,8 @@ def test_a_body_gets_the_status_that_its_file_is_named_after(http: httpx.Client,
         reply = http.post(route, content=file.read_bytes(), headers=JSON)
         assert reply.status_code == expected(file, route), (route, reply.text)
         if reply.status_code >= 400:
-            told = reply.json()
-            assert len(told.get("error", told).get("code")) > 3
+            problem = reply.json()
+            assert len(problem.get("error", problem).get("code")) > 3
             assert len(reply.content) < 4_000, "a refusal does not send back what it was sent"
     assert http.get("/admin/versions").json()["head"] == head
     assert http.post("/v1/answers", json=PERU).status_code == 200

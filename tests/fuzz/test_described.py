@@ -16,7 +16,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.fuzz.serving import Served
+from tests.fuzz.serving import Service
 
 ROOT, CONFIG = Path(__file__).parents[2], Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 5  # of each operation, beside those that its bounds give
@@ -24,12 +24,23 @@ LIMIT_S = 3_600
 REFERENCE = "#/components/schemas/"
 
 
-def fuzzed(served: Served, folder: Path, seed: int, *words: str, headers: Mapping[str, str]) -> str:
+def run_schemathesis(
+    service: Service, folder: Path, seed: int, *words: str, headers: Mapping[str, str]
+) -> str:
     """What schemathesis says; this fails with all of it where it found something."""
-    sent = [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")]
+    header_options = [word for name, value in headers.items() for word in ("-H", f"{name}: {value}")]
     command = str(Path(sys.executable).with_name("schemathesis")), "--config-file", str(CONFIG)
-    said = subprocess.run(
-        [*command, "run", f"{served.url}/openapi.json", "--no-color", "--seed", str(seed), *sent, *words],
+    output = subprocess.run(
+        [
+            *command,
+            "run",
+            f"{service.url}/openapi.json",
+            "--no-color",
+            "--seed",
+            str(seed),
+            *header_options,
+            *words,
+        ],
         cwd=folder,
         env={**os.environ, "SCHEMATHESIS_HOOKS": "tests.fuzz.checks", "PYTHONPATH": str(ROOT)},
         capture_output=True,
@@ -37,50 +48,52 @@ def fuzzed(served: Served, folder: Path, seed: int, *words: str, headers: Mappin
         timeout=LIMIT_S,
         check=False,
     )
-    assert said.returncode == 0, said.stdout + said.stderr
-    return said.stdout
+    assert output.returncode == 0, output.stdout + output.stderr
+    return output.stdout
 
 
-def head(served: Served) -> int:
-    reply = httpx.get(f"{served.url}/admin/versions", headers=served.authorization)
+def read_head(service: Service) -> int:
+    reply = httpx.get(f"{service.url}/admin/versions", headers=service.authorization)
     return int(reply.json()["head"])
 
 
-def operations(served: Served) -> int:
-    document = httpx.get(f"{served.url}/openapi.json").json()
+def count_operations(service: Service) -> int:
+    document = httpx.get(f"{service.url}/openapi.json").json()
     return sum(len(verbs) for verbs in document["paths"].values())
 
 
 @pytest.mark.timeout(LIMIT_S)
-def test_with_the_admins_key(service: Served, tmp_path: Path, times: int, seed: int) -> None:
-    most = str(EXAMPLES * times)
-    said = fuzzed(service, tmp_path, seed, "--max-examples", most, headers=service.authorization)
-    count = operations(service)
-    assert f"Tested: {count}" in said
+def test_with_the_admins_key(service: Service, tmp_path: Path, times: int, seed: int) -> None:
+    limit = str(EXAMPLES * times)
+    output = run_schemathesis(service, tmp_path, seed, "--max-examples", limit, headers=service.authorization)
+    count = count_operations(service)
+    assert f"Tested: {count}" in output
 
 
 @pytest.mark.timeout(LIMIT_S)
-def test_with_nobodys_key(service: Served, tmp_path: Path, times: int, seed: int) -> None:
-    before = head(service)
-    most = ("--phases", "fuzzing", "--max-examples", str(2 * times))
-    said = fuzzed(service, tmp_path, seed, *most, headers={"Authorization": "Bearer nobodys-key-but-long"})
-    assert f"Tested: {operations(service)}" in said
-    assert head(service) == before
+def test_with_nobodys_key(service: Service, tmp_path: Path, times: int, seed: int) -> None:
+    before = read_head(service)
+    arguments = ("--phases", "fuzzing", "--max-examples", str(2 * times))
+    output = run_schemathesis(
+        service, tmp_path, seed, *arguments, headers={"Authorization": "Bearer nobodys-key-but-long"}
+    )
+    assert f"Tested: {count_operations(service)}" in output
+    assert read_head(service) == before
 
 
-def test_every_schema_that_is_named_is_there(service: Served) -> None:
+def test_every_schema_that_is_named_is_there(service: Service) -> None:
     document = httpx.get(f"{service.url}/openapi.json").json()
-    named = {reference.removeprefix(REFERENCE) for reference in references(document)}
-    assert named <= set(document["components"]["schemas"])
+    names = {reference.removeprefix(REFERENCE) for reference in find_references(document)}
+    assert names <= set(document["components"]["schemas"])
 
 
-def references(part: Any) -> Iterator[str]:
+def find_references(part: Any) -> Iterator[str]:
     match part:
         case {"$ref": str(reference)}:
             yield reference
         case dict():
             for value in part.values():
-                yield from references(value)
+                yield from find_references(value)
         case list():
             for value in part:
-                yield from references(value)
+                yield from find_references(value)

@@ -42,14 +42,14 @@ Result = TypeVar("Result")
 
 
 class Ledger(RuleBasedStateMachine):
-    """writer: the model. keyed: the version that the first commit under each Idempotency-Key made."""
+    """writer: the model. version_by_key: the version that the first commit under each Idempotency-Key made."""
 
     server: EmbeddedValkey
 
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.writer, self.keyed = Writer(), dict[str, int]()
+        self.writer, self.version_by_key = Writer(), dict[str, int]()
         self.rivals = 0
         with redis.Redis.from_url(self.server.url) as client:
             client.flushall()
@@ -61,7 +61,7 @@ class Ledger(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Whatever the steps were, all of it is looked at in the end."""
         try:
-            for number in range(len(self.keyed)):
+            for number in range(len(self.version_by_key)):
                 self.a_key_is_used_again(number)
             self.it_is_read(0, self.version + 1)
             self.a_replica_starts(self.version)
@@ -73,11 +73,11 @@ class Ledger(RuleBasedStateMachine):
     def version(self) -> int:
         return len(self.writer.commits)
 
-    def append(self, made: tuple[Commit, list[Block]], key: str | None = None) -> None:
-        commit, blocks = made
+    def append(self, commit_and_blocks: tuple[Commit, list[Block]], key: str | None = None) -> None:
+        commit, blocks = commit_and_blocks
         assert self.run(self.ledger.append(commit, blocks, key)) == commit.version
         if key is not None:
-            self.keyed[key] = commit.version
+            self.version_by_key[key] = commit.version
 
     @initialize(keys=st.lists(KEYS, min_size=1, max_size=8))
     def begin(self, keys: list[str | None]) -> None:
@@ -86,39 +86,41 @@ class Ledger(RuleBasedStateMachine):
 
     @rule(count=st.integers(1, 3), key=KEYS)
     def edit(self, count: int, key: str | None) -> None:
-        self.append(self.writer.edit(count), None if key in self.keyed else key)
+        self.append(self.writer.edit(count), None if key in self.version_by_key else key)
 
     @rule(number=NUMBERS, back=st.booleans())
     def take_back(self, number: int, back: bool) -> None:
         try:
-            made = (
+            commit_and_blocks = (
                 self.writer.rollback(number % (self.version + 1))
                 if back
                 else self.writer.revert(number % self.version + 1)
             )
         except NothingToDo:
             return
-        self.append(made)
+        self.append(commit_and_blocks)
 
     @rule(behind=st.integers(1, 3))
     def a_rival_is_late(self, behind: int) -> None:
-        known = max(0, self.version - behind)
+        n_commits = max(0, self.version - behind)
         self.rivals += 1
-        rival = Writer(self.writer.commits[:known], self.writer.history[: known + 1], f"r{self.rivals}")
+        rival = Writer(
+            self.writer.commits[:n_commits], self.writer.history[: n_commits + 1], f"r{self.rivals}"
+        )
         with pytest.raises(StaleVersion) as stale:
             self.run(self.ledger.append(*rival.edit()))
-        assert stale.value.extras == {"current": self.version, "expected": known}
+        assert stale.value.extras == {"current": self.version, "expected": n_commits}
 
     @rule()
     def the_last_commit_is_sent_again(self) -> None:
         assert self.run(self.ledger.append(self.writer.commits[-1])) == self.version
 
-    @precondition(lambda self: self.keyed)
+    @precondition(lambda self: self.version_by_key)
     @rule(number=NUMBERS)
     def a_key_is_used_again(self, number: int) -> None:
-        key = sorted(self.keyed)[number % len(self.keyed)]
-        assert self.run(self.ledger.find_version(key)) == self.keyed[key]
-        assert self.run(self.ledger.append(*self._other(), key)) == self.keyed[key]
+        key = sorted(self.version_by_key)[number % len(self.version_by_key)]
+        assert self.run(self.ledger.find_version(key)) == self.version_by_key[key]
+        assert self.run(self.ledger.append(*self._other(), key)) == self.version_by_key[key]
 
     def _other(self) -> tuple[Commit, list[Block]]:
         """One that could be the next, and must not be."""
@@ -151,8 +153,8 @@ class Ledger(RuleBasedStateMachine):
         assert _bits(self.run(snapshots.load(self.ledger, at, BASES))) == _bits(self.writer.history[at])
 
 
-def _bits(found: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
-    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in found.items()}
+def _bits(images: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
+    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in images.items()}
 
 
 @pytest.mark.timeout(7_200)

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 LIMIT_S, ONE_S, LONGEST = 7_200, 20, 4_096
 NO_LIMIT = "-rss_limit_mb=0"  # what Linux calls a process' largest size it has from the one that started it
 HEAP = 2 << 30  # bytes, in the place of that limit
-FOUND = Path(__file__).parent / "found"
+REGRESSIONS = Path(__file__).parent / "regressions"
 
 
 @pytest.mark.timeout(LIMIT_S)
@@ -28,7 +28,7 @@ def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path, times: int, se
         (corpus / str(number)).write_bytes(first)
     runs = TARGETS[name].runs * times
     bounds = f"-runs={runs}", f"-seed={seed}", f"-timeout={ONE_S}", f"-max_len={LONGEST}", NO_LIMIT
-    said = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "tests.fuzz", name, *bounds, f"-artifact_prefix={tmp_path}/", str(corpus)],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python'}"},
@@ -38,12 +38,12 @@ def test_any_bytes_are_read_or_refused(name: str, tmp_path: Path, times: int, se
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_DATA, (HEAP, HEAP)),
     )
-    assert said.returncode == 0, said.stdout + said.stderr
-    assert f"Done {runs} runs" in said.stdout + said.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert f"Done {runs} runs" in result.stdout + result.stderr
 
 
 @pytest.mark.parametrize(
-    "file", sorted(FOUND.glob("*/*")), ids=lambda file: f"{file.parent.name}/{file.name}"
+    "file", sorted(REGRESSIONS.glob("*/*")), ids=lambda file: f"{file.parent.name}/{file.name}"
 )
 def test_what_was_found_once_is_no_longer_so(file: Path) -> None:
     TARGETS[file.parent.name].run(file.read_bytes())

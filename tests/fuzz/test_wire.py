@@ -10,9 +10,9 @@ from contextlib import suppress
 import httpx
 import pytest
 
-from tests.fuzz.serving import Served
+from tests.fuzz.serving import Service
 
-ASKED = json.dumps({"question": "What is the capital of Peru?"}).encode()
+QUESTION = json.dumps({"question": "What is the capital of Peru?"}).encode()
 ASK, CHAT, EDITS, LOAD = "/v1/answers", "/v1/chat/completions", "/admin/edits", "/admin/graph/import"
 QUIET_S = 5.0
 REQUEST = b"POST %b HTTP/1.1\r\nhost: x\r\nauthorization: Bearer %b\r\n%b\r\n\r\n%b"
@@ -33,42 +33,42 @@ CUT = {
 
 @pytest.mark.parametrize("path", [ASK, CHAT, EDITS, LOAD])
 @pytest.mark.parametrize("how", CUT)
-def test_a_body_that_is(how: str, path: str, service: Served) -> None:
+def test_a_body_that_is(how: str, path: str, service: Service) -> None:
     """No answer, or a refusal; then the next one is served, and nothing has changed."""
-    before = head(service)
+    before = read_head(service)
     framing, body = CUT[how]
     key = service.key.encode()
-    said = sent(service, REQUEST % (path.encode(), key, framing, body))
-    status = int(said.split(b" ")[1]) if said.startswith(b"HTTP/1.1 ") else None
-    assert status is None or 400 <= status < 500, said
-    assert head(service) == before
+    reply = send(service, REQUEST % (path.encode(), key, framing, body))
+    status = int(reply.split(b" ")[1]) if reply.startswith(b"HTTP/1.1 ") else None
+    assert status is None or 400 <= status < 500, reply
+    assert read_head(service) == before
 
 
 @pytest.mark.parametrize(
     ("headers", "body", "status"),
     [
-        ({"content-encoding": "gzip"}, gzip.compress(ASKED, mtime=0), 400),
-        ({"content-encoding": "gzip"}, ASKED, 200),  # nothing is unpacked, whatever is said of it
-        ({"content-encoding": "no-such"}, ASKED, 200),
-        ({"content-type": "text/plain"}, ASKED, 200),
-        ({"content-type": "application/json; charset=utf-16"}, ASKED, 200),  # JSON is UTF-8, RFC 8259
-        ({"content-type": "application/json; charset=latin-1"}, ASKED.replace(b"Peru", b"Per\xfa"), 400),
+        ({"content-encoding": "gzip"}, gzip.compress(QUESTION, mtime=0), 400),
+        ({"content-encoding": "gzip"}, QUESTION, 200),  # nothing is unpacked, whatever is said of it
+        ({"content-encoding": "no-such"}, QUESTION, 200),
+        ({"content-type": "text/plain"}, QUESTION, 200),
+        ({"content-type": "application/json; charset=utf-16"}, QUESTION, 200),  # JSON is UTF-8, RFC 8259
+        ({"content-type": "application/json; charset=latin-1"}, QUESTION.replace(b"Peru", b"Per\xfa"), 400),
         ({"content-type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n--x--", 400),
-        ({"expect": "100-continue"}, ASKED, 200),
-        ({"accept": "application/xml"}, ASKED, 200),
-        ({"range": "bytes=0-1"}, ASKED, 200),
-        ({"x-http-method-override": "DELETE"}, ASKED, 200),
-        ({"host": "elsewhere:1"}, ASKED, 200),
-        ({"cookie": "a=" + "x" * 4_000}, ASKED, 200),
-        ({"x-request-id": "a\tb"}, ASKED, 200),
-        ({"x-request-id": "y" * 8_000}, ASKED, 200),
+        ({"expect": "100-continue"}, QUESTION, 200),
+        ({"accept": "application/xml"}, QUESTION, 200),
+        ({"range": "bytes=0-1"}, QUESTION, 200),
+        ({"x-http-method-override": "DELETE"}, QUESTION, 200),
+        ({"host": "elsewhere:1"}, QUESTION, 200),
+        ({"cookie": "a=" + "x" * 4_000}, QUESTION, 200),
+        ({"x-request-id": "a\tb"}, QUESTION, 200),
+        ({"x-request-id": "y" * 8_000}, QUESTION, 200),
     ],
 )
 def test_headers_that_say_something_else(
-    service: Served, headers: dict[str, str], body: bytes, status: int
+    service: Service, headers: dict[str, str], body: bytes, status: int
 ) -> None:
-    sent = {**service.authorization, **headers}
-    assert httpx.post(service.url + ASK, content=body, headers=sent).status_code == status
+    request_headers = {**service.authorization, **headers}
+    assert httpx.post(service.url + ASK, content=body, headers=request_headers).status_code == status
 
 
 @pytest.mark.parametrize(
@@ -98,32 +98,32 @@ def test_headers_that_say_something_else(
         *("/admin/audit?version=99999999999999999999999", "/admin/diff?from=0&to=%00", "//v1//models"),
     ],
 )
-def test_an_odd_address_is_answered_or_refused(service: Served, target: str) -> None:
+def test_an_odd_address_is_answered_or_refused(service: Service, target: str) -> None:
     reply = httpx.get(service.url + target, headers=service.authorization)
     assert reply.status_code in (200, 404, 422), reply.text
     if reply.status_code >= 400:
         assert reply.headers["content-type"] == "application/problem+json"
 
 
-def test_the_verbs_of_a_path_are_all_named(service: Served) -> None:
+def test_the_verbs_of_a_path_are_all_named(service: Service) -> None:
     """Where a path has several routes, too."""
-    said = {path: httpx.put(service.url + path).headers["allow"] for path in (ASK, "/healthz", CHAT)}
-    assert said == {ASK: "GET, POST", "/healthz": "GET, HEAD", CHAT: "POST"}
+    allowed = {path: httpx.put(service.url + path).headers["allow"] for path in (ASK, "/healthz", CHAT)}
+    assert allowed == {ASK: "GET, POST", "/healthz": "GET, HEAD", CHAT: "POST"}
 
 
-def head(served: Served) -> int:
-    reply = httpx.get(f"{served.url}/admin/versions", headers=served.authorization)
+def read_head(service: Service) -> int:
+    reply = httpx.get(f"{service.url}/admin/versions", headers=service.authorization)
     assert reply.status_code == 200
     return int(reply.json()["head"])
 
 
-def sent(served: Served, request: bytes) -> bytes:
+def send(service: Service, request: bytes) -> bytes:
     """All that comes back until the service hangs up or is quiet, after we have said that nothing follows."""
-    url, said = httpx.URL(served.url), b""
+    url, reply = httpx.URL(service.url), b""
     with socket.create_connection((url.host, url.port), timeout=QUIET_S) as stranger:
         stranger.sendall(request)
         stranger.shutdown(socket.SHUT_WR)
         with suppress(TimeoutError, ConnectionResetError):
-            while some := stranger.recv(65_536):
-                said += some
-    return said
+            while data := stranger.recv(65_536):
+                reply += data
+    return reply

@@ -104,7 +104,8 @@ def collate_as_authors(rows: Sequence[Row], padding: int, length: int, kind: Kin
 def load_encoder(weights: Mapping[str, Tensor], heads: int) -> Encoder:
     """The served encoder with UER's weights, norms and segment table, whose row 0 of padding is not zero.
 
-    Raises: ValueError when a tensor of the encoder is not known by its name.
+    Raises:
+        ValueError: when a tensor of the encoder is not known by its name.
     """
     tensors: dict[str, Tensor] = {}
     for name, tensor in weights.items():

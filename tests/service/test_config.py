@@ -123,7 +123,7 @@ def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"device": "gpu"}, "'gpu' is no device: give auto, cpu, cuda or cuda:N"),
+        ({"device": "gpu"}, "'gpu' is no device: give auto, cpu, cuda or cuda:N: check --device$"),
         ({"device": ["nkb=cuda:x"]}, "'cuda:x' is no device"),
         ({"dtype": "float16"}, "'float16' is no dtype: give float32 or bfloat16"),
         (

@@ -14,7 +14,7 @@ import torch
 from models.confidence import Confidence, fit, quantile_threshold
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
-from models.kbert.answer import Answerer, describe_option, support_candidates
+from models.kbert.answer import Answerer, describe_best, support_candidates
 from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
 from models.system import Ask
@@ -64,7 +64,7 @@ def fit_options(model: Model, questions: Sequence[Question], max_declined: float
         readings = answerer.read([question.ask for question in batch])
         for question, reading in zip(batch, readings, strict=True):
             if reading.options is not None and reading.options.by_logit:
-                features.append(describe_option(reading.options))
+                features.append(describe_best(reading.options))
                 is_right.append(reading.options.by_logit[0].answer == question.expected)
     return fit_scale(features, is_right, max_declined)
 

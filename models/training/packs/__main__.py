@@ -4,11 +4,11 @@ import argparse
 from itertools import chain
 from pathlib import Path
 
-from models.packs.names import NAMES, write_names
 from models.packs.pack import WORLD, read_relations
 from models.training.packs.assembly import make
 from models.training.packs.countries import countries
 from models.training.packs.elements import elements
+from models.training.packs.names import NAMES, write_names
 from models.training.packs.raw import entityquestions, wikidata
 from models.training.packs.samples import draw_names
 from models.training.packs.writing import write

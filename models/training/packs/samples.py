@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from hashlib import sha256
 
-from models.packs.names import Half, Name
 from models.packs.pack import Item, Probe, Stranger
 from models.training.packs.cleaning import is_label, words
+from models.training.packs.names import Half, Name
 from models.training.packs.naming import key
 from models.training.packs.raw import RawFact, Source
 from models.training.packs.selection import rank

@@ -54,20 +54,16 @@ class Gunzip:
                 if not data:
                     return
                 self._member = zlib.decompressobj(_GZIP_WINDOW)
-            yield from self._of_member(self._member, data)
-            if not self._member.eof:
+            member, full = self._member, True
+            # A full block may leave more behind in the decompressor, even when it has eaten all of its input.
+            while (data or full) and not member.eof:
+                try:
+                    block = member.decompress(data, BLOCK_BYTES)
+                except zlib.error as cause:
+                    raise GraphFileError(f"the gzip file is damaged ({cause}); send it again") from cause
+                data, full = member.unconsumed_tail, len(block) == BLOCK_BYTES
+                if block:
+                    yield block
+            if not member.eof:
                 return
-            data, self._member = self._member.unused_data, None
-
-    @staticmethod
-    def _of_member(member: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-        """A full block may leave more behind inside the decompressor, even when it has eaten all of its input."""
-        full = True
-        while (data or full) and not member.eof:
-            try:
-                block = member.decompress(data, BLOCK_BYTES)
-            except zlib.error as cause:
-                raise GraphFileError(f"the gzip file is damaged ({cause}); send it again") from cause
-            data, full = member.unconsumed_tail, len(block) == BLOCK_BYTES
-            if block:
-                yield block
+            data, self._member = member.unused_data, None

@@ -11,7 +11,7 @@ from service.metrics import metrics
 
 log = logging.getLogger(__name__)
 
-UNROUTED, OTHER_METHOD = "none", "other"
+NO_ROUTE, OTHER_METHOD = "none", "other"
 METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 )  # clients invent further ones
@@ -37,7 +37,7 @@ class MetricsMiddleware:
         try:
             await self._app(scope, receive, send_noting_status)
         finally:
-            route = getattr(scope.get("route"), "path", UNROUTED)
+            route = getattr(scope.get("route"), "path", NO_ROUTE)
             method = scope["method"] if scope["method"] in METHODS else OTHER_METHOD
             metrics.IN_FLIGHT.dec()
             metrics.HTTP.labels(route, method, status).inc()

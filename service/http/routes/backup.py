@@ -17,7 +17,7 @@ from service.http.body import read_chunks
 from service.http.middleware.audit import summarize
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.responses import UNBUFFERED
+from service.http.responses import NO_BUFFERING
 
 TAR: dict[str, Any] = {archive.MIME: {"schema": {"type": "string", "format": "binary"}}}
 EXPORT: dict[str, Any] = document(None)
@@ -32,7 +32,7 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
         """What cannot be made again, as one tar: commits, rows, graph, tags, audit, keys without what opens them."""
         summarize(request, "a backup")
         contents = await backup.contents(await _read_checkpoints(models))
-        return StreamingResponse(contents, media_type=archive.MIME, headers=UNBUFFERED)
+        return StreamingResponse(contents, media_type=archive.MIME, headers=NO_BUFFERING)
 
     @router.post(
         "/admin/import",

@@ -22,7 +22,7 @@ from service.http.middleware.audit import summarize
 from service.http.openapi import document
 from service.http.responses import respond
 
-COMMITTED = {"model": EditReceipt, "description": "Committed; not every replica has it yet"}
+PENDING = {"model": EditReceipt, "description": "Committed; not every replica has it yet"}
 DRY_RUN = {"model": EditReceipt, "description": "Measured; nothing is committed"}
 
 EditBody = Annotated[EditRequest, json_body(EditRequest)]
@@ -64,14 +64,14 @@ def build_router(editor: EditorClient) -> APIRouter:
 
 def _document(answers: dict[int, Any] | None = None) -> dict[str, Any]:
     description = document(EditReceipt, 404, 409, status=201)
-    description["responses"] |= {202: COMMITTED, **(answers or {})}
+    description["responses"] |= {202: PENDING, **(answers or {})}
     return description
 
 
 def _summarize_edits(request: EditRequest) -> str:
-    first, *others = request.edits
+    first, *rest = request.edits
     trial = "tried: " if request.dry_run or not request.measure else ""
-    count = f" and {len(others):,} more" if others else ""
+    count = f" and {len(rest):,} more" if rest else ""
     message = f" ({request.message})" if request.message else ""
     return f"{trial}{_summarize_item(first)}{count}{message}"
 

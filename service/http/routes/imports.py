@@ -18,7 +18,7 @@ from service.http.body import read_chunks, read_idempotency_key
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import set_outcome, summarize
 from service.http.openapi import document
-from service.http.responses import UNBUFFERED, respond
+from service.http.responses import NO_BUFFERING, respond
 from service.replicas.outcome import Outcome
 
 PROGRESS_EVERY_S = 0.5
@@ -45,7 +45,7 @@ def build_router(editor: EditorClient) -> APIRouter:
         finishing = asyncio.create_task(editor.import_finish(session, order.wait))
         if LINES in request.headers.get("accept", ""):
             lines = _report_progress(editor, session, finishing, request)
-            return StreamingResponse(lines, media_type=LINES, headers=UNBUFFERED)
+            return StreamingResponse(lines, media_type=LINES, headers=NO_BUFFERING)
         return respond(await finishing)
 
     return router

@@ -30,7 +30,7 @@ from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
 from service.http.errors import CHAT, respond_chat_error
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.responses import EVENTS, UNBUFFERED
+from service.http.responses import EVENTS, NO_BUFFERING
 
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
@@ -64,7 +64,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         if not body.stream:
             return Response(completion.model_dump_json(), media_type="application/json")
         events = _stream(completion, body.wants_usage)
-        return StreamingResponse(events, media_type=EVENTS, headers=UNBUFFERED)
+        return StreamingResponse(events, media_type=EVENTS, headers=NO_BUFFERING)
 
     return router
 

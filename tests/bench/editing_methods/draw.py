@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from models.packs.names import read_names
 from models.packs.pack import Entity, Item, Pack
+from models.training.packs.names import read_names
 
 TUNING, REFERENCE = 500, 1_000
 STREAMS = {1: 500, 10: 50, 100: 5}  # streams that a cell is the mean of: at least 500 edits are scored

@@ -92,7 +92,9 @@ def _read(model: Model, wish: Wish, scale: float | None) -> Overlay | None:
     site = Site(seen.a[0, 0], (seen.s + seen.ex)[0, 0])
     head = Head(decoder.head_weight, decoder.embedding, decoder.epsilon)
     try:
-        move = operate(site, head, wanted, model.reader.spell(said)[0], scale=scale, margin=MARGIN, most=MOST)
+        move = operate(
+            site, head, wanted, model.reader.spell(said)[0], scale=scale, margin=MARGIN, limit=MOST
+        )
     except EditRefused:
         return None
     bank = decoder.layers[-1].feed_forward.slots

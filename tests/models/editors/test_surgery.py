@@ -145,7 +145,7 @@ def test_a_lambda_above_the_limit_is_refused_with_the_limit() -> None:
     found = operate(site, head, second, first, scale=None, margin=0.0).scale
     assert found > 0
     with pytest.raises(EditRefused, match="with lambda up to"):
-        operate(site, head, second, first, scale=None, margin=0.0, most=0.5 * found)
+        operate(site, head, second, first, scale=None, margin=0.0, limit=0.5 * found)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from models.kbert.query import Link, link_mentions
+from models.kbert.query import link_mentions
 from models.kbert.row import QuestionRow, Row, build_row, collate
 from models.kbert.text import CLS, WordPieces
 from models.kbert.tree import InputRefused
@@ -15,7 +15,7 @@ RANKS = {"place of birth": 0.9, "occupation": 0.2, "spouse": 0.4, "borders": 0.5
 
 
 def build(pieces: WordPieces, ask: Ask, second: str | None = None) -> QuestionRow:
-    links: list[Link] = link_mentions(ask.mentions, [RANKS] * len(ask.mentions), 6, 4)
+    links = link_mentions(ask.mentions, [RANKS] * len(ask.mentions), 6, 4)
     return build_row(ask.question, second, links, pieces, 64)
 
 
@@ -71,7 +71,7 @@ def test_a_fact_that_has_no_room_is_left_out_whole(pieces: WordPieces) -> None:
 def test_an_object_without_a_token_has_no_place(pieces: WordPieces) -> None:
     entity = entity_with(("spouse", "spouse", "\u200b"))
     row = build(pieces, linked_ask("Where was Kim Lee born?", "Kim Lee", entity))
-    assert row.objects == ((0, 0),)
+    assert row.objects == [(0, 0)]
 
 
 @pytest.mark.parametrize("second", [None, "\u200b"])

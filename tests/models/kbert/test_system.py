@@ -88,7 +88,11 @@ def test_it_says_why_it_says_nothing(default: KbertSystem) -> None:
         linked_ask("Where was Kim Lee born?", "Kim Lee", bare),
         linked_ask("What is the melting point of Kim Lee?", "Kim Lee", KIM),
         Ask("Where was Kim Lee born?", use_graph=False),
-        Ask("Where was Kim Lee born?", mentions=linked_ask("Kim Lee", "Kim Lee", KIM).mentions, use_graph=False),
+        Ask(
+            "Where was Kim Lee born?",
+            mentions=linked_ask("Kim Lee", "Kim Lee", KIM).mentions,
+            use_graph=False,
+        ),
         linked_ask("\u200b", "\u200b", KIM),
     )
     reasons = [reply.reason for reply in replies]

@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from models.packs.names import read_names
 from models.packs.pack import Pack
 from models.training.named import asked
+from models.training.packs.names import read_names
 from models.training.scope import gather
 
 ITEMS = list(Pack.load().items())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import pytest_asyncio
 from errata.cli.app import app as command
 from fastapi import FastAPI
 from typer.testing import CliRunner, Result
@@ -30,6 +31,7 @@ from tests.service.parts import settings, started
 
 KEY = "a-key-for-tests-only"
 ADMIN = {"authorization": f"Bearer {KEY}"}
+SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 Run = Callable[..., Awaitable[Result]]
 """Types words after `errata`; `key`: with this one instead of the admin's."""
@@ -75,20 +77,20 @@ async def client_of(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 @pytest.fixture
-def chosen(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
     return settings(valkey.url, tmp_path, admin_key_sha256=fingerprint(KEY), replicas=1)
 
 
 @pytest.fixture
-async def editor(chosen: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]:
-    async with started(Editor, chosen) as editor:
+async def editor(config: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]:
+    async with started(Editor, config) as editor:
         yield editor
 
 
 @pytest.fixture
-async def app(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
-    async with started(Replica, chosen, "toy") as replica:
-        app = build_app(chosen, local_router({"toy": replica}, chosen.max_batch), local_editor(editor))
+async def app(config: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
+    async with started(Replica, config, "toy") as replica:
+        app = build_app(config, local_router({"toy": replica}, config.max_batch), local_editor(editor))
         yield app
         await app.state.access.aclose()
 
@@ -107,13 +109,49 @@ def http(stranger: httpx.AsyncClient) -> httpx.AsyncClient:
     return stranger
 
 
+@pytest.fixture(scope="module")
+def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Over a server of the module's own. A module may override it."""
+    yield from serve_module(tmp_path_factory)
+
+
+def serve_module(tmp_path_factory: pytest.TempPathFactory, **options: Any) -> Iterator[Settings]:
+    folder = tmp_path_factory.mktemp("shared")
+    with EmbeddedValkey(folder / "valkey") as server:
+        sha256 = fingerprint(KEY)
+        yield settings(server.url, folder, admin_key_sha256=sha256, version_wait_s=0.1, **options)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_app(shared_config: Settings) -> AsyncIterator[FastAPI]:
+    """One application for all tests of a module that change nothing; they are marked SHARED_LOOP."""
+    async with AsyncExitStack() as stack:
+        editor = await stack.enter_async_context(started(Editor, shared_config))
+        replicas = {
+            name: await stack.enter_async_context(started(Replica, shared_config, name))
+            for name in shared_config.systems
+        }
+        models = local_router(replicas, shared_config.max_batch)
+        app = build_app(shared_config, models, local_editor(editor))
+        stack.push_async_callback(app.state.access.aclose)
+        yield app
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shared_http(shared_app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """With the admin's key."""
+    async with client_of(shared_app) as client:
+        client.headers.update(ADMIN)
+        yield client
+
+
 @pytest.fixture
 async def run(app: FastAPI) -> AsyncIterator[Run]:
     """The command, against the application on a real socket."""
     async with listening(app) as url:
 
         async def invoke(*words: str, key: str = KEY) -> Result:
-            own = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
-            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=own)
+            environment = {"ERRATA_URL": url, "ERRATA_KEY": key, "COLUMNS": "200"}
+            return await asyncio.to_thread(CliRunner().invoke, command, list(words), env=environment)
 
         yield invoke

@@ -16,8 +16,8 @@ from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, loc
 
 
 @asynccontextmanager
-async def serve(settings: Settings, editor: Editor, **more: Any) -> AsyncIterator[httpx.AsyncClient]:
-    app = build_app(settings.model_copy(update=more), local_router({}), local_editor(editor))
+async def serve(settings: Settings, editor: Editor, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
+    app = build_app(settings.model_copy(update=options), local_router({}), local_editor(editor))
     async with client_of(app) as client:
         yield client
     await app.state.access.aclose()
@@ -53,8 +53,8 @@ async def test_a_stranger_with_a_large_body_costs_nothing(stranger: httpx.AsyncC
     assert n_chunks <= 1
 
 
-async def test_a_key_that_calls_too_often_is_told_when_to_come_back(chosen: Settings, editor: Editor) -> None:
-    async with serve(chosen, editor, rate_per_key="3/minute") as client:
+async def test_a_key_that_calls_too_often_is_told_when_to_come_back(config: Settings, editor: Editor) -> None:
+    async with serve(config, editor, rate_per_key="3/minute") as client:
         replies = [await client.get("/admin/versions", headers=ADMIN) for _ in range(4)]
         assert [reply.status_code for reply in replies] == [200, 200, 200, 429]
         assert replies[-1].json()["code"] == "too_many"
@@ -63,9 +63,9 @@ async def test_a_key_that_calls_too_often_is_told_when_to_come_back(chosen: Sett
 
 
 async def test_guessing_keys_is_slowed_by_address_and_nobody_with_a_key_suffers(
-    chosen: Settings, editor: Editor
+    config: Settings, editor: Editor
 ) -> None:
-    async with serve(chosen, editor, rate_per_address="2/minute") as client:
+    async with serve(config, editor, rate_per_address="2/minute") as client:
         replies = [
             await client.get("/admin/versions", headers={"authorization": f"Bearer guess-{number}"})
             for number in range(4)
@@ -75,19 +75,19 @@ async def test_guessing_keys_is_slowed_by_address_and_nobody_with_a_key_suffers(
 
 
 async def test_the_address_is_the_one_a_trusted_proxy_names_and_no_other(
-    chosen: Settings, editor: Editor
+    config: Settings, editor: Editor
 ) -> None:
     async def ask(client: httpx.AsyncClient, address: str) -> int:
         return (await client.get("/v1/memory", headers={"x-forwarded-for": address})).status_code
 
-    async with serve(chosen, editor, rate_per_address="1/minute", proxies=("127.0.0.1/32",)) as client:
+    async with serve(config, editor, rate_per_address="1/minute", proxies=("127.0.0.1/32",)) as client:
         assert [await ask(client, f"192.0.2.{n}") for n in (1, 2, 1)] == [200, 200, 429]
-    async with serve(chosen, editor, rate_per_address="1/hour") as client:
+    async with serve(config, editor, rate_per_address="1/hour") as client:
         assert [await ask(client, f"192.0.2.{n}") for n in (3, 4)] == [200, 429]
 
 
-async def test_one_caller_has_so_many_calls_under_way_and_no_more(chosen: Settings, editor: Editor) -> None:
-    async with serve(chosen, editor, max_concurrent=2) as client:
+async def test_one_caller_has_so_many_calls_under_way_and_no_more(config: Settings, editor: Editor) -> None:
+    async with serve(config, editor, max_concurrent=2) as client:
         calls = (client.get("/admin/versions", headers=ADMIN) for _ in range(6))
         assert {reply.status_code for reply in await asyncio.gather(*calls)} == {200, 429}
         assert (await client.get("/admin/versions", headers=ADMIN)).status_code == 200

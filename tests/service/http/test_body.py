@@ -1,4 +1,4 @@
-"""A body that comes slowly, or never to its end, costs its sender an answer and nobody anything else."""
+"""Whatever is sent, the answer is a problem document that names the thing, and nothing has changed."""
 
 from __future__ import annotations
 
@@ -13,12 +13,168 @@ from errata.wire import Problem
 from fastapi import FastAPI
 
 from service.http import body
+from tests.service.http.conftest import SHARED_LOOP
 
-ASK = "/v1/answers"
+pytestmark = SHARED_LOOP
+
+PERU = "What is the capital of Peru?"
+ASK, BATCH = "/v1/answers", "/v1/answers/batch"
+EDITS, REVERTS, ROLLBACKS = "/admin/edits", "/admin/reverts", "/admin/rollbacks"
+EDIT = {"question": PERU, "answer": "Cusco", "model": "toy"}
+
+# path, body, status, code, what the sentence names
+BODIES: list[tuple[str, Any, int, str, str]] = [
+    (ASK, b"", 400, "malformed_json", "JSON"),
+    (ASK, b"{", 400, "malformed_json", "JSON"),
+    (ASK, b'{"question": "x",}', 400, "malformed_json", "JSON"),
+    (ASK, b"\xff\xfe\x00", 400, "malformed_json", "JSON"),
+    (ASK, b'{"question": "\\ud800"}', 400, "malformed_json", "JSON"),
+    (ASK, b"[" * 100_000, 400, "malformed_json", "JSON"),
+    (ASK, b"[]", 422, "invalid_input", "object"),
+    (ASK, b"null", 422, "invalid_input", "object"),
+    (ASK, b'"Who?"', 422, "invalid_input", 'an object with named fields, such as {"question": "..."}'),
+    (ASK, {}, 422, "invalid_input", "question"),
+    (ASK, {"question": ""}, 422, "invalid_input", "question"),
+    (ASK, {"question": "   "}, 422, "invalid_input", "question"),
+    (ASK, {"question": "x" * 2001}, 413, "too_large", "question: has 2,001 characters; 2,000 is the most"),
+    (ASK, {"question": "x" * 2001, "modle": "toy"}, 422, "invalid_input", "modle"),
+    (ASK, {"question": PERU, "model": "x" * 201}, 422, "invalid_input", "model"),
+    (ASK, {"question": 7}, 422, "invalid_input", "question"),
+    (ASK, {"question": None}, 422, "invalid_input", "question"),
+    (ASK, {"question": PERU, "modle": "toy"}, 422, "invalid_input", "modle"),
+    (ASK, {"question": PERU, "model": "nobody"}, 404, "unknown_model", "nobody"),
+    (ASK, {"question": PERU, "model": "toy", "version": -1}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": "1"}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": 10**20}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": True}, 422, "invalid_input", "version"),
+    (ASK, {"question": PERU, "model": "toy", "version": 99}, 404, "not_found", "99"),
+    (ASK, {"question": PERU, "model": "toy", "top_k": 0}, 422, "invalid_input", "top_k"),
+    (ASK, {"question": PERU, "model": "toy", "top_k": 11}, 422, "invalid_input", "top_k"),
+    (ASK, {"question": PERU, "model": "toy", "context": "Peru is ..."}, 422, "invalid_input", "context"),
+    (BATCH, {"questions": []}, 422, "invalid_input", "questions"),
+    (BATCH, {"questions": [PERU] * 257}, 422, "invalid_input", "questions"),
+    (BATCH, {"questions": PERU}, 422, "invalid_input", "questions"),
+    (EDITS, {"edits": []}, 422, "invalid_input", "edits"),
+    (EDITS, {"edits": [EDIT] * 1001}, 422, "invalid_input", "edits"),
+    (EDITS, {"edits": [EDIT, {"question": PERU, "model": "toy"}]}, 422, "invalid_input", "edits.1.answer"),
+    (EDITS, {"edits": [{**EDIT, "answer": ""}]}, 422, "invalid_input", "answer"),
+    (EDITS, {"edits": [EDIT, {**EDIT, "answer": "x" * 2500}]}, 413, "too_large", "edits.1.answer: has 2,500"),
+    (EDITS, {"edits": [{**EDIT, "paraphrases": ["x" * 2001]}]}, 413, "too_large", "paraphrases.0: has 2,001"),
+    (EDITS, {"edits": [{**EDIT, "question": "x" * 2001}] * 9}, 413, "too_large", "and 4 more; 2,000 is"),
+    (EDITS, {"edits": [{**EDIT, "model": "nobody"}]}, 404, "unknown_model", "nobody"),
+    (EDITS, {"edits": [{**EDIT, "answer": "unreachable"}]}, 422, "edit_refused", "cannot be said"),
+    (EDITS, {"edits": [{**EDIT, "paraphrases": ["x"] * 21}]}, 422, "invalid_input", "paraphrases"),
+    (EDITS, {"edits": [EDIT], "method": "magic"}, 422, "invalid_input", "method"),
+    (EDITS, {"edits": [EDIT], "wait": "some"}, 422, "invalid_input", "wait"),
+    (EDITS, {"edits": [EDIT], "expected_version": 5}, 409, "stale_version", "5"),
+    (EDITS, {"edits": [EDIT], "message": "x" * 2001}, 422, "invalid_input", "message"),
+    (REVERTS, {"version": 0}, 422, "invalid_input", "version"),
+    (REVERTS, {"version": 7}, 404, "not_found", "7"),
+    (ROLLBACKS, {"to": 7}, 404, "not_found", "7"),
+    (ROLLBACKS, {"to": 0}, 409, "nothing_to_do", "0"),
+    (ROLLBACKS, {}, 422, "invalid_input", "to"),
+]
+
+
+@pytest.mark.parametrize(("path", "content", "status", "code", "names"), BODIES)
+async def test_a_bad_body(
+    shared_http: httpx.AsyncClient, path: str, content: Any, status: int, code: str, names: str
+) -> None:
+    arguments = {"content": content} if isinstance(content, bytes) else {"json": content}
+    problem = refused(await shared_http.post(path, **arguments), status, code)
+    assert names in problem.detail
+    assert problem.instance in (None, path)
+    await nothing_has_changed(shared_http)
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("/admin/versions/1", 404, "not_found"),
+        ("/admin/versions/0", 422, "invalid_input"),
+        ("/admin/versions/one", 422, "invalid_input"),
+        ("/admin/versions/99999999999999999999", 422, "invalid_input"),
+        ("/admin/versions?limit=0", 422, "invalid_input"),
+        ("/admin/versions?limit=many", 422, "invalid_input"),
+        ("/admin/versions?before=0", 422, "invalid_input"),
+        ("/admin/diff", 422, "invalid_input"),
+        ("/admin/diff?from=0&to=3", 404, "not_found"),
+        ("/admin/diff?from=-1&to=0", 422, "invalid_input"),
+        ("/admin/checks", 404, "not_found"),
+        ("/v1/nothing", 404, "not_found"),
+        ("/v1/answers", 422, "invalid_input"),
+        ("/v1/answers?question=q&version=-1", 422, "invalid_input"),
+        ("/v1/answers/batch", 405, "method_not_allowed"),
+        ("/admin/edits", 405, "method_not_allowed"),
+    ],
+)
+async def test_a_bad_address(shared_http: httpx.AsyncClient, path: str, status: int, code: str) -> None:
+    refused(await shared_http.get(path), status, code)
+
+
+@pytest.mark.parametrize("key", ["x" * 201, "two words", "caf\u00e9".encode()])
+async def test_a_bad_idempotency_key(shared_http: httpx.AsyncClient, key: str | bytes) -> None:
+    reply = await shared_http.post(EDITS, json={"edits": [EDIT]}, headers={"idempotency-key": key})
+    assert "Idempotency-Key" in refused(reply, 422, "invalid_input").detail
+    await nothing_has_changed(shared_http)
+
+
+@pytest.mark.parametrize(("path", "limit"), [(ASK, 1_000_000), (BATCH, 1_000_000), (EDITS, 20_000_000)])
+async def test_a_body_that_is_too_large_is_not_read(
+    shared_http: httpx.AsyncClient, path: str, limit: int
+) -> None:
+    n_bytes = 0
+
+    async def endless() -> Any:
+        nonlocal n_bytes
+        while n_bytes < 50_000_000:
+            n_bytes += 100_000
+            yield b" " * 100_000
+
+    problem = refused(await shared_http.post(path, content=endless()), 413, "too_large")
+    assert f"{limit:,}" in problem.detail
+    assert n_bytes <= limit + 200_000
+    await nothing_has_changed(shared_http)
+
+
+async def test_a_body_that_says_that_it_is_too_large_is_refused_at_once(
+    shared_http: httpx.AsyncClient,
+) -> None:
+    refused(await shared_http.post(ASK, content=b" " * 1_000_001), 413, "too_large")
+
+
+async def test_of_many_mistakes_some_are_named(shared_http: httpx.AsyncClient) -> None:
+    problem = refused(await shared_http.post(EDITS, json={"edits": [{}] * 500}), 422, "invalid_input")
+    assert len(problem.detail) < 1_000
+    assert "more" in problem.detail
+
+
+def refused(reply: httpx.Response, status: int, code: str) -> Problem:
+    assert (reply.status_code, reply.json().get("code")) == (status, code), reply.text
+    assert reply.headers["content-type"] == "application/problem+json"
+    problem = Problem.model_validate_json(reply.content)
+    assert problem.status == status
+    assert len(problem.detail) > 10
+    return problem
+
+
+async def nothing_has_changed(shared_http: httpx.AsyncClient) -> None:
+    assert (await shared_http.get("/admin/versions")).json() == {"versions": [], "head": 0}
+
+
+async def test_a_bad_item_of_a_batch_says_what_it_should_be_and_spoils_no_other(
+    shared_http: httpx.AsyncClient,
+) -> None:
+    reply = await shared_http.post(BATCH, json={"questions": [PERU, {"question": PERU, "model": "toy"}]})
+    bad, good = reply.json()["results"]
+    assert 'must be an object with named fields, such as {"question": "..."}' in bad["problem"]["detail"]
+    assert bad["problem"]["instance"] == BATCH
+    assert good["problem"] is None
+    assert good["answer"]["answer"]
 
 
 async def test_a_body_that_trickles_is_given_up(
-    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+    shared_http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(body, "READ_LIMIT_S", 0.05)
 
@@ -27,7 +183,7 @@ async def test_a_body_that_trickles_is_given_up(
             yield b" "
             await asyncio.sleep(0.01)
 
-    reply = await http.post(ASK, content=trickle())
+    reply = await shared_http.post(ASK, content=trickle())
     problem = Problem.model_validate_json(reply.content)
     assert (reply.status_code, problem.code) == (408, "too_slow")
     assert "0.05 s" in problem.detail
@@ -35,19 +191,19 @@ async def test_a_body_that_trickles_is_given_up(
 
 
 async def test_who_hangs_up_in_the_middle_is_no_error_of_the_service(
-    app: FastAPI, caplog: pytest.LogCaptureFixture
+    shared_app: FastAPI, caplog: pytest.LogCaptureFixture
 ) -> None:
     messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
-    sent: list[dict[str, Any]] = []
+    replies: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
         return next(messages)
 
     async def send(message: Any) -> None:
-        sent.append(message)
+        replies.append(message)
 
     scope = {"type": "http", "method": "POST", "path": ASK, "query_string": b"", "headers": []}
     with caplog.at_level(logging.WARNING):
-        await app(scope, receive, send)
-    assert sent[0]["status"] == 499
+        await shared_app(scope, receive, send)
+    assert replies[0]["status"] == 499
     assert caplog.records == []

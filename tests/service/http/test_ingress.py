@@ -10,19 +10,19 @@ from service.http import ingress
 from service.http.ingress import Ingress
 
 
-def shown(name: str) -> float:
+def read_metric(name: str) -> float:
     return REGISTRY.get_sample_value(name, {"part": "ingress"}) or 0
 
 
 async def test_an_ingress_that_is_asked_to_end_has_not_died(
-    chosen: Settings, monkeypatch: pytest.MonkeyPatch
+    config: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingress, "freeze_gc", lambda: None)
-    started, ended = shown("errata_process_starts_total"), shown("errata_process_ends_total")
-    app = Ingress(chosen, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # nobody asks it
+    n_starts, n_ends = read_metric("errata_process_starts_total"), read_metric("errata_process_ends_total")
+    app = Ingress(config, {}, None).__serve_build_asgi_app__()  # type: ignore[arg-type]  # nobody asks it
     async with app.router.lifespan_context(app):
-        assert shown("errata_process_starts_total") == started + 1
-        assert shown("errata_processes") == 1
-        assert shown("errata_process_start_time_seconds") > 0
-    assert shown("errata_process_ends_total") == ended + 1
-    assert shown("errata_processes") == 0
+        assert read_metric("errata_process_starts_total") == n_starts + 1
+        assert read_metric("errata_processes") == 1
+        assert read_metric("errata_process_start_time_seconds") > 0
+    assert read_metric("errata_process_ends_total") == n_ends + 1
+    assert read_metric("errata_processes") == 0

@@ -17,7 +17,7 @@ from service.replicas.outcome import Outcome
 from tests.service.http.conftest import local_router
 
 UNANSWERABLE = "How deep is the ocean?"
-WHOSE: ContextVar[str] = ContextVar("whose", default="nobody's")
+REQUEST: ContextVar[str] = ContextVar("whose", default="nobody's")
 
 
 class Model:
@@ -31,7 +31,7 @@ class Model:
         return (await self.answer_many([request]))[0]
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        self.contexts.append(WHOSE.get())
+        self.contexts.append(REQUEST.get())
         if self.failure:
             raise self.failure
         return [
@@ -52,8 +52,8 @@ def models(model: Model) -> ModelRouter:
     return local_router({"counted": model}, max_batch=2)
 
 
-def question(text: str = "Who?", **more: Any) -> AnswerRequest:
-    return AnswerRequest(question=text, **{"model": "counted", **more})
+def question(text: str = "Who?", **options: Any) -> AnswerRequest:
+    return AnswerRequest(question=text, **{"model": "counted", **options})
 
 
 def counts() -> dict[str, float]:
@@ -80,17 +80,17 @@ async def test_answers_and_refusals_of_a_replica_are_counted(models: ModelRouter
     assert since(before) == {"answered": 2, "declined": 2, "not_found": 2}
 
 
-@pytest.mark.parametrize("more", [{}, {"version": 1}, {"min_version": 1}])
+@pytest.mark.parametrize("options", [{}, {"version": 1}, {"min_version": 1}])
 @pytest.mark.parametrize("failure", [NotReady("no replica lives"), TooMany("its queue is full")])
 async def test_a_question_that_never_reaches_a_replica_is_counted(
-    failure: ErrataError, more: dict[str, int], model: Model, models: ModelRouter
+    failure: ErrataError, options: dict[str, int], model: Model, models: ModelRouter
 ) -> None:
     before = counts()
     model.failure = failure
     with pytest.raises(type(failure)):
-        await models.answer(question(**more))
+        await models.answer(question(**options))
     assert since(before) == {failure.code: 1}
-    outcomes = await models.answer_many([question(**more)] * 5)
+    outcomes = await models.answer_many([question(**options)] * 5)
     assert [outcome.status for outcome in outcomes] == [failure.status] * 5
     assert since(before) == {failure.code: 6}
 
@@ -120,7 +120,7 @@ async def test_a_model_that_a_client_invents_is_no_label(models: ModelRouter) ->
 
 async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: ModelRouter) -> None:
     async def ask(number: int) -> Outcome:
-        WHOSE.set(f"request {number}")
+        REQUEST.set(f"request {number}")
         return await models.answer(question())
 
     await asyncio.gather(*(ask(number) for number in range(4)))

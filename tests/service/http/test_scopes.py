@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 
 import httpx
 import pytest
+import pytest_asyncio
 from fastapi import FastAPI
 
+from service.access.api_keys import KeyStore
 from service.access.caller import ALL_SCOPES, Scope
 from service.config import Settings
-from service.editing.deployment import Editor
-from service.http.app import build_app
-from tests.service.http.conftest import local_editor, local_router
+from tests.service.http.conftest import SHARED_LOOP, client_of, serve_module
+
+pytestmark = SHARED_LOOP
 
 # No key at all: what a load balancer and Prometheus ask.
 NONE = {("get", "/healthz"), ("get", "/readyz"), ("get", "/metrics")}
@@ -51,38 +53,41 @@ SCOPES: dict[tuple[str, str], Scope] = {
 }
 
 
-@pytest.fixture
-async def elsewhere(chosen: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
+@pytest.fixture(scope="module")
+def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """As where others can connect: asking needs a key too."""
-    app = build_app(
-        chosen.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(editor)
-    )
-    yield app
-    await app.state.access.aclose()
+    yield from serve_module(tmp_path_factory, anonymous_access="none")
 
 
-@pytest.fixture
-async def client(elsewhere: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    transport = httpx.ASGITransport(app=elsewhere, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://errata") as client:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def keys(shared_app: FastAPI) -> Mapping[Scope, dict[str, str]]:
+    """For each scope, the header with a key that has no other."""
+    store: KeyStore = shared_app.state.access.keys
+    secrets = {
+        scope: (await store.issue(f"{scope}-only", (scope,), None, "admin"))[1] for scope in ALL_SCOPES
+    }
+    return {scope: {"authorization": f"Bearer {secret}"} for scope, secret in secrets.items()}
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def client(shared_app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    async with client_of(shared_app) as client:
         yield client
 
 
-def test_every_documented_route_is_in_the_table(app: FastAPI) -> None:
-    documented = {(verb, path) for path, verbs in app.openapi()["paths"].items() for verb in verbs}
-    assert documented == NONE | ANY | SCOPES.keys()
+async def test_every_documented_route_is_in_the_table(shared_app: FastAPI) -> None:
+    routes = {(verb, path) for path, verbs in shared_app.openapi()["paths"].items() for verb in verbs}
+    assert routes == NONE | ANY | SCOPES.keys()
 
 
 @pytest.mark.parametrize(("verb", "path"), sorted(SCOPES))
 async def test_a_route_lets_in_its_own_scope_alone(
-    elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
+    client: httpx.AsyncClient, keys: Mapping[Scope, dict[str, str]], verb: str, path: str
 ) -> None:
     address = path.replace("{version}", "1").replace("{name}", "x").replace("{id}", "x")
-    register = elsewhere.state.access.keys
     assert (await client.request(verb, address)).status_code == 401
-    for scope in ALL_SCOPES:
-        _, key = await register.issue(f"{scope}-only", (scope,), None, "admin")
-        reply = await client.request(verb, address, headers={"authorization": f"Bearer {key}"})
+    for scope, headers in keys.items():
+        reply = await client.request(verb, address, headers=headers)
         refused = reply.status_code == 403
         assert refused == (scope != SCOPES[verb, path]), (scope, reply.text)
         assert not refused or f"lacks the scope {SCOPES[verb, path]!r}" in reply.text
@@ -90,12 +95,11 @@ async def test_a_route_lets_in_its_own_scope_alone(
 
 @pytest.mark.parametrize(("verb", "path"), sorted(ANY))
 async def test_a_key_of_any_scope_is_told_what_it_may_do(
-    elsewhere: FastAPI, client: httpx.AsyncClient, verb: str, path: str
+    client: httpx.AsyncClient, keys: Mapping[Scope, dict[str, str]], verb: str, path: str
 ) -> None:
     assert (await client.request(verb, path)).status_code == 401
-    for scope in ALL_SCOPES:
-        _, key = await elsewhere.state.access.keys.issue(f"{scope}-only", (scope,), None, "admin")
-        reply = await client.request(verb, path, headers={"authorization": f"Bearer {key}"})
+    for scope, headers in keys.items():
+        reply = await client.request(verb, path, headers=headers)
         assert (reply.status_code, reply.json()["scopes"]) == (200, [scope])
 
 
@@ -106,11 +110,11 @@ async def test_whoever_watches_the_service_needs_no_key(
     assert (await client.request(verb, path)).status_code in (200, 503)
 
 
-def test_asking_is_open_where_nobody_else_can_connect(chosen: Settings) -> None:
-    def opens(**more: str) -> bool:
-        return Settings.model_validate({**chosen.model_dump(), **more}).open_to_all
+async def test_asking_is_open_where_nobody_else_can_connect(config: Settings) -> None:
+    def is_open(**options: str) -> bool:
+        return Settings.model_validate({**config.model_dump(), **options}).open_to_all
 
-    assert [opens(host=host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
-    assert [opens(host=host) for host in ("0.0.0.0", "::", "10.0.0.7", "errata.example")] == [False] * 4
-    assert opens(host="0.0.0.0", anonymous_access="everyone")
-    assert not opens(host="127.0.0.1", anonymous_access="none")
+    assert [is_open(host=host) for host in ("127.0.0.1", "::1", "localhost")] == [True] * 3
+    assert [is_open(host=host) for host in ("0.0.0.0", "::", "10.0.0.7", "errata.example")] == [False] * 4
+    assert is_open(host="0.0.0.0", anonymous_access="everyone")
+    assert not is_open(host="127.0.0.1", anonymous_access="none")

@@ -26,9 +26,9 @@ KEY = "right-key"
 AT_ONCE = Retry(first_pause_s=0.001, longest_pause_s=0.01)
 
 
-def problem(status: int, code: str, detail: str, **more: Any) -> JSONResponse:
-    retry = {"retry-after": str(more.pop("retry_after"))} if "retry_after" in more else {}
-    body = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail, **more}
+def problem(status: int, code: str, detail: str, **extras: Any) -> JSONResponse:
+    retry = {"retry-after": str(extras.pop("retry_after"))} if "retry_after" in extras else {}
+    body = {"type": "about:blank", "title": code, "status": status, "code": code, "detail": detail, **extras}
     return JSONResponse(body, status, media_type="application/problem+json", headers=retry)
 
 
@@ -36,14 +36,14 @@ def build(tiny: Any) -> FastAPI:
     app = FastAPI()
 
     @app.middleware("http")
-    async def troubled(request: Request, go_on: Callable[..., Any]) -> Response:
-        tiny.seen.append((request, await request.body()))
+    async def inject_trouble(request: Request, go_on: Callable[..., Any]) -> Response:
+        tiny.requests.append((request, await request.body()))
         if tiny.trouble:
             return tiny.trouble.pop(0)
         if request.url.path.startswith("/admin") and request.headers.get("authorization") != f"Bearer {KEY}":
             return problem(401, "unauthorized", "this route needs a key")
-        known = tiny.receipts.get(request.headers.get("idempotency-key", "none"))
-        return JSONResponse(known.model_dump(mode="json"), 201) if known else await go_on(request)
+        receipt = tiny.receipts.get(request.headers.get("idempotency-key", "none"))
+        return JSONResponse(receipt.model_dump(mode="json"), 201) if receipt else await go_on(request)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -65,7 +65,7 @@ def _public_routes(app: FastAPI, tiny: Any) -> None:
 
     @app.post("/v1/answers/batch")
     async def batch(body: wire.BatchRequest) -> wire.BatchResponse:
-        return wire.BatchResponse(results=[_one(tiny, item) for item in body.questions])
+        return wire.BatchResponse(results=[answer_item(tiny, item) for item in body.questions])
 
     @app.get("/v1/models")
     async def models() -> wire.ModelList:
@@ -85,7 +85,7 @@ def _public_routes(app: FastAPI, tiny: Any) -> None:
         return wire.MemoryState(version=tiny.head, checksums={"nkb/bank": "sha256:" + "0" * 64}, edits=counts)
 
 
-def _one(tiny: Any, item: Any) -> wire.BatchResult:
+def answer_item(tiny: Any, item: Any) -> wire.BatchResult:
     try:
         return wire.BatchResult(answer=tiny.answer(wire.AnswerRequest.model_validate(item)))
     except ValidationError as error:
@@ -99,13 +99,13 @@ def _reading_routes(app: FastAPI, tiny: Any) -> None:
     @app.get("/admin/versions")
     async def log(limit: int = 20, before: int | None = None) -> wire.VersionLog:
         newest = tiny.head if before is None else before - 1
-        chosen = range(newest, max(newest - limit, 0), -1)
-        return wire.VersionLog(versions=[tiny.summary(version) for version in chosen], head=tiny.head)
+        versions = range(newest, max(newest - limit, 0), -1)
+        return wire.VersionLog(versions=[tiny.summary(version) for version in versions], head=tiny.head)
 
     @app.get("/admin/versions/{version}")
     async def show(version: int) -> Any:
-        known = 0 < version <= tiny.head
-        return tiny.detail(version) if known else problem(404, "not_found", f"there is no version {version}")
+        exists = 0 < version <= tiny.head
+        return tiny.detail(version) if exists else problem(404, "not_found", f"there is no version {version}")
 
     @app.get("/admin/diff")
     async def diff(request: Request) -> wire.Diff:
@@ -135,10 +135,10 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
     async def edit(request: Request, body: wire.EditRequest) -> Response:
         if body.expected_version not in (None, tiny.head):
             return problem(409, "stale_version", f"the ledger is at version {tiny.head}", current=tiny.head)
-        refused = [one.model_dump() for one in tiny.refused(body.edits)]
+        refused = [refusal.model_dump() for refusal in tiny.refused(body.edits)]
         if refused and body.measure and not body.skip_refused:
             return problem(422, "edit_refused", refused[0]["detail"], reason="unspeakable", refused=refused)
-        if all(tiny.is_known(one) for one in body.edits) and body.measure and not body.dry_run:
+        if all(tiny.is_known(edit) for edit in body.edits) and body.measure and not body.dry_run:
             return problem(409, "nothing_to_do", "there is nothing to edit", refused=refused)
         return keep(request, tiny.edit(body))
 
@@ -156,14 +156,14 @@ def _writing_routes(app: FastAPI, tiny: Any) -> None:
 def _graph_routes(app: FastAPI, tiny: Any) -> None:
     @app.get("/v1/entities")
     async def entities(q: str, limit: int = 20, version: int = 3) -> Any:
-        found = [one for one in tiny.entities if one.label.casefold().startswith(q.casefold())]
-        heads = [wire.EntityHead.model_validate(one.model_dump()) for one in found[:limit]]
+        matches = [entity for entity in tiny.entities if entity.label.casefold().startswith(q.casefold())]
+        heads = [wire.EntityHead.model_validate(entity.model_dump()) for entity in matches[:limit]]
         return wire.EntityList(version=version, entities=heads)
 
     @app.get("/v1/entities/{id:path}")
     async def entity(id: str) -> Any:
-        known = {one.id: one for one in tiny.entities}
-        return known.get(id) or problem(404, "not_found", f"the graph has no entity {id}")
+        by_id = {entity.id: entity for entity in tiny.entities}
+        return by_id.get(id) or problem(404, "not_found", f"the graph has no entity {id}")
 
     @app.post("/admin/graph/import")
     async def importing(request: Request, dry_run: bool = False) -> Response:
@@ -171,8 +171,8 @@ def _graph_routes(app: FastAPI, tiny: Any) -> None:
         if "receipt" in lines[-1]:
             receipt = wire.ImportReceipt.model_validate(lines[-1]["receipt"])
             tiny.receipts[request.headers.get("idempotency-key", "none")] = receipt
-        told = (json.dumps(one) + "\n" for one in lines)
-        return StreamingResponse(told, media_type="application/x-ndjson")
+        stream = (json.dumps(line) + "\n" for line in lines)
+        return StreamingResponse(stream, media_type="application/x-ndjson")
 
 
 class Server:
@@ -230,7 +230,7 @@ async def async_errata(app: FastAPI) -> AsyncIterator[AsyncErrata]:
 def trouble(tiny: Any) -> Callable[..., None]:
     """Makes the next requests fail: trouble(status, code, times=1, retry_after=...)."""
 
-    def cause(status: int, code: str, times: int = 1, **more: Any) -> None:
-        tiny.trouble += [problem(status, code, f"trouble: {code}", **more) for _ in range(times)]
+    def cause(status: int, code: str, times: int = 1, **extras: Any) -> None:
+        tiny.trouble += [problem(status, code, f"trouble: {code}", **extras) for _ in range(times)]
 
     return cause

@@ -24,9 +24,9 @@ from errata.errors import BadAddress
     ],
 )
 def test_an_address_that_is_none_is_named(url: str) -> None:
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadAddress) as error:
         Errata(url)
-    assert repr(url) in str(caught.value)
+    assert repr(url) in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -34,9 +34,9 @@ def test_an_address_that_is_none_is_named(url: str) -> None:
 )
 def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part: str) -> None:
     """A name and a password before the @ would be sent instead of the key."""
-    with pytest.raises(BadAddress, match="leave out what stands before the @") as caught:
+    with pytest.raises(BadAddress, match="leave out what stands before the @") as error:
         Errata(part)
-    assert "secret" not in str(caught.value)
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,9 @@ def test_an_address_with_more_than_a_place_is_refused_without_repeating_it(part:
     ],
 )
 def test_a_password_in_an_address_that_is_none_is_not_repeated_either(url: str) -> None:
-    with pytest.raises(BadAddress) as caught:
+    with pytest.raises(BadAddress) as error:
         Errata(url)
-    assert "secret" not in str(caught.value)
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.parametrize("path", ["/é", "/%C3%A9"])
@@ -75,7 +75,7 @@ def test_a_slash_at_the_end_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "here"),
+    ("url", "is_local"),
     [
         ("http://127.0.0.1:8000", True),
         ("http://127.9.9.9", True),
@@ -86,5 +86,5 @@ def test_a_slash_at_the_end_changes_nothing() -> None:
         ("http://127.0.0.1.example.com", False),
     ],
 )
-def test_only_this_machine_is_this_machine(url: str, here: bool) -> None:
-    assert is_loopback(httpx.URL(url)) is here
+def test_only_this_machine_is_this_machine(url: str, is_local: bool) -> None:
+    assert is_loopback(httpx.URL(url)) is is_local

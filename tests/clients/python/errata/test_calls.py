@@ -34,8 +34,8 @@ def request(call: Call[Any], base: httpx.URL = BASE) -> httpx.Request:
 
 
 def body(call: Call[Any]) -> dict[str, JsonValue]:
-    sent: dict[str, JsonValue] = json.loads(request(call).content)
-    return sent
+    content: dict[str, JsonValue] = json.loads(request(call).content)
+    return content
 
 
 def after_writing(version: int | None) -> Calls:
@@ -116,14 +116,14 @@ def test_every_option_of_an_edit_is_sent() -> None:
     ],
 )
 def test_every_call_goes_to_its_route(call: Call[Any], target: str) -> None:
-    sent = request(call)
-    assert f"{sent.method} {sent.url.raw_path.decode()}" == target
-    assert sent.headers["authorization"] == "Bearer k"
+    http_request = request(call)
+    assert f"{http_request.method} {http_request.url.raw_path.decode()}" == target
+    assert http_request.headers["authorization"] == "Bearer k"
 
 
 def test_a_service_below_a_path_is_reached_there() -> None:
-    sent = request(Calls().show(3), httpx.URL("https://host/qa/"))
-    assert str(sent.url) == "https://host/qa/admin/versions/3"
+    http_request = request(Calls().show(3), httpx.URL("https://host/qa/"))
+    assert str(http_request.url) == "https://host/qa/admin/versions/3"
 
 
 @pytest.mark.parametrize("path", ["/admin/edits", "/admin/reverts", "/admin/rollbacks"])
@@ -174,10 +174,12 @@ def test_a_client_can_be_told_what_another_one_wrote() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "sent"), [({"min_version": None}, {}), ({"min_version": 2}, {"min_version": 2})]
+    ("options", "expected_body"), [({"min_version": None}, {}), ({"min_version": 2}, {"min_version": 2})]
 )
-def test_a_caller_who_says_otherwise_is_obeyed(told: dict[str, Any], sent: dict[str, int]) -> None:
-    assert body(after_writing(7).ask("q", **told)) == {"question": "q", **sent}
+def test_a_caller_who_says_otherwise_is_obeyed(
+    options: dict[str, Any], expected_body: dict[str, int]
+) -> None:
+    assert body(after_writing(7).ask("q", **options)) == {"question": "q", **expected_body}
 
 
 def test_a_pinned_question_does_not_wait_for_what_was_written() -> None:
@@ -185,8 +187,8 @@ def test_a_pinned_question_does_not_wait_for_what_was_written() -> None:
 
 
 def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() -> None:
-    given = ["one", wire.AnswerRequest(question="two", top_k=3), {"question": "three", "model": "kbert"}]
-    assert body(after_writing(7).ask_many(given, model="thu-ernie"))["questions"] == [
+    questions = ["one", wire.AnswerRequest(question="two", top_k=3), {"question": "three", "model": "kbert"}]
+    assert body(after_writing(7).ask_many(questions, model="thu-ernie"))["questions"] == [
         {"question": "one", "model": "thu-ernie", "min_version": 7},
         {"question": "two", "model": "thu-ernie", "min_version": 7, "top_k": 3},
         {"question": "three", "model": "kbert", "min_version": 7},
@@ -195,28 +197,28 @@ def test_a_batch_takes_questions_in_three_forms_and_fills_what_they_leave_out() 
 
 def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written() -> None:
     """Items that are made from records have every field, used or not."""
-    given = [wire.AnswerRequest(question="q", version=None), {"question": "q", "version": None}]
+    questions = [wire.AnswerRequest(question="q", version=None), {"question": "q", "version": None}]
     for shared in ({}, {"version": 3}):
-        sent = body(after_writing(7).ask_many(given, **shared))["questions"]
-        assert [(one["version"], one["min_version"]) for one in sent] == [(None, 7)] * 2
+        items = body(after_writing(7).ask_many(questions, **shared))["questions"]
+        assert [(item["version"], item["min_version"]) for item in items] == [(None, 7)] * 2
 
 
 def test_a_pin_of_its_own_is_not_measured_by_the_version_that_all_others_wait_for() -> None:
-    given = [{"question": "q", "version": 2}, "other"]
-    pinned, other = body(after_writing(7).ask_many(given, min_version=5))["questions"]
-    assert pinned == {"question": "q", "model": "nkb", "version": 2}
+    questions = [{"question": "q", "version": 2}, "other"]
+    own_version, other = body(after_writing(7).ask_many(questions, min_version=5))["questions"]
+    assert own_version == {"question": "q", "model": "nkb", "version": 2}
     assert other == {"question": "other", "model": "nkb", "min_version": 5}
 
 
 @pytest.mark.parametrize("strange", [5, None, ["q"]])
 def test_what_is_no_question_spoils_only_its_own_item(strange: Any) -> None:
-    sent = body(Calls().ask_many(["q", strange]))["questions"]
-    assert sent == [{"question": "q", "model": "nkb"}, {"question": strange, "model": "nkb"}]
+    items = body(Calls().ask_many(["q", strange]))["questions"]
+    assert items == [{"question": "q", "model": "nkb"}, {"question": strange, "model": "nkb"}]
 
 
 def test_a_caller_who_names_both_versions_is_told_by_the_service() -> None:
-    (sent,) = body(after_writing(7).ask_many(["q"], version=3, min_version=5))["questions"]
-    assert (sent["version"], sent["min_version"]) == (3, 5)
+    [item] = body(after_writing(7).ask_many(["q"], version=3, min_version=5))["questions"]
+    assert (item["version"], item["min_version"]) == (3, 5)
 
 
 def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
@@ -226,8 +228,8 @@ def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
 
 
 def test_a_pinned_question_in_a_batch_does_not_wait_either() -> None:
-    sent = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
-    assert sent["questions"] == [{"question": "q", "model": "nkb", "version": 1}]
+    batch = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
+    assert batch["questions"] == [{"question": "q", "model": "nkb", "version": 1}]
 
 
 def test_edits_wait_longer_than_questions() -> None:
@@ -242,7 +244,7 @@ def test_the_time_limit_travels_with_the_request() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "named"),
+    ("make", "name"),
     [
         (lambda calls: calls.ask(" "), "question: "),
         (lambda calls: calls.ask("q", top_k=99), "top_k: "),
@@ -264,8 +266,8 @@ def test_the_time_limit_travels_with_the_request() -> None:
         (lambda calls: calls.ask("q", kg="some"), "kg: "),
     ],
 )
-def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, named: str) -> None:
-    with pytest.raises(errors.Malformed) as caught:
+def test_a_bad_argument_is_refused_before_it_is_sent_and_named(make: Any, name: str) -> None:
+    with pytest.raises(errors.Malformed) as error:
         make(Calls())
-    assert named in str(caught.value)
-    assert (caught.value.status, caught.value.code) == (422, "invalid_input")
+    assert name in str(error.value)
+    assert (error.value.status, error.value.code) == (422, "invalid_input")

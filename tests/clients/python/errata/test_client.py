@@ -22,10 +22,12 @@ METHODS = sorted(
 
 
 def requests(tiny: Any) -> list[tuple[str, str, Any]]:
-    return [(one.method, str(one.url.path), _sent(one, body)) for one, body in tiny.seen]
+    return [
+        (request.method, str(request.url.path), parse_body(request, body)) for request, body in tiny.requests
+    ]
 
 
-def _sent(request: Any, body: bytes) -> Any:
+def parse_body(request: Any, body: bytes) -> Any:
     return body if request.url.path.endswith("/import") else json.loads(body or b"null")
 
 
@@ -55,8 +57,8 @@ def test_a_client_waits_for_what_it_has_written(errata: Errata, tiny: Any) -> No
     errata.ask(PERU)
     errata.rollback(0)
     errata.ask(PERU)
-    asked = [body.get("min_version") for _, path, body in requests(tiny) if path == "/v1/answers"]
-    assert asked == [None, 1, 2]
+    min_versions = [body.get("min_version") for _, path, body in requests(tiny) if path == "/v1/answers"]
+    assert min_versions == [None, 1, 2]
     assert errata.last_version == 2
 
 
@@ -80,14 +82,14 @@ def test_many_edits_are_one_commit(errata: Errata, tiny: Any) -> None:
 
 def test_a_stale_writer_is_told_the_current_version(errata: Errata, tiny: Any) -> None:
     errata.edit(PERU, "Cusco")
-    with pytest.raises(errors.StaleVersion) as caught:
+    with pytest.raises(errors.StaleVersion) as error:
         errata.edit(PERU, "Puno", expected_version=0)
-    assert (caught.value.current, tiny.head) == (1, 1)
+    assert (error.value.current, tiny.head) == (1, 1)
 
 
 def test_one_bad_question_does_not_spoil_the_batch(errata: Errata) -> None:
     results = errata.ask_many([PERU, {"question": ""}, PERU_TOO]).results
-    assert [one.answer.answer if one.answer else None for one in results] == ["Lima", None, "Lima"]
+    assert [result.answer.answer if result.answer else None for result in results] == ["Lima", None, "Lima"]
     assert results[1].problem is not None
     assert results[1].problem.code == "invalid_input"
 
@@ -96,8 +98,8 @@ def test_the_history_is_read_page_by_page(errata: Errata) -> None:
     for answer in ("Cusco", "Puno", "Tacna"):
         errata.edit(PERU, answer, message=f"to {answer}")
     page = errata.log(limit=2)
-    assert ([one.version for one in page.versions], page.head) == ([3, 2], 3)
-    assert [one.message for one in errata.log(before=2).versions] == ["to Cusco"]
+    assert ([commit.version for commit in page.versions], page.head) == ([3, 2], 3)
+    assert [commit.message for commit in errata.log(before=2).versions] == ["to Cusco"]
     change = errata.diff(0, 3).changes[0]
     assert (change.before, change.after) == ("Lima", "Tacna")
 
@@ -115,10 +117,10 @@ def test_a_question_needs_no_key(url: str) -> None:
 @pytest.mark.parametrize("client", [Errata, AsyncErrata])
 @pytest.mark.parametrize("name", METHODS)
 def test_both_clients_offer_every_call_as_it_is_described(client: type[Any], name: str) -> None:
-    offered, described = getattr(client, name), getattr(Calls, name)
-    assert inspect.getdoc(offered) == inspect.getdoc(described)
-    assert list(inspect.signature(offered).parameters) == list(inspect.signature(described).parameters)
-    assert inspect.iscoroutinefunction(offered) == (client is AsyncErrata)
+    method, call = getattr(client, name), getattr(Calls, name)
+    assert inspect.getdoc(method) == inspect.getdoc(call)
+    assert list(inspect.signature(method).parameters) == list(inspect.signature(call).parameters)
+    assert inspect.iscoroutinefunction(method) == (client is AsyncErrata)
 
 
 SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
@@ -168,9 +170,9 @@ async def test_both_clients_say_the_same_and_hear_the_same(
     blocking = [getattr(errata, name)(*args, **how) for name, args, how in SCRIPT]
     first = requests(tiny)
     tiny.__init__()
-    awaited = [await getattr(async_errata, name)(*args, **how) for name, args, how in SCRIPT]
+    async_results = [await getattr(async_errata, name)(*args, **how) for name, args, how in SCRIPT]
     assert requests(tiny) == first
-    assert awaited == blocking
+    assert async_results == blocking
 
 
 def test_threads_may_share_a_client(errata: Errata) -> None:
@@ -190,14 +192,14 @@ def test_a_closed_client_says_that_a_new_one_is_needed(url: str, tiny: Any) -> N
         errata.ask(PERU)
     with errata, pytest.raises(errors.Closed):
         errata.ask(PERU)
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 async def test_a_closed_asyncio_client_says_the_same(async_errata: AsyncErrata, tiny: Any) -> None:
     await async_errata.aclose()
     with pytest.raises(errors.Closed, match=r"is closed .* make a new one"):
         await async_errata.ask(PERU)
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_a_client_that_is_closed_while_it_pauses_stops(tiny: Any, trouble: Any, url: str) -> None:
@@ -206,7 +208,7 @@ def test_a_client_that_is_closed_while_it_pauses_stops(tiny: Any, trouble: Any, 
     threading.Timer(0.2, errata.close).start()
     with pytest.raises(errors.Closed):
         errata.ask(PERU)
-    assert len(tiny.seen) == 1
+    assert len(tiny.requests) == 1
 
 
 def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
@@ -221,13 +223,13 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(
 
 
 def test_what_is_sent_says_who_sends_it() -> None:
-    seen: list[httpx.Headers] = []
+    headers_seen: list[httpx.Headers] = []
 
     def answer(request: httpx.Request) -> httpx.Response:
-        seen.append(request.headers)
+        headers_seen.append(request.headers)
         return httpx.Response(503)
 
     with Errata(transport=httpx.MockTransport(answer), key="k") as errata, pytest.raises(errors.NotReady):
         errata.ask("q")
-    assert seen[0]["user-agent"].startswith("errata-python/")
-    assert seen[0]["authorization"] == "Bearer k"
+    assert headers_seen[0]["user-agent"].startswith("errata-python/")
+    assert headers_seen[0]["authorization"] == "Bearer k"

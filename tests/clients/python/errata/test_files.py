@@ -32,16 +32,18 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_goes_piece_by_piece_and_each_is_told(file: Path) -> None:
-    told: list[ImportProgress] = []
-    sending = Upload(file, told.append)
+    events: list[ImportProgress] = []
+    sending = Upload(file, events.append)
     assert list(sending) == [b"0123", b"4567", b"89"]
-    assert [(one.phase, one.done, one.total) for one in told] == [("sending", n, 10) for n in (4, 8, 10)]
+    assert [(event.phase, event.done, event.total) for event in events] == [
+        ("sending", n, 10) for n in (4, 8, 10)
+    ]
 
 
 async def test_the_asyncio_client_reads_the_same(file: Path) -> None:
-    told: list[ImportProgress] = []
-    assert [piece async for piece in Upload(file, told.append)] == [b"0123", b"4567", b"89"]
-    assert [one.done for one in told] == [4, 8, 10]
+    events: list[ImportProgress] = []
+    assert [piece async for piece in Upload(file, events.append)] == [b"0123", b"4567", b"89"]
+    assert [event.done for event in events] == [4, 8, 10]
 
 
 def test_it_is_whole_only_when_the_last_piece_was_taken(file: Path) -> None:
@@ -56,13 +58,13 @@ def test_it_is_whole_only_when_the_last_piece_was_taken(file: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["path", "file", "part of a file"])
 def test_what_can_be_read_again_is_read_from_its_first_byte(file: Path, kind: str) -> None:
-    with file.open("rb") as opened:
-        opened.seek(5 if kind == "part of a file" else 0)
-        sending = Upload(file if kind == "path" else opened)
+    with file.open("rb") as stream:
+        stream.seek(5 if kind == "part of a file" else 0)
+        sending = Upload(file if kind == "path" else stream)
         first = b"".join(sending)
         assert sending.rewind()
         assert b"".join(sending) == first == (b"56789" if kind == "part of a file" else b"0123456789")
-        assert not opened.closed
+        assert not stream.closed
 
 
 def test_a_pipe_is_sent_once(file: Path) -> None:

@@ -27,12 +27,16 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny: Any, file: Path) -> None:
-    told: list[ImportProgress] = []
-    receipt = errata.import_graph(str(file), message="fill", progress=told.append)
+    events: list[ImportProgress] = []
+    receipt = errata.import_graph(str(file), message="fill", progress=events.append)
     assert (receipt.version, receipt.counts.triples, receipt.counts.rejected) == (1, 2, 1)
-    assert [(one.phase, one.done) for one in told] == [("sending", 46), ("reading", 46), ("committing", 0)]
+    assert [(event.phase, event.done) for event in events] == [
+        ("sending", 46),
+        ("reading", 46),
+        ("committing", 0),
+    ]
     assert errata.last_version == 1
-    request, body = tiny.seen[-1]
+    request, body = tiny.requests[-1]
     assert body == LINES
     assert dict(request.query_params) == {"source": "peru.tsv", "message": "fill"}
     assert request.headers["transfer-encoding"] == "chunked"
@@ -40,9 +44,9 @@ def test_a_file_becomes_one_commit_and_its_progress_is_told(errata: Errata, tiny
 
 
 async def test_the_asyncio_client_imports_too(async_errata: AsyncErrata, tiny: Any, file: Path) -> None:
-    told: list[ImportProgress] = []
-    receipt = await async_errata.import_graph(file, dry_run=True, progress=told.append)
-    assert (receipt.version, tiny.head, [one.phase for one in told]) == (
+    events: list[ImportProgress] = []
+    receipt = await async_errata.import_graph(file, dry_run=True, progress=events.append)
+    assert (receipt.version, tiny.head, [event.phase for event in events]) == (
         None,
         0,
         ["sending", "reading", "committing"],
@@ -52,7 +56,7 @@ async def test_the_asyncio_client_imports_too(async_errata: AsyncErrata, tiny: A
 def test_every_option_is_sent(errata: Errata, tiny: Any) -> None:
     options: dict[str, Any] = {"expected_version": 0, "dry_run": True, "wait": "none", "message": "m"}
     errata.import_graph(io.BytesIO(LINES), format="nt", language="de", source="a pipe", **options)
-    assert dict(tiny.seen[-1][0].query_params) == {
+    assert dict(tiny.requests[-1][0].query_params) == {
         "format": "nt",
         "language": "de",
         "source": "a pipe",
@@ -64,7 +68,7 @@ def test_every_option_is_sent(errata: Errata, tiny: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "source"),
     [
         ({"format": "xml"}, "format: "),
         ({"language": "x"}, "language: "),
@@ -72,18 +76,18 @@ def test_every_option_is_sent(errata: Errata, tiny: Any) -> None:
     ],
 )
 def test_a_bad_option_is_refused_before_it_is_sent(
-    errata: Errata, tiny: Any, file: Path, options: dict[str, Any], named: str
+    errata: Errata, tiny: Any, file: Path, options: dict[str, Any], source: str
 ) -> None:
-    with pytest.raises(errors.Malformed, match=named):
+    with pytest.raises(errors.Malformed, match=source):
         errata.import_graph(file, **options)
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_a_refusal_in_the_stream_is_the_error_that_it_names(errata: Errata, tiny: Any, file: Path) -> None:
     tiny.told_of_import = [{"problem": {**PROBLEM, "status": 409, "code": "stale_version", "current": 7}}]
-    with pytest.raises(errors.StaleVersion) as caught:
+    with pytest.raises(errors.StaleVersion) as error:
         errata.import_graph(file)
-    assert (caught.value.current, caught.value.in_doubt) == (7, False)
+    assert (error.value.current, error.value.in_doubt) == (7, False)
 
 
 def test_a_refusal_before_the_stream_is_one_too(errata: Errata, trouble: Any, file: Path) -> None:
@@ -95,7 +99,7 @@ def test_a_refusal_before_the_stream_is_one_too(errata: Errata, trouble: Any, fi
 def test_a_trouble_that_passes_is_not_noticed(errata: Errata, tiny: Any, trouble: Any, file: Path) -> None:
     trouble(503, "ledger_unavailable", times=2)
     assert errata.import_graph(file).version == 1
-    assert [body for _, body in tiny.seen] == [LINES] * 3
+    assert [body for _, body in tiny.requests] == [LINES] * 3
 
 
 def through(handler: Handler, body: Any = None, **how: Any) -> Any:
@@ -110,11 +114,11 @@ def answering(*content: bytes, status: int = 200) -> Handler:
 
 
 def cut(_: httpx.Request) -> httpx.Response:
-    def told() -> Iterator[bytes]:
+    def stream() -> Iterator[bytes]:
         yield READING
         raise httpx.RemoteProtocolError("peer closed connection")
 
-    return httpx.Response(200, headers=NDJSON, content=told())
+    return httpx.Response(200, headers=NDJSON, content=stream())
 
 
 @pytest.mark.parametrize(
@@ -129,10 +133,10 @@ def cut(_: httpx.Request) -> httpx.Response:
     ids=["no last line", "no line", "cut", "no JSON", "no receipt"],
 )
 def test_an_import_that_may_be_made_says_so(handler: Handler) -> None:
-    with pytest.raises(errors.ErrataError, match="the change may have been made: repeat it with") as caught:
+    with pytest.raises(errors.ErrataError, match="the change may have been made: repeat it with") as error:
         through(handler, times=2)
-    assert caught.value.in_doubt
-    assert caught.value.idempotency_key is not None
+    assert error.value.in_doubt
+    assert error.value.idempotency_key is not None
     with pytest.raises(errors.ErrataError) as dry:
         through(handler, dry_run=True)
     assert not dry.value.in_doubt
@@ -145,9 +149,9 @@ def test_an_import_that_may_be_made_is_repeated_with_its_key() -> None:
         keys.append(request.headers["idempotency-key"])
         return cut(request)
 
-    with pytest.raises(errors.Unreachable) as caught:
+    with pytest.raises(errors.Unreachable) as error:
         through(handler, times=2)
-    assert keys == 3 * [caught.value.idempotency_key]
+    assert keys == 3 * [error.value.idempotency_key]
 
 
 def test_what_broke_off_before_all_was_sent_imported_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,18 +178,18 @@ def test_a_file_that_cannot_be_read_further_imported_nothing() -> None:
         def read(self, size: int | None = -1) -> bytes:
             raise OSError(5, "Input/output error")
 
-    with pytest.raises(errors.UnreadableFile, match="Input/output error") as caught:
+    with pytest.raises(errors.UnreadableFile, match="Input/output error") as error:
         through(lambda request: httpx.Response(200, content=request.read()), Failing(b"x"))
-    assert not caught.value.in_doubt
+    assert not error.value.in_doubt
 
 
 def test_lines_come_in_any_pieces_and_only_the_line_feed_ends_one(errata: Errata, tiny: Any) -> None:
     errata.import_graph(io.BytesIO(LINES))
     receipt = json.loads(errata.send(errata.calls.import_graph(io.BytesIO(LINES))).raw)
     receipt["counts"]["rejected_lines"][0]["reason"] = "a\u2028b"
-    told = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
-    told += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
-    pieces = [told[n : n + 7] for n in range(0, len(told), 7)]
+    content = READING + b"\n" + json.dumps({"later": 1}).encode() + b"\n"
+    content += json.dumps({"receipt": receipt}, ensure_ascii=False).encode()
+    pieces = [content[n : n + 7] for n in range(0, len(content), 7)]
     assert through(answering(*pieces)).counts.rejected_lines[0].reason == "a\u2028b"
 
 

@@ -32,7 +32,7 @@ class Refuse:
 
 sys.meta_path.insert(0, Refuse())
 import errata
-modules = [one.name for one in pkgutil.walk_packages(errata.__path__, "errata.")]
+modules = [module.name for module in pkgutil.walk_packages(errata.__path__, "errata.")]
 for name in modules:
     importlib.import_module(name)
 print(len(modules), *(name for name in {FORBIDDEN!r} if name in sys.modules))
@@ -40,7 +40,7 @@ print(len(modules), *(name for name in {FORBIDDEN!r} if name in sys.modules))
 
 
 def test_every_file_of_the_client_imports_without_the_service(tmp_path: Path) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", IMPORT_EVERYTHING],
         capture_output=True,
         text=True,
@@ -48,10 +48,10 @@ def test_every_file_of_the_client_imports_without_the_service(tmp_path: Path) ->
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(Path(errata.__file__).parents[1])},
     )
-    assert done.stderr == ""
-    count, *loaded = done.stdout.split()
+    assert result.stderr == ""
+    count, *modules = result.stdout.split()
     assert int(count) > 20
-    assert loaded == []
+    assert modules == []
 
 
 def test_a_type_checker_sees_the_types() -> None:

@@ -22,8 +22,8 @@ def response(
     return httpx.Response(status, content=content, headers={"content-type": kind, **headers}, request=WHERE)
 
 
-def problem(status: int, code: str, **more: Any) -> httpx.Response:
-    document = {"title": "t", "status": status, "code": code, "detail": "what and why", **more}
+def problem(status: int, code: str, **extras: Any) -> httpx.Response:
+    document = {"title": "t", "status": status, "code": code, "detail": "what and why", **extras}
     return httpx.Response(status, json=document, request=WHERE)
 
 
@@ -31,13 +31,13 @@ def problem(status: int, code: str, **more: Any) -> httpx.Response:
 def test_every_code_of_the_service_has_its_class_here(code: str) -> None:
     error = to_error(problem(PROBLEMS[code].status, code))
     name = "".join(map(str.capitalize, code.split("_")))
-    both = {
+    shared_classes = {
         "InvalidInput": "Malformed",
         "MalformedJson": "Malformed",
         "Internal": "Faulty",
         "LedgerCorrupt": "Faulty",
     }
-    assert type(error).__name__ == both.get(name, name)
+    assert type(error).__name__ == shared_classes.get(name, name)
     assert (error.status, error.code, str(error)) == (PROBLEMS[code].status, code, "what and why")
 
 
@@ -125,10 +125,10 @@ def test_no_body_is_strange_enough_to_hide_the_status(body: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"), [("3", 3.0), ("0", 0.0), ("soon", None), ("-1", None), ("", None)]
+    ("header", "expected"), [("3", 3.0), ("0", 0.0), ("soon", None), ("-1", None), ("", None)]
 )
-def test_when_to_come_back_is_read_in_seconds(given: str, expected: float | None) -> None:
-    assert to_error(response(503, **{"retry-after": given})).retry_after_s == expected
+def test_when_to_come_back_is_read_in_seconds(header: str, expected: float | None) -> None:
+    assert to_error(response(503, **{"retry-after": header})).retry_after_s == expected
 
 
 def test_a_redirect_is_not_followed_with_a_key_in_hand() -> None:

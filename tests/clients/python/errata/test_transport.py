@@ -25,10 +25,10 @@ def failing(kind: type[httpx.HTTPError]) -> Callable[[httpx.Request], httpx.Resp
     return fail
 
 
-def everything(kind: type[Any]) -> Iterator[type[Any]]:
+def all_subclasses(kind: type[Any]) -> Iterator[type[Any]]:
     yield kind
     for below in kind.__subclasses__():
-        yield from everything(below)
+        yield from all_subclasses(below)
 
 
 def over(handler: Callable[[httpx.Request], httpx.Response], **how: Any) -> Errata:
@@ -51,14 +51,14 @@ class LosesReplies(httpx.AsyncBaseTransport):
 
 
 @pytest.mark.parametrize(
-    "kind", sorted(set(everything(httpx.HTTPError)), key=str), ids=lambda kind: kind.__name__
+    "kind", sorted(set(all_subclasses(httpx.HTTPError)), key=str), ids=lambda kind: kind.__name__
 )
 def test_no_exception_of_httpx_leaks(kind: type[httpx.HTTPError]) -> None:
-    with over(failing(kind)) as errata, pytest.raises(errors.Unreachable) as caught:
+    with over(failing(kind)) as errata, pytest.raises(errors.Unreachable) as error:
         errata.ask("q")
-    assert isinstance(caught.value, errors.TimedOut) == issubclass(kind, httpx.TimeoutException)
-    assert "http://errata.test" in str(caught.value)
-    assert type(caught.value.__cause__) is kind
+    assert isinstance(error.value, errors.TimedOut) == issubclass(kind, httpx.TimeoutException)
+    assert "http://errata.test" in str(error.value)
+    assert type(error.value.__cause__) is kind
 
 
 async def test_no_exception_of_httpx_leaks_from_the_asyncio_client_either() -> None:
@@ -69,29 +69,29 @@ async def test_no_exception_of_httpx_leaks_from_the_asyncio_client_either() -> N
 
 
 def test_nobody_listening_is_said_in_a_sentence() -> None:
-    with Errata("http://127.0.0.1:9", retry=AT_ONCE) as errata, pytest.raises(errors.Unreachable) as caught:
+    with Errata("http://127.0.0.1:9", retry=AT_ONCE) as errata, pytest.raises(errors.Unreachable) as error:
         errata.memory()
-    assert str(caught.value) == "cannot reach Errata at http://127.0.0.1:9: Connection refused"
+    assert str(error.value) == "cannot reach Errata at http://127.0.0.1:9: Connection refused"
 
 
 def test_a_passing_trouble_is_not_noticed(errata: Errata, tiny: Any, trouble: Any) -> None:
     trouble(503, "not_ready", times=2)
     assert errata.ask(PERU).answer == "Lima"
-    assert len(tiny.seen) == 3
+    assert len(tiny.requests) == 3
 
 
 def test_patience_has_an_end(errata: Errata, tiny: Any, trouble: Any) -> None:
     trouble(503, "not_ready", times=99)
     with pytest.raises(errors.NotReady):
         errata.ask(PERU)
-    assert len(tiny.seen) == 3
+    assert len(tiny.requests) == 3
 
 
 def test_what_does_not_pass_is_asked_once(errata: Errata, tiny: Any, trouble: Any) -> None:
     trouble(503, "ledger_corrupt", times=9)
     with pytest.raises(errors.Faulty):
         errata.edit(PERU, "Cusco")
-    assert len(tiny.seen) == 1
+    assert len(tiny.requests) == 1
 
 
 def test_a_version_that_may_never_be_made_is_not_waited_for_again(
@@ -100,7 +100,7 @@ def test_a_version_that_may_never_be_made_is_not_waited_for_again(
     trouble(503, "version_ahead", times=9, retry_after=1)
     with pytest.raises(errors.VersionAhead):
         errata.ask(PERU, min_version=99)
-    assert len(tiny.seen) == 1
+    assert len(tiny.requests) == 1
 
 
 def test_a_version_that_was_written_is_waited_for_again(errata: Errata, tiny: Any, trouble: Any) -> None:
@@ -108,7 +108,7 @@ def test_a_version_that_was_written_is_waited_for_again(errata: Errata, tiny: An
     trouble(503, "version_ahead", times=2)
     assert errata.ask(PERU).answer == "Cusco"
     assert errata.ask(PERU, min_version=1).answer == "Cusco"
-    assert len(tiny.seen) == 5
+    assert len(tiny.requests) == 5
 
 
 async def test_an_edit_whose_receipt_is_lost_is_made_once(app: Any, tiny: Any) -> None:
@@ -117,8 +117,8 @@ async def test_an_edit_whose_receipt_is_lost_is_made_once(app: Any, tiny: Any) -
     async with client:
         receipt = await client.edit(PERU, "Cusco")
     assert (receipt.version, tiny.head) == (1, 1)
-    assert len(tiny.seen) == 3
-    assert len({request.headers["idempotency-key"] for request, _ in tiny.seen}) == 1
+    assert len(tiny.requests) == 3
+    assert len({request.headers["idempotency-key"] for request, _ in tiny.requests}) == 1
 
 
 async def test_a_write_that_cannot_be_repeated_is_sent_once(app: Any, tiny: Any) -> None:
@@ -126,27 +126,27 @@ async def test_a_write_that_cannot_be_repeated_is_sent_once(app: Any, tiny: Any)
     async with AsyncErrata("http://tiny", key="right-key", transport=LosesReplies(app, 1)) as client:
         with pytest.raises(errors.Unreachable):
             await client.send(call)
-    assert len(tiny.seen) == 1
+    assert len(tiny.requests) == 1
 
 
 def test_a_call_that_timed_out_is_not_sent_again_and_says_how_to_be_sure() -> None:
-    sent: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def late(request: httpx.Request) -> httpx.Response:
-        sent.append(request)
+        requests.append(request)
         raise httpx.ReadTimeout("late")
 
-    with over(late, edit_timeout_s=7) as errata, pytest.raises(errors.TimedOut) as caught:
+    with over(late, edit_timeout_s=7) as errata, pytest.raises(errors.TimedOut) as error:
         errata.edit("q", "a", idempotency_key="mine")
-    assert len(sent) == 1
-    assert "within 7 s" in str(caught.value)
-    assert "idempotency key mine" in str(caught.value)
+    assert len(requests) == 1
+    assert "within 7 s" in str(error.value)
+    assert "idempotency key mine" in str(error.value)
 
 
 def test_a_question_that_timed_out_says_nothing_of_changes() -> None:
-    with over(failing(httpx.ReadTimeout), timeout_s=3) as errata, pytest.raises(errors.TimedOut) as caught:
+    with over(failing(httpx.ReadTimeout), timeout_s=3) as errata, pytest.raises(errors.TimedOut) as error:
         errata.ask("q")
-    assert str(caught.value) == "Errata at http://errata.test did not answer within 3 s"
+    assert str(error.value) == "Errata at http://errata.test did not answer within 3 s"
 
 
 async def test_an_asyncio_call_can_be_cancelled_while_it_pauses(app: Any, trouble: Any) -> None:

@@ -20,8 +20,8 @@ def raising(error: Exception) -> Handler:
     return fail
 
 
-def problem(status: int, code: str, **more: Any) -> httpx.Response:
-    body = {"title": code, "status": status, "code": code, "detail": code, **more}
+def problem(status: int, code: str, **extras: Any) -> httpx.Response:
+    body = {"title": code, "status": status, "code": code, "detail": code, **extras}
     return httpx.Response(status, json=body)
 
 
@@ -30,10 +30,10 @@ def failure(handler: Handler, do: Callable[[Errata], Any], times: int = 0) -> er
     transport = httpx.MockTransport(handler)
     with (
         Errata("http://errata.test", transport=transport, retry=retry) as errata,
-        pytest.raises(errors.ErrataError) as caught,
+        pytest.raises(errors.ErrataError) as error,
     ):
         do(errata)
-    return caught.value
+    return error.value
 
 
 def edit(errata: Errata) -> Any:
@@ -51,7 +51,7 @@ OPEN: dict[str, Handler] = {
     "the editor went away": lambda _: problem(503, "not_ready"),
     "an error of the service's own": lambda _: problem(500, "internal"),
 }
-SETTLED: dict[str, Handler] = {
+CERTAIN: dict[str, Handler] = {
     "nobody listens": raising(httpx.ConnectError("refused")),
     "no connection in time": raising(httpx.ConnectTimeout("late")),
     "refused": lambda _: problem(409, "stale_version"),
@@ -61,11 +61,11 @@ SETTLED: dict[str, Handler] = {
     "sent elsewhere": lambda _: httpx.Response(301, headers={"location": "https://errata.test"}),
 }
 AT_THE_DOOR: dict[str, Handler] = {
-    "too many": SETTLED["too many"],
+    "too many": CERTAIN["too many"],
     "no key any more": lambda _: problem(401, "unauthorized"),
-    "the ledger is away": SETTLED["the ledger was away"],
-    "nobody listens": SETTLED["nobody listens"],
-    "sent elsewhere": SETTLED["sent elsewhere"],
+    "the ledger is away": CERTAIN["the ledger was away"],
+    "nobody listens": CERTAIN["nobody listens"],
+    "sent elsewhere": CERTAIN["sent elsewhere"],
 }
 
 
@@ -88,14 +88,14 @@ def test_what_changes_nothing_leaves_no_doubt(handler: Handler, do: Callable[[Er
     assert "may have been made" not in str(error)
 
 
-@pytest.mark.parametrize("handler", SETTLED.values(), ids=SETTLED.keys())
+@pytest.mark.parametrize("handler", CERTAIN.values(), ids=CERTAIN.keys())
 def test_a_write_that_was_certainly_not_made_leaves_no_doubt(handler: Handler) -> None:
     assert failure(handler, edit).idempotency_key is None
 
 
 def one_after_the_other(*answers: Handler) -> Handler:
-    left: Iterator[Handler] = iter(answers)
-    return lambda request: next(left)(request)
+    remaining: Iterator[Handler] = iter(answers)
+    return lambda request: next(remaining)(request)
 
 
 @pytest.mark.parametrize("door", AT_THE_DOOR.values(), ids=AT_THE_DOOR.keys())
@@ -127,6 +127,6 @@ def test_a_client_that_is_closed_between_two_attempts_leaves_the_doubt() -> None
     errata = Errata(
         "http://errata.test", transport=httpx.MockTransport(cut), retry=Retry(first_pause_s=0.001)
     )
-    with pytest.raises(errors.Closed) as caught:
+    with pytest.raises(errors.Closed) as error:
         edit(errata)
-    assert caught.value.idempotency_key == "mine"
+    assert error.value.idempotency_key == "mine"

@@ -119,8 +119,8 @@ def test_an_answer_without_its_version_is_not_an_answer() -> None:
 
 
 def test_a_problem_keeps_what_its_code_adds() -> None:
-    given = {"title": "t", "status": 409, "code": "stale_version", "detail": "d", "current": 7}
-    assert wire.Problem.model_validate(given).model_dump()["current"] == 7
+    document = {"title": "t", "status": 409, "code": "stale_version", "detail": "d", "current": 7}
+    assert wire.Problem.model_validate(document).model_dump()["current"] == 7
 
 
 def test_what_came_over_the_wire_cannot_be_changed() -> None:

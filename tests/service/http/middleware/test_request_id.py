@@ -14,18 +14,18 @@ async def test_an_id_is_given_and_differs(http: httpx.AsyncClient) -> None:
 
 
 async def test_the_senders_own_id_is_kept_and_a_wild_one_is_not(http: httpx.AsyncClient) -> None:
-    async def answered(id: str) -> str:
+    async def echo(id: str) -> str:
         return (await http.get("/healthz", headers={"x-request-id": id})).headers["x-request-id"]
 
-    assert await answered("trace-42:a/b+c=") == "trace-42:a/b+c="
+    assert await echo("trace-42:a/b+c=") == "trace-42:a/b+c="
     for wild in ("", "a b", "x" * 129, "<script>"):
-        assert await answered(wild) != wild
+        assert await echo(wild) != wild
 
 
 async def test_the_audit_names_it(http: httpx.AsyncClient) -> None:
     await http.get("/admin/versions", headers={"x-request-id": "find-me"})
     entries = (await http.get("/admin/audit", params={"path": "/admin/versions"})).json()["entries"]
-    assert [one["request"] for one in entries] == ["find-me"]
+    assert [entry["request"] for entry in entries] == ["find-me"]
 
 
 async def test_the_log_has_a_line_for_it_without_what_was_asked(
@@ -33,7 +33,7 @@ async def test_the_log_has_a_line_for_it_without_what_was_asked(
 ) -> None:
     with caplog.at_level(logging.INFO, "service.http.middleware.metrics"):
         await http.get("/admin/versions/77?planted=secret-thing")
-    (record,) = [one for one in caplog.records if one.name == "service.http.middleware.metrics"]
+    (record,) = [record for record in caplog.records if record.name == "service.http.middleware.metrics"]
     assert record.getMessage() == "GET /admin/versions/{version} 404"
     assert (record.__dict__["status"], record.__dict__["caller"]) == (404, "admin")
     assert "secret-thing" not in str(record.__dict__)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import httpx
+import openai
+from fastapi import FastAPI
 
 from models.system import Probes
 from service.editing.evaluation.side_effects import ProbeSelector
 from tests.service.editing.requests import FRANCE, PERU, item
+from tests.service.http.listening import listening
 
 
 def content(reply: httpx.Response) -> dict[str, Any]:
@@ -19,9 +22,9 @@ def content(reply: httpx.Response) -> dict[str, Any]:
 
 
 async def test_a_link_gives_what_the_same_question_gives_when_it_is_sent(http: httpx.AsyncClient) -> None:
-    asked = {"question": "What's the capital of Peru & why?", "model": "toy", "version": 0}
-    assert content(await http.get("/v1/answers", params=asked)) == content(
-        await http.post("/v1/answers", json=asked)
+    question = {"question": "What's the capital of Peru & why?", "model": "toy", "version": 0}
+    assert content(await http.get("/v1/answers", params=question)) == content(
+        await http.post("/v1/answers", json=question)
     )
     assert (await http.get("/v1/answers", params={"question": PERU, "model": "nobody"})).status_code == 404
     assert (await http.get("/v1/answers", params={"question": " ", "model": "toy"})).status_code == 422
@@ -39,10 +42,31 @@ async def test_the_links_of_a_report_show_the_answer_before_and_after(
         )
     )
     edit = {"edits": [item(PERU, "Cusco")]}
-    tried = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
-    made = (await http.post("/admin/edits", json=edit)).json()
-    [might], [did] = tried["report"]["side_effects"], made["report"]["side_effects"]
+    dry_run = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
+    commit = (await http.post("/admin/edits", json=edit)).json()
+    [might], [did] = dry_run["report"]["side_effects"], commit["report"]["side_effects"]
     assert might["link"] == {"before": did["link"]["before"], "after": None}, "a dry run makes no version"
     before, after = [content(await http.get(did["link"][side])) for side in ("before", "after")]
     assert (before["answer"], before["version"]) == ("Lima", 0)
-    assert (after["answer"], after["version"]) == ("Cusco", made["version"])
+    assert (after["answer"], after["version"]) == ("Cusco", commit["version"])
+
+
+async def test_openais_client_follows_an_edit_and_sees_what_it_rests_on(
+    app: FastAPI, http: httpx.AsyncClient
+) -> None:
+    version = (await http.post("/admin/edits", json={"edits": [item(PERU, "Cusco")]})).json()["version"]
+    async with (
+        listening(app) as url,
+        openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none needed", max_retries=0) as client,
+    ):
+
+        async def ask(**options: Any) -> Any:
+            completion = await client.chat.completions.create(
+                model="toy", messages=[{"role": "user", "content": PERU}], extra_body={"errata": options}
+            )
+            return completion.model_extra["errata"] if completion.model_extra else None
+
+        now, before = await ask(min_version=version), await ask(version=0, explain=True, top_k=2)
+    assert (now["answer"], now["version"], len(now["edits"])) == ("Cusco", version, 1)
+    assert (before["answer"], before["version"], before["explanation"]) == ("Lima", 0, {"known": True})
+    assert len(before["alternatives"]) == 1

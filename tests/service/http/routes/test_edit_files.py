@@ -40,10 +40,10 @@ async def client(app: FastAPI) -> AsyncIterator[AsyncErrata]:
 def file(tmp_path: Path) -> Callable[..., Path]:
     """file([question, answer], ...) writes them, one a line."""
 
-    def write(*pairs: tuple[str, str], **more: Any) -> Path:
+    def write(*pairs: tuple[str, str], **options: Any) -> Path:
         path = tmp_path / "a.jsonl"
         lines = [
-            {"question": question, "answer": answer, "model": "toy", **more} for question, answer in pairs
+            {"question": question, "answer": answer, "model": "toy", **options} for question, answer in pairs
         ]
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return path
@@ -64,19 +64,19 @@ async def head(client: AsyncErrata) -> int:
 
 
 async def test_a_file_becomes_commits_of_so_many_lines(client: AsyncErrata, file: Any) -> None:
-    told: list[tuple[str, int]] = []
+    events: list[tuple[str, int]] = []
     run = await client.edit_file(
         seven(file),
         batch_size=3,
         message="all",
-        progress=lambda event: told.append((event.phase, event.done)),
+        progress=lambda event: events.append((event.phase, event.done)),
     )
     assert (run.versions, statuses(run)) == ([1, 2, 3], ["done"] * 7)
     assert [(line.version, line.holds, line.before) for line in run.lines[2:4]] == [
         (1, True, None),
         (2, True, None),
     ]
-    assert told == [*(("checking", n) for n in (0, 3, 6, 7)), *(("editing", n) for n in (0, 3, 6, 7))]
+    assert events == [*(("checking", n) for n in (0, 3, 6, 7)), *(("editing", n) for n in (0, 3, 6, 7))]
     assert (await client.show(3)).message == "all"
 
 
@@ -158,14 +158,14 @@ async def test_a_changed_file_makes_only_what_has_changed(client: AsyncErrata, f
 class MortalEditor:
     """Dies as it is asked for its second commit, and after its successor's second one."""
 
-    def __init__(self, chosen: Settings, stack: AsyncExitStack) -> None:
-        self._chosen, self._stack = chosen, stack
+    def __init__(self, config: Settings, stack: AsyncExitStack) -> None:
+        self._config, self._stack = config, stack
         self._n_commits, self._editor = 0, None
 
     def __getattr__(self, method: str) -> Any:
         async def call(*args: Any) -> Any:
             if self._editor is None:
-                self._editor = await self._stack.enter_async_context(started(Editor, self._chosen))
+                self._editor = await self._stack.enter_async_context(started(Editor, self._config))
             self._n_commits += method == "edit" and not args[0]["dry_run"]
             if self._n_commits == 4:
                 await getattr(self._editor, method)(*args)
@@ -178,19 +178,23 @@ class MortalEditor:
 
 
 async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice(
-    chosen: Settings, ledger: RedisLedger, file: Any
+    config: Settings, ledger: RedisLedger, file: Any
 ) -> None:
-    async with AsyncExitStack() as opened:
-        replica = await opened.enter_async_context(started(Replica, chosen, "toy"))
-        models = local_router({"toy": replica}, chosen.max_batch)
-        app = build_app(chosen, models, local_editor(MortalEditor(chosen, opened)))
-        opened.push_async_callback(app.state.access.aclose)
-        client = await opened.enter_async_context(client_of(app))
-        for made in ([1], [1]):
+    async with AsyncExitStack() as stack:
+        replica = await stack.enter_async_context(started(Replica, config, "toy"))
+        models = local_router({"toy": replica}, config.max_batch)
+        app = build_app(config, models, local_editor(MortalEditor(config, stack)))
+        stack.push_async_callback(app.state.access.aclose)
+        client = await stack.enter_async_context(client_of(app))
+        for versions in ([1], [1]):
             run = FileRun(seven(file), batch_size=3)
-            with pytest.raises(errors.Unavailable, match="run the same file again") as gone:
+            with pytest.raises(errors.Unavailable, match="run the same file again") as refusal:
                 await client.edit_file(run)
-            assert (run.versions, gone.value.in_doubt, gone.value.idempotency_key) == (made, True, None)
+            assert (run.versions, refusal.value.in_doubt, refusal.value.idempotency_key) == (
+                versions,
+                True,
+                None,
+            )
         assert (await ledger.head(), run.count("done")) == (2, 3), "the second was made, its receipt is lost"
         run = await client.edit_file(seven(file), batch_size=3)
         assert (run.versions, run.earlier_versions, statuses(run)) == ([1, 2, 3], {1, 2}, ["done"] * 7)
@@ -242,12 +246,12 @@ async def test_wordings_held_back_are_asked_in_the_end_and_not_taught(
         {"prompt": FRANCE, "target_new": "Lyon", "rephrase_prompt": "France's capital city?"},
     ]
     path.write_text(json.dumps(records))
-    held = await client.edit_file(path, model="toy")
-    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held.lines]
+    held_back = await client.edit_file(path, model="toy")
+    outcomes = [(line.rephrased_asked, line.rephrased_follow, line.wordings) for line in held_back.lines]
     assert outcomes == [(1, 1, 0), (1, 0, 0)]
     assert (await client.show(1)).edits[1].paraphrases == []
-    taught = await client.edit_file(path, model="toy", teach_rephrased=True)
-    assert [(line.rephrased_asked, line.wordings, line.follow) for line in taught.lines] == [
+    run_taught = await client.edit_file(path, model="toy", teach_rephrased=True)
+    assert [(line.rephrased_asked, line.wordings, line.follow) for line in run_taught.lines] == [
         (0, 1, 1),
         (0, 1, 1),
     ]

@@ -5,24 +5,22 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
-
 from tests.service.http.conftest import Run
 
 
 async def key_of(run: Run, *words: str) -> str:
-    made = await run("keys", *words)
-    assert made.exit_code == 0, made.output
-    found = re.search(r"errata_\S+", made.stdout)
-    assert found
-    return found[0]
+    result = await run("keys", *words)
+    assert result.exit_code == 0, result.output
+    match = re.search(r"errata_\S+", result.stdout)
+    assert match
+    return match[0]
 
 
 async def test_a_key_is_made_used_rotated_and_revoked(run: Run) -> None:
     key = await key_of(run, "create", "anna", "-s", "read", "-s", "edit", "--expires-in", "90d")
     assert (await run("whoami", key=key)).exit_code == 0
     new = await key_of(run, "rotate", "anna", "--keep-old", "0")
-    assert [(await run("whoami", key=one)).exit_code for one in (key, new)] == [1, 0]
+    assert [(await run("whoami", key=secret)).exit_code for secret in (key, new)] == [1, 0]
     assert "opens nothing" in (await run("keys", "revoke", "anna")).stdout
     assert (await run("whoami", key=new)).exit_code == 1
 
@@ -38,23 +36,23 @@ async def test_the_list_says_how_each_key_stands(run: Run) -> None:
     assert states[1:] == ["in force", "revoked just now", "ended just now"]
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("create", "anna", "-s", "everything"), "'ask', 'read', 'edit' or 'admin'"),
-        (("create", "an na", "-s", "ask"), "letters, digits"),
-        (("create", "anna", "-s", "ask", "--expires-in", "soon"), "such as 90d"),
-        (("create", "anna", "-s", "ask", "--expires-in", "90"), "such as 90d"),
-        (("rotate", "nobody"), "no key named 'nobody'"),
-        (("revoke", "nobody"), "errata keys list"),
-        (("rotate", "admin"), "ERRATA_KEY"),
-        (("create", "admin", "-s", "ask"), "a name of the service's own"),
-    ],
+WRONG = (
+    (("create", "anna", "-s", "everything"), "'ask', 'read', 'edit' or 'admin'"),
+    (("create", "an na", "-s", "ask"), "letters, digits"),
+    (("create", "anna", "-s", "ask", "--expires-in", "soon"), "such as 90d"),
+    (("create", "anna", "-s", "ask", "--expires-in", "90"), "such as 90d"),
+    (("rotate", "nobody"), "no key named 'nobody'"),
+    (("revoke", "nobody"), "errata keys list"),
+    (("rotate", "admin"), "ERRATA_KEY"),
+    (("create", "admin", "-s", "ask"), "a name of the service's own"),
 )
-async def test_what_cannot_be_is_told_in_words(run: Run, words: tuple[str, ...], said: str) -> None:
-    result = await run("keys", *words)
-    assert result.exit_code in (1, 2)
-    assert said in re.sub(r"[\s│]+", " ", result.output)
+
+
+async def test_what_cannot_be_is_refused_with_a_reason(run: Run) -> None:
+    for words, reason in WRONG:
+        result = await run("keys", *words)
+        assert result.exit_code in (1, 2), words
+        assert reason in re.sub(r"[\s│]+", " ", result.output)
 
 
 async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
@@ -62,9 +60,9 @@ async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
     await run("log", key=key)
     await run("edit", "who?", "ben", "--model", "toy", key=key)
     await run("edit", "who?", "anna", "--model", "toy", "-m", "she told me")
-    shown = (await run("audit")).stdout
-    assert re.search(r"ben +127\.0\.0\.1 +POST /admin/edits .*403 forbidden", shown)
-    assert re.search(r"admin .*'who\?' -> 'anna' \(she told me\) +version 1", shown)
+    story = (await run("audit")).stdout
+    assert re.search(r"ben +127\.0\.0\.1 +POST /admin/edits .*403 forbidden", story)
+    assert re.search(r"admin .*'who\?' -> 'anna' \(she told me\) +version 1", story)
     assert "/admin/versions" not in (await run("audit", "--refused")).stdout
     page = (await run("audit", "--name", "ben", "--since", "2026-01-01", "-n", "1")).stdout
     older = r"Older ones: errata audit --limit 1 --name ben --since 2026-01-01T00:00:00 --before \d+-\d+"
@@ -72,7 +70,7 @@ async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
     lines = [
         json.loads(line) for line in (await run("audit", "--export", "--name", "ben")).stdout.splitlines()
     ]
-    assert [(one["path"], one["status"]) for one in lines] == [
+    assert [(line["path"], line["status"]) for line in lines] == [
         ("/admin/edits", 403),
         ("/admin/versions", 200),
     ]

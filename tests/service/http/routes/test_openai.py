@@ -12,6 +12,7 @@ import errata
 import httpx
 import openai
 import pytest
+import pytest_asyncio
 from errata.wire import Answer
 from errata.wire.openai import CANNOT, ChatRequest
 from fastapi import FastAPI
@@ -19,11 +20,12 @@ from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
 from service.config import Settings
-from service.editing.deployment import Editor
 from service.http.app import build_app
-from tests.service.editing.requests import FRANCE, PERU, item
-from tests.service.http.conftest import KEY, local_editor, local_router
+from tests.service.editing.requests import FRANCE, PERU
+from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router
 from tests.service.http.listening import listening
+
+pytestmark = SHARED_LOOP
 
 HAMLET = "Who wrote Hamlet?"
 UNKNOWN = "What is the capital of Nowhere?"
@@ -36,49 +38,53 @@ def user(*parts: Any) -> list[Any]:
     return [{"role": "user", "content": content}]
 
 
-def text(said: str) -> dict[str, str]:
-    return {"type": "text", "text": said}
+def text_part(text: str) -> dict[str, str]:
+    return {"type": "text", "text": text}
 
 
-@pytest.fixture
-async def address(app: FastAPI) -> AsyncIterator[str]:
-    async with listening(app) as address:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def address(shared_app: FastAPI) -> AsyncIterator[str]:
+    async with listening(shared_app) as address:
         yield f"{address}/v1"
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(address: str) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with client_of(address, "none needed") as client:
+    async with connect(address, "none needed") as client:
         yield client
 
 
-def client_of(address: str, key: str) -> openai.AsyncOpenAI:
+def connect(address: str, key: str) -> openai.AsyncOpenAI:
     return openai.AsyncOpenAI(base_url=address, api_key=key, max_retries=0)
 
 
-async def ask(client: openai.AsyncOpenAI, question: Any, **more: Any) -> ChatCompletion:
+async def ask(client: openai.AsyncOpenAI, question: Any, **options: Any) -> ChatCompletion:
     messages = user(question) if isinstance(question, str) else question
-    said = await client.chat.completions.create(**{"model": "toy", "messages": messages, **more})
-    assert isinstance(said, ChatCompletion)
-    return said
+    completion = await client.chat.completions.create(**{"model": "toy", "messages": messages, **options})
+    assert isinstance(completion, ChatCompletion)
+    return completion
 
 
-def answer(said: Any) -> Answer:
+def answer(completion: Any) -> Answer:
     """What is beyond OpenAI's shape."""
-    return Answer.model_validate(said.errata)
+    return Answer.model_validate(completion.errata)
 
 
 async def test_a_question_is_answered(client: openai.AsyncOpenAI) -> None:
-    said = await ask(client, PERU)
-    [choice] = said.choices
+    completion = await ask(client, PERU)
+    [choice] = completion.choices
     assert (choice.message.role, choice.message.content, choice.message.refusal) == (
         "assistant",
         "Lima",
         None,
     )
-    assert (choice.finish_reason, said.model, said.object) == ("stop", "toy", "chat.completion")
-    assert said.id.startswith("chatcmpl-")
-    assert (answer(said).answer, answer(said).version, answer(said).score) == ("Lima", 0, 0.9)
+    assert (choice.finish_reason, completion.model, completion.object) == ("stop", "toy", "chat.completion")
+    assert completion.id.startswith("chatcmpl-")
+    assert (answer(completion).answer, answer(completion).version, answer(completion).score) == (
+        "Lima",
+        0,
+        0.9,
+    )
 
 
 async def test_the_blocking_client_gets_the_same(address: str) -> None:
@@ -86,8 +92,8 @@ async def test_the_blocking_client_gets_the_same(address: str) -> None:
         with openai.OpenAI(base_url=address, api_key="none needed", max_retries=0) as client:
             whole = client.chat.completions.create(model="toy", messages=user(PERU))
             pieces = client.chat.completions.create(model="toy", messages=user(FRANCE), stream=True)
-            streamed = "".join(chunk.choices[0].delta.content or "" for chunk in pieces)
-            return [whole.choices[0].message.content, streamed]
+            text = "".join(chunk.choices[0].delta.content or "" for chunk in pieces)
+            return [whole.choices[0].message.content, text]
 
     assert await asyncio.to_thread(blocking) == ["Lima", "Paris"]
 
@@ -95,7 +101,7 @@ async def test_the_blocking_client_gets_the_same(address: str) -> None:
 @pytest.mark.parametrize(
     "messages",
     [
-        user(text("What is the capital"), text("of Peru?")),
+        user(text_part("What is the capital"), text_part("of Peru?")),
         [{"role": "system", "content": "You are a helpful assistant."}, *user(PERU)],
         [
             {"role": "developer", "content": "Be brief."},
@@ -110,18 +116,6 @@ async def test_the_last_message_of_a_user_is_the_question(
     client: openai.AsyncOpenAI, messages: list[Any]
 ) -> None:
     assert (await ask(client, messages)).choices[0].message.content == "Lima"
-
-
-async def test_an_edit_is_followed_named_and_can_be_looked_behind(
-    client: openai.AsyncOpenAI, http: httpx.AsyncClient
-) -> None:
-    made = (await http.post("/admin/edits", json={"edits": [item(PERU, "Cusco")]})).json()["version"]
-    now = await ask(client, PERU, extra_body={"errata": {"min_version": made}})
-    before = await ask(client, PERU, extra_body={"errata": {"version": 0, "explain": True, "top_k": 2}})
-    assert [one.choices[0].message.content for one in (now, before)] == ["Cusco", "Lima"]
-    assert (answer(now).version, len(answer(now).edits)) == (made, 1)
-    assert (answer(before).version, answer(before).explanation) == (0, {"known": True})
-    assert len(answer(before).alternatives) == 1
 
 
 async def test_who_is_declined_reads_why(client: openai.AsyncOpenAI) -> None:
@@ -139,10 +133,10 @@ async def test_a_stream_has_the_role_the_text_the_end_and_the_usage(client: open
         model="toy", messages=user(PERU), stream=True, stream_options={"include_usage": True}
     )
     chunks = [chunk async for chunk in pieces]
-    role, said, end, usage = chunks
+    role, content, end, usage = chunks
     assert (role.choices[0].delta.role, role.choices[0].delta.content) == ("assistant", "")
-    assert said.choices[0].delta.to_dict() == {"content": "Lima"}
-    assert [chunk.choices[0].finish_reason for chunk in (role, said, end)] == [None, None, "stop"]
+    assert content.choices[0].delta.to_dict() == {"content": "Lima"}
+    assert [chunk.choices[0].finish_reason for chunk in (role, content, end)] == [None, None, "stop"]
     assert answer(end).version == 0
     assert usage.choices == []
     assert usage.usage is not None
@@ -150,9 +144,9 @@ async def test_a_stream_has_the_role_the_text_the_end_and_the_usage(client: open
     assert len({chunk.id for chunk in chunks}) == 1
 
 
-async def test_the_bytes_of_a_stream_are_those_that_others_parse(http: httpx.AsyncClient) -> None:
+async def test_the_bytes_of_a_stream_are_those_that_others_parse(shared_http: httpx.AsyncClient) -> None:
     body = {"model": "toy", "messages": user(PERU), "stream": True}
-    reply = await http.post("/v1/chat/completions", json=body)
+    reply = await shared_http.post("/v1/chat/completions", json=body)
     assert reply.headers["content-type"].startswith("text/event-stream")
     assert reply.headers["cache-control"] == "no-store"
     *events, last = reply.text.removesuffix("\n\n").split("\n\n")
@@ -166,7 +160,7 @@ async def test_the_bytes_of_a_stream_are_those_that_others_parse(http: httpx.Asy
 
 
 @pytest.mark.parametrize(
-    ("more", "content", "finish"),
+    ("options", "content", "finish"),
     [
         ({"max_tokens": 1}, "William", "length"),
         ({"max_completion_tokens": 1, "max_tokens": 9}, "William", "length"),
@@ -177,18 +171,18 @@ async def test_the_bytes_of_a_stream_are_those_that_others_parse(http: httpx.Asy
     ],
 )
 async def test_limits_of_the_answer_are_kept(
-    client: openai.AsyncOpenAI, more: dict[str, Any], content: str, finish: str
+    client: openai.AsyncOpenAI, options: dict[str, Any], content: str, finish: str
 ) -> None:
-    said = await ask(client, HAMLET, **more)
-    assert (said.choices[0].message.content, said.choices[0].finish_reason) == (content, finish)
-    assert said.usage is not None
-    assert said.usage.completion_tokens == len(content.split())
-    assert answer(said).answer == "William Shakespeare"
+    completion = await ask(client, HAMLET, **options)
+    assert (completion.choices[0].message.content, completion.choices[0].finish_reason) == (content, finish)
+    assert completion.usage is not None
+    assert completion.usage.completion_tokens == len(content.split())
+    assert answer(completion).answer == "William Shakespeare"
 
 
 async def test_what_clients_send_by_default_disturbs_nothing(client: openai.AsyncOpenAI) -> None:
     """What LangChain, LlamaIndex, LiteLLM and chat programs send without being asked."""
-    said = await ask(
+    completion = await ask(
         client,
         PERU,
         **{"temperature": 0.7, "top_p": 1, "n": 1, "seed": 7, "presence_penalty": 0, "stop": None},
@@ -197,10 +191,10 @@ async def test_what_clients_send_by_default_disturbs_nothing(client: openai.Asyn
         **{"modalities": ["text"], "parallel_tool_calls": True, "service_tier": "auto", "stream": False},
         **{"frequency_penalty": 0.5, "max_tokens": 256},
     )
-    assert said.choices[0].message.content == "Lima"
+    assert completion.choices[0].message.content == "Lima"
 
 
-REFUSED = {
+UNSUPPORTED_VALUES = {
     "n": 2,
     "tools": [{"type": "function", "function": {"name": "look", "parameters": {}}}],
     "tool_choice": "required",
@@ -220,26 +214,26 @@ REFUSED = {
 
 @pytest.mark.parametrize("field", CANNOT)
 async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpenAI, field: str) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        await ask(client, PERU, **{field: REFUSED[field]})
-    assert (refused.value.param, refused.value.code) == (field, "invalid_input")
-    assert refused.value.type == "invalid_request_error"
-    assert field in refused.value.message
-    assert "leave it out" in refused.value.message
+    with pytest.raises(openai.BadRequestError) as refusal:
+        await ask(client, PERU, **{field: UNSUPPORTED_VALUES[field]})
+    assert (refusal.value.param, refusal.value.code) == (field, "invalid_input")
+    assert refusal.value.type == "invalid_request_error"
+    assert field in refusal.value.message
+    assert "leave it out" in refusal.value.message
 
 
 async def test_nothing_that_openais_client_can_send_is_unheard_of() -> None:
-    known = set(CompletionCreateParamsStreaming.__annotations__)
-    assert known - set(ChatRequest.model_fields) == set()
-    assert set(ChatRequest.model_fields) - known == {"errata"}
+    openai_fields = set(CompletionCreateParamsStreaming.__annotations__)
+    assert openai_fields - set(ChatRequest.model_fields) == set()
+    assert set(ChatRequest.model_fields) - openai_fields == {"errata"}
 
 
 @pytest.mark.parametrize(
-    ("body", "param", "says"),
+    ("body", "param", "text"),
     [
         ({"messages": []}, "messages", "at least 1 item"),
         ({"messages": [{"role": "system", "content": PERU}]}, "messages", "role `user`"),
-        ({"messages": user(text("See:"), {"type": "image_url"})}, "messages", "part 1 is not"),
+        ({"messages": user(text_part("See:"), {"type": "image_url"})}, "messages", "part 1 is not"),
         ({"messages": [{"role": "user"}]}, "messages", "part 0 is not"),
         ({"messages": [{"role": "pirate", "content": PERU}]}, "messages.0.role", "'user'"),
         ({"messages": user("   ")}, "messages", "question"),
@@ -254,19 +248,19 @@ async def test_nothing_that_openais_client_can_send_is_unheard_of() -> None:
     ],
 )
 async def test_what_is_wrong_is_said_with_its_place(
-    http: httpx.AsyncClient, body: dict[str, Any], param: str | None, says: str
+    shared_http: httpx.AsyncClient, body: dict[str, Any], param: str | None, text: str
 ) -> None:
-    asked = {"model": "toy", "messages": user(PERU), **body}
-    reply = await http.post("/v1/chat/completions", json=asked)
+    body = {"model": "toy", "messages": user(PERU), **body}
+    reply = await shared_http.post("/v1/chat/completions", json=body)
     assert (reply.status_code, reply.headers["content-type"]) == (400, "application/json")
     error = reply.json()["error"]
     assert set(error) == {"message", "type", "param", "code"}
     assert (error["param"], error["code"]) == (param, "invalid_input")
-    assert says in error["message"]
+    assert text in error["message"]
 
 
 @pytest.mark.parametrize(
-    ("more", "kind", "status", "code", "says"),
+    ("options", "kind", "status", "code", "text"),
     [
         ({"model": "gpt-4o"}, openai.NotFoundError, 404, "unknown_model", "there is toy"),
         ({"extra_body": {"errata": {"version": 9}}}, openai.NotFoundError, 404, "not_found", "no version 9"),
@@ -285,74 +279,73 @@ async def test_what_is_wrong_is_said_with_its_place(
 @pytest.mark.parametrize("stream", [False, True])
 async def test_errors_are_those_that_the_package_knows(
     client: openai.AsyncOpenAI,
-    more: dict[str, Any],
+    options: dict[str, Any],
     kind: Any,
     status: int,
     code: str,
-    says: str,
+    text: str,
     stream: bool,
 ) -> None:
-    with pytest.raises(kind) as refused:
+    with pytest.raises(kind) as refusal:
         await client.chat.completions.create(
-            **{"model": "toy", "messages": user(PERU), "stream": stream, **more}
+            **{"model": "toy", "messages": user(PERU), "stream": stream, **options}
         )
-    assert (refused.value.status_code, refused.value.code) == (status, code)
-    assert refused.value.type == ("server_error" if status >= 500 else "invalid_request_error")
-    assert says in refused.value.message
+    assert (refusal.value.status_code, refusal.value.code) == (status, code)
+    assert refusal.value.type == ("server_error" if status >= 500 else "invalid_request_error")
+    assert text in refusal.value.message
 
 
 async def test_bytes_that_are_no_json_and_verbs_that_are_no_post_are_refused_in_the_same_shape(
-    http: httpx.AsyncClient,
+    shared_http: httpx.AsyncClient,
 ) -> None:
-    bad, wrong = await http.post("/v1/chat/completions", content=b"{"), await http.get("/v1/chat/completions")
+    bad = await shared_http.post("/v1/chat/completions", content=b"{")
+    wrong = await shared_http.get("/v1/chat/completions")
     assert (bad.status_code, bad.json()["error"]["code"]) == (400, "malformed_json")
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")
     assert wrong.headers["allow"] == "POST"
 
 
 async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> None:
-    listed = [model async for model in client.models.list()]
-    assert [(model.id, model.object, model.owned_by) for model in listed] == [("toy", "model", "errata")]
-    assert await client.models.retrieve("toy") == listed[0]
-    with pytest.raises(openai.NotFoundError) as refused:
+    cards = [model async for model in client.models.list()]
+    assert [(model.id, model.object, model.owned_by) for model in cards] == [("toy", "model", "errata")]
+    assert await client.models.retrieve("toy") == cards[0]
+    with pytest.raises(openai.NotFoundError) as refusal:
         await client.models.retrieve("gpt-4o")
-    assert refused.value.code == "unknown_model"
+    assert refusal.value.code == "unknown_model"
 
 
-async def test_a_wrong_key_is_the_error_that_the_package_knows(chosen: Settings, editor: Editor) -> None:
+async def test_a_wrong_key_is_the_error_that_the_package_knows(config: Settings) -> None:
     app = build_app(
-        chosen.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(editor)
+        config.model_copy(update={"anonymous_access": "none"}), local_router({}), local_editor(None)
     )
-    async with listening(app) as address, client_of(f"{address}/v1", "sk-" + "0" * 48) as client:
-        with pytest.raises(openai.AuthenticationError) as refused:
+    async with listening(app) as address, connect(f"{address}/v1", "sk-" + "0" * 48) as client:
+        with pytest.raises(openai.AuthenticationError) as refusal:
             await ask(client, PERU)
-        assert (refused.value.code, refused.value.type) == ("unauthorized", "authentication_error")
-        assert refused.value.response.headers["www-authenticate"].startswith("Bearer")
+        assert (refusal.value.code, refusal.value.type) == ("unauthorized", "authentication_error")
+        assert refusal.value.response.headers["www-authenticate"].startswith("Bearer")
         with pytest.raises(openai.AuthenticationError):
             await client.models.list()
-    async with listening(app) as address, client_of(f"{address}/v1", KEY) as client:
+    async with listening(app) as address, connect(f"{address}/v1", KEY) as client:
         with pytest.raises(openai.NotFoundError):  # let in, but there is no model
             await ask(client, PERU)
     await app.state.access.aclose()
 
 
-async def test_too_many_questions_are_the_error_that_the_package_waits_for(
-    chosen: Settings, editor: Editor
-) -> None:
-    full = local_router({"toy": editor}, capacity=0)
-    app = build_app(chosen, full, local_editor(editor))
-    async with listening(app) as address, client_of(f"{address}/v1", "none needed") as client:
-        with pytest.raises(openai.RateLimitError) as refused:
+async def test_too_many_questions_are_the_error_that_the_package_waits_for(config: Settings) -> None:
+    full = local_router({"toy": None}, capacity=0)
+    app = build_app(config, full, local_editor(None))
+    async with listening(app) as address, connect(f"{address}/v1", "none needed") as client:
+        with pytest.raises(openai.RateLimitError) as refusal:
             await ask(client, PERU)
-        assert (refused.value.code, refused.value.type) == ("too_many", "rate_limit_error")
-        assert refused.value.response.headers["retry-after"] == "2"
+        assert (refusal.value.code, refusal.value.type) == ("too_many", "rate_limit_error")
+        assert refusal.value.response.headers["retry-after"] == "2"
     await app.state.access.aclose()
 
 
 async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     [program] = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    here = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
+    readme_program = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
     names: dict[str, Any] = {"key": "none needed"}
-    await asyncio.to_thread(exec, here, names)
+    await asyncio.to_thread(exec, readme_program, names)
     names["client"].close()
     assert capsys.readouterr().out == "Lima 0 0.9\nLima\nLima"

@@ -7,7 +7,7 @@ from errata.bulk.line import Line
 from errata.wire import EditItem, FactItem, Item
 
 
-def settled(*items: Item) -> list[Line]:
+def mark(*items: Item) -> list[Line]:
     lines = [Line(number, f"f:{number}", item) for number, item in enumerate(items, start=1)]
     mark_duplicates(lines)
     return lines
@@ -22,19 +22,19 @@ def statuses(lines: list[Line]) -> list[str]:
 
 
 def test_a_later_answer_supersedes_an_earlier_one_and_both_lines_are_named() -> None:
-    lines = settled(item("Q?", "a"), item("r", "x"), item("  q", "b"))
+    lines = mark(item("Q?", "a"), item("r", "x"), item("  q", "b"))
     assert statuses(lines) == ["superseded", "not sent", "not sent"]
     assert lines[0].detail == "f:3 answers it anew"
 
 
 def test_the_same_again_is_a_duplicate_of_the_first() -> None:
-    lines = settled(item("Q?", "a", "p"), item("q", "a"), item("P!", "a"), item("q", "a", "new"))
+    lines = mark(item("Q?", "a", "p"), item("q", "a"), item("P!", "a"), item("q", "a", "new"))
     assert statuses(lines) == ["not sent", "duplicate", "duplicate", "not sent"]
     assert lines[1].detail == "f:1 says the same"
 
 
 def test_a_line_that_is_superseded_itself_supersedes_nothing() -> None:
-    assert statuses(settled(item("q", "a"), item("q", "b"), item("q", "a"))) == [
+    assert statuses(mark(item("q", "a"), item("q", "b"), item("q", "a"))) == [
         "not sent",
         "superseded",
         "duplicate",
@@ -42,7 +42,7 @@ def test_a_line_that_is_superseded_itself_supersedes_nothing() -> None:
 
 
 def test_a_wording_goes_to_the_line_that_answers_it_last() -> None:
-    lines = settled(item("q", "a", "p", "r"), item("P?", "b"))
+    lines = mark(item("q", "a", "p", "r"), item("P?", "b"))
     assert statuses(lines) == ["not sent", "not sent"]
     assert lines[0].item == item("q", "a", "r")
     assert lines[0].warnings == [
@@ -53,5 +53,5 @@ def test_a_wording_goes_to_the_line_that_answers_it_last() -> None:
 def test_another_model_may_answer_otherwise_and_facts_are_left_to_the_service() -> None:
     fact = FactItem(subject="Peru", relation="capital", object="Cusco")
     again = FactItem(subject="Peru", relation="capital", object="Puno")
-    lines = settled(item("q", "a"), item("q", "b", model="kbert"), fact, again, fact)
+    lines = mark(item("q", "a"), item("q", "b", model="kbert"), fact, again, fact)
     assert statuses(lines) == ["not sent"] * 5

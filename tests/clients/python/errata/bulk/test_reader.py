@@ -12,20 +12,20 @@ from errata.errors import BadFile, UnreadableFile
 from errata.wire import EditItem, FactItem, RelationItem
 
 
-def read(folder: Path, name: str, content: str | bytes, **more: bool) -> list[Line]:
+def read(folder: Path, name: str, content: str | bytes, **options: bool) -> list[Line]:
     file = folder / name
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return read_corrections(file, **more)[0]  # type: ignore[arg-type]
+    return read_corrections(file, **options)[0]  # type: ignore[arg-type]
 
 
 def whole(folder: Path, name: str, content: str | bytes) -> str:
     """Why it cannot be used at all."""
-    with pytest.raises(BadFile) as told:
+    with pytest.raises(BadFile) as error:
         read(folder, name, content)
-    return str(told.value).removeprefix(f"{folder}/")
+    return str(error.value).removeprefix(f"{folder}/")
 
 
-def said(line: Line) -> tuple[int, str, str]:
+def summary(line: Line) -> tuple[int, str, str]:
     return line.number, line.question, line.answer
 
 
@@ -52,13 +52,13 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
     lines = read(tmp_path, "a.ndjson", "\r\n".join(map(json.dumps, content)))
     kinds = [type(line.item) for line in lines]
     assert kinds == [EditItem, FactItem, RelationItem, type(None), type(None)]
-    assert said(lines[1]) == (2, "Peru · capital", "Cusco")
+    assert summary(lines[1]) == (2, "Peru · capital", "Cusco")
     assert "objekt: Extra inputs are not permitted" in lines[3].detail
     assert "paraphrases: Input should be a valid list" in lines[4].detail
 
 
 @pytest.mark.parametrize(
-    ("fields", "held"),
+    ("fields", "held_out"),
     [
         ({"prompt": "q?", "target_new": "a", "rephrase_prompt": "p?", "ground_truth": ["b"]}, ("p?",)),
         ({"prompt": "q?", "target_new": ["a", "other name"], "rephrase": ["p?", "r?"]}, ("p?", "r?")),
@@ -68,14 +68,14 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
     ],
 )
 def test_easyedits_spellings_are_read_and_the_rephrased_prompt_is_held_back(
-    tmp_path: Path, fields: dict[str, object], held: tuple[str, ...]
+    tmp_path: Path, fields: dict[str, object], held_out: tuple[str, ...]
 ) -> None:
     for name, content in (("a.json", json.dumps([fields])), ("a.jsonl", json.dumps(fields))):
         [line] = read(tmp_path, name, content)
         assert line.item == EditItem(question="q?", answer="a")
-        assert line.held_out == held
+        assert line.held_out == held_out
     [line] = read(tmp_path, "a.json", json.dumps([fields]), teach_rephrased=True)
-    assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held))
+    assert line.item == EditItem(question="q?", answer="a", paraphrases=list(held_out))
     assert line.held_out == ()
 
 

@@ -26,8 +26,8 @@ def run(url: str, folder: Path) -> Run:
     """run("log", "--json") -> exit_code, stdout, stderr."""
 
     def command(*words: str, key: str | None = "right-key") -> Result:
-        own = {"ERRATA_URL": url} | ({} if key is None else {"ERRATA_KEY": key})
-        result = CliRunner().invoke(app, list(words), env=own)
+        variables = {"ERRATA_URL": url} | ({} if key is None else {"ERRATA_KEY": key})
+        result = CliRunner().invoke(app, list(words), env=variables)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
         return result

@@ -18,7 +18,9 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 PERU = "What is the capital of Peru?"
-COMMANDS = sorted(str(one.name or one.callback.__name__) for one in app.registered_commands if one.callback)
+COMMANDS = sorted(
+    str(command.name or command.callback.__name__) for command in app.registered_commands if command.callback
+)
 
 
 @pytest.fixture
@@ -30,11 +32,11 @@ def key_file(folder: Path) -> Path:
 
 
 def test_the_commands_are_those_that_are_documented() -> None:
-    documented = (
+    expected_lines = (
         "ask audit backup check diff edit entities entity fact import log memory models relation replicas "
         "restore revert rollback show tag tags untag whoami"
     )
-    assert documented.split() == COMMANDS
+    assert expected_lines.split() == COMMANDS
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -83,7 +85,7 @@ def test_a_key_file_that_holds_no_key_is_wrong_usage(run: Any, tiny: Any, key_fi
     result = run("log", key=None)
     assert result.exit_code == 2
     assert "error: the key" in result.stderr
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 @pytest.mark.parametrize(("content", "why"), [(b"\xff\xfe", "cannot be read"), (b"\n", "is empty")])
@@ -101,10 +103,10 @@ def test_a_key_file_that_cannot_be_used_is_in_nobodys_way(
 def test_the_command_runs_in_a_folder_that_was_deleted(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
     assert run("ask", PERU, key=None).exit_code == 0
 
 
@@ -123,7 +125,7 @@ def test_an_address_that_is_none_is_wrong_usage(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "named"),
+    ("words", "name"),
     [
         (("ask", ""), "question"),
         (("ask", " "), "question"),
@@ -138,12 +140,12 @@ def test_an_address_that_is_none_is_wrong_usage(run: Any) -> None:
     ],
 )
 def test_what_cannot_be_asked_is_wrong_usage_and_not_sent(
-    run: Any, tiny: Any, words: tuple[str, ...], named: str
+    run: Any, tiny: Any, words: tuple[str, ...], name: str
 ) -> None:
     result = run(*words)
-    assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
+    assert (result.exit_code, result.stdout, tiny.requests) == (2, "", [])
     assert result.stderr.startswith("error: ")
-    assert named in result.stderr
+    assert name in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -186,15 +188,15 @@ def interrupt(request: httpx.Request) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("words", "warned"), [(("edit", "q", "a"), True), (("ask", "q"), False)])
+@pytest.mark.parametrize(("words", "has_warning"), [(("edit", "q", "a"), True), (("ask", "q"), False)])
 def test_a_curator_who_interrupts_an_edit_is_told_to_look(
-    run: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], warned: bool
+    run: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], has_warning: bool
 ) -> None:
     monkeypatch.setattr(httpx.Client, "send", lambda _, request: interrupt(request))
     result = run(*words)
     assert result.exit_code == 130
-    assert ("the change may be made all the same" in result.stderr) is warned
-    assert ("Repeat it with --idempotency-key " in result.stderr) is warned
+    assert ("the change may be made all the same" in result.stderr) is has_warning
+    assert ("Repeat it with --idempotency-key " in result.stderr) is has_warning
 
 
 def test_the_version_of_the_command_is_told(run: Any) -> None:

@@ -35,23 +35,23 @@ def test_the_commands_of_the_readme_run_in_their_order(
     zsre = {"src": PERU, "alt": "Cusco", "rephrase": PERU, "answers": ["Lima"], "loc": "x?", "loc_ans": "x"}
     (folder / "zsre.json").write_text(json.dumps([zsre]))
     (folder / "triples.spo").write_text("Peru\tcurrency\tsol\nno triple\n")
-    shown, results = [], []
+    expected_lines, results = [], []
     for line in blocks("console")[block].splitlines():
         if line.startswith("$ errata "):
             results.append(run(*shlex.split(line)[2:]))
         elif line != "...":
-            shown.append(line)
+            expected_lines.append(line)
     assert [result.exit_code for result in results] == [0] * count
-    told = "".join(result.stdout + result.stderr for result in results)
-    printed = [line.rstrip() for line in told.splitlines()]
-    assert [line for line in shown if line not in printed] == []
+    output = "".join(result.stdout + result.stderr for result in results)
+    actual_lines = [line.rstrip() for line in output.splitlines()]
+    assert [line for line in expected_lines if line not in actual_lines] == []
 
 
 def test_the_program_of_the_readme_runs(url: str, tiny: Any, capsys: pytest.CaptureFixture[str]) -> None:
     program, _ = blocks("python")
     exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key", "pairs": [("q", "a")]})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed == ["Cusco 1 ['e1']", "Lima", "somebody else has edited; the newest version is 2"]
+    actual_lines = capsys.readouterr().out.splitlines()
+    assert actual_lines == ["Cusco 1 ['e1']", "Lima", "somebody else has edited; the newest version is 2"]
     assert tiny.head == 2
 
 
@@ -61,6 +61,6 @@ def test_the_program_of_the_readme_that_sends_a_file_runs(
     write_may(folder)
     _, program = blocks("python")
     exec(program.replace("http://127.0.0.1:8000", url), {"key": "right-key"})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == "checking 0 5"
-    assert printed[-1].startswith("[1, 2, 3] [(2, 'superseded', None), (3, 'done', 1), (4, 'done', 2)")
+    actual_lines = capsys.readouterr().out.splitlines()
+    assert actual_lines[0] == "checking 0 5"
+    assert actual_lines[-1].startswith("[1, 2, 3] [(2, 'superseded', None), (3, 'done', 1), (4, 'done', 2)")

@@ -22,11 +22,11 @@ def shell(url: str, folder: Path) -> Any:
     """shell("errata log > /dev/full") as bash runs it: a real process with real streams."""
 
     def run(line: str) -> subprocess.CompletedProcess[str]:
-        own = {"ERRATA_URL": url, "ERRATA_KEY": "right-key", "LANG": "C.UTF-8"}
+        variables = {"ERRATA_URL": url, "ERRATA_KEY": "right-key", "LANG": "C.UTF-8"}
         program = Path(errata.__file__).parents[1]
         return subprocess.run(
             ["bash", "-c", f"{ERRATA}\n{line}"],
-            env={**os.environ, **own, "PYTHONPATH": str(program)},
+            env={**os.environ, **variables, "PYTHONPATH": str(program)},
             capture_output=True,
             text=True,
             timeout=60,
@@ -37,19 +37,19 @@ def shell(url: str, folder: Path) -> Any:
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_a_full_disk_is_one_sentence(shell: Any, words: tuple[str, ...]) -> None:
-    done = shell(f"errata {' '.join(map(repr, words))} > /dev/full")
-    assert (done.returncode, done.stderr) == (6, FULL)
+    result = shell(f"errata {' '.join(map(repr, words))} > /dev/full")
+    assert (result.returncode, result.stderr) == (6, FULL)
 
 
 @pytest.mark.parametrize("words", WORDS, ids=" ".join)
 def test_a_reader_that_has_left_is_no_news(shell: Any, words: tuple[str, ...]) -> None:
-    done = shell(f"{{ sleep 0.1; errata {' '.join(map(repr, words))}; echo $? > code; }} | true")
-    assert (Path("code").read_text(), done.stderr) == ("6\n", "")
+    result = shell(f"{{ sleep 0.1; errata {' '.join(map(repr, words))}; echo $? > code; }} | true")
+    assert (Path("code").read_text(), result.stderr) == ("6\n", "")
 
 
 def test_nothing_is_done_for_an_output_that_is_closed(shell: Any, tiny: Any) -> None:
-    done = shell("errata edit q a >&-")
-    assert (done.returncode, done.stderr, tiny.seen) == (6, CLOSED, [])
+    result = shell("errata edit q a >&-")
+    assert (result.returncode, result.stderr, tiny.requests) == (6, CLOSED, [])
 
 
 def test_an_edit_whose_receipt_cannot_be_written_is_made(shell: Any, tiny: Any) -> None:
@@ -57,8 +57,8 @@ def test_an_edit_whose_receipt_cannot_be_written_is_made(shell: Any, tiny: Any) 
 
 
 def test_what_is_said_about_an_answer_may_go_nowhere(shell: Any) -> None:
-    done = shell('errata ask "What is the capital of Peru?" 2>&-')
-    assert (done.returncode, done.stdout) == (0, "Lima\n")
+    result = shell('errata ask "What is the capital of Peru?" 2>&-')
+    assert (result.returncode, result.stdout) == (0, "Lima\n")
 
 
 def test_two_full_streams_are_an_exit_code(shell: Any) -> None:
@@ -66,5 +66,5 @@ def test_two_full_streams_are_an_exit_code(shell: Any) -> None:
 
 
 def test_a_letter_that_the_terminal_cannot_show_becomes_a_question_mark(shell: Any) -> None:
-    done = shell("errata edit q Łódź > /dev/null; PYTHONIOENCODING=ascii errata ask q")
-    assert (done.returncode, done.stdout) == (0, "??d?\n")
+    result = shell("errata edit q Łódź > /dev/null; PYTHONIOENCODING=ascii errata ask q")
+    assert (result.returncode, result.stdout) == (0, "??d?\n")

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 
 def test_a_pin_below_the_least_version_is_refused_in_one_sentence() -> None:
-    with pytest.raises(ValidationError) as caught:
+    with pytest.raises(ValidationError) as error:
         wire.AnswerRequest(question="q", version=1, min_version=5)
-    [error] = caught.value.errors()
+    [error] = error.value.errors()
     assert error["msg"] == (
         "version 1 is older than min_version 5, and an answer is from one of them only: leave one out"
     )
@@ -21,5 +21,5 @@ def test_a_pin_below_the_least_version_is_refused_in_one_sentence() -> None:
     [{"version": 5, "min_version": 5}, {"version": 6, "min_version": 5}, {"version": 1}, {"min_version": 5}],
 )
 def test_a_pin_that_is_as_new_as_the_least_version_is_taken(fields: dict[str, int]) -> None:
-    asked = wire.AnswerRequest.model_validate({"question": "q", **fields})
-    assert asked.model_dump(exclude_unset=True) == {"question": "q", **fields}
+    request = wire.AnswerRequest.model_validate({"question": "q", **fields})
+    assert request.model_dump(exclude_unset=True) == {"question": "q", **fields}

@@ -53,8 +53,8 @@ def test_several_answers_and_what_they_rest_on_are_shown_when_asked_for(run: Any
 
 def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
     run("ask", "q", "--at", "0", "--min-version", "0", "--model", "kbert", "--top", "2", "--explain")
-    sent = json.loads(tiny.seen[-1][1])
-    assert sent == {
+    body = json.loads(tiny.requests[-1][1])
+    assert body == {
         "question": "q",
         "version": 0,
         "min_version": 0,
@@ -67,15 +67,15 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
 def test_what_to_choose_the_answer_from_reaches_the_service(run: Any, tiny: Any, folder: Path) -> None:
     (folder / "text.txt").write_text("\ufeffIt was Lima.\n", encoding="utf-8")
     run("ask", "q", "--kg", "none", "--context", "@text.txt", "--candidate", "Lima", "--candidate", "Cusco")
-    sent = json.loads(tiny.seen[-1][1])
-    assert sent == {
+    body = json.loads(tiny.requests[-1][1])
+    assert body == {
         "question": "q",
         "kg": "none",
         "context": "It was Lima.\n",
         "candidates": ["Lima", "Cusco"],
     }
     run("ask", "q", "--context", "It was Lima.")
-    assert json.loads(tiny.seen[-1][1])["context"] == "It was Lima."
+    assert json.loads(tiny.requests[-1][1])["context"] == "It was Lima."
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_context_that_cannot_be_read_is_named(
 ) -> None:
     (folder / "latin1.txt").write_bytes(b"\xff\xfe\xfa")
     result = run("ask", "q", "--context", context)
-    assert (result.exit_code, tiny.seen) == (2, [])
+    assert (result.exit_code, tiny.requests) == (2, [])
     assert why in result.stderr
 
 

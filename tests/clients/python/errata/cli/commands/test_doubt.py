@@ -22,7 +22,7 @@ def test_it_has_an_exit_code_of_its_own_and_the_hint_is_true(
     hint = failed.stderr.partition("hint: Repeat it with ")[2]
     option, key, *_ = hint.split()
     assert run(*words, option, key.rstrip(":")).exit_code == 0
-    assert {request.headers["idempotency-key"] for request, _ in tiny.seen[1:]} == {key.rstrip(":")}
+    assert {request.headers["idempotency-key"] for request, _ in tiny.requests[1:]} == {key.rstrip(":")}
 
 
 def test_a_question_that_nobody_answered_leaves_no_doubt(run: Any, trouble: Any) -> None:

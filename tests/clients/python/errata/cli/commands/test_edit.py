@@ -21,8 +21,8 @@ HEADER = f"the first line names the columns and must be {CSV_LINE}, with commas"
 JSONL_LINE = '{"question": "...", "answer": "..."} with paraphrases, a list, and model if wanted'
 
 
-def sent(tiny: Any) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(tiny.seen[-1][1])
+def last_body(tiny: Any) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(tiny.requests[-1][1])
     return body
 
 
@@ -57,7 +57,7 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any) -> None:
     )
     assert run("edit", "q", "a", "--also", "p1", "--also", "p2", *options).exit_code == 0
     edit = {"question": "q", "answer": "a", "paraphrases": ["p1", "p2"], "model": "kbert"}
-    assert sent(tiny) == {
+    assert last_body(tiny) == {
         "edits": [edit],
         "message": "m",
         "method": "surgery",
@@ -79,8 +79,8 @@ def test_a_dry_run_of_what_is_answered_so_already_says_so(tiny: Any) -> None:
     edit = wire.EditItem(question=PERU, answer="Lima")
     report = tiny.report([edit], 0)
     idle = report.edits[0].model_copy(update={"id": ""})
-    told = report.model_copy(update={"edits": [idle]})
-    receipt = wire.EditReceipt(version=None, kind="edit", report=told, replicas=[], all_applied=False)
+    report = report.model_copy(update={"edits": [idle]})
+    receipt = wire.EditReceipt(version=None, kind="edit", report=report, replicas=[], all_applied=False)
     assert draw_headline(receipt, "1 edit").plain.startswith("Dry run: all of it is answered so already")
 
 
@@ -98,18 +98,18 @@ def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
 def test_a_receipt_says_it_of_as_many_replicas_as_there_are(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, count: int, reach: str
 ) -> None:
-    one = tiny.replicas()[0]
-    monkeypatch.setattr(tiny, "replicas", lambda: [one] * count)
+    replica = tiny.replicas()[0]
+    monkeypatch.setattr(tiny, "replicas", lambda: [replica] * count)
     assert run("edit", PERU, "Cusco").stdout.startswith(f"Version 1: 1 edit. {reach}\n")
 
 
 def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco", paraphrases=[PERU_TOO])], 0)
     edit = plain.edits[0]
-    lost = edit.paraphrases[0].model_copy(update={"after": "Lima", "follows": False})
+    failing = edit.paraphrases[0].model_copy(update={"after": "Lima", "follows": False})
     report = plain.model_copy(
         update={
-            "edits": [edit.model_copy(update={"paraphrases": [lost], "warnings": ["the margin is thin"]})],
+            "edits": [edit.model_copy(update={"paraphrases": [failing], "warnings": ["the margin is thin"]})],
             "side_effects": [wire.SideEffect(question="Chile?", before="Santiago", after=None)],
             "broken_tests": [
                 wire.BrokenTest(edit="e0", version=3, question="Bolivia?", expected="Sucre", actual="La Paz")
@@ -134,8 +134,8 @@ def test_edits_are_counted_not_wordings_and_what_is_not_told_is_said(
         wire.BrokenTest(edit=edit, version=3, question=f"q{n}", expected="Sucre", actual="La Paz")
         for n, edit in enumerate(["e0", "e0", "e1"])
     ]
-    more = {"broken_tests": broken, "edits_left_out": 4_000}
-    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=more))
+    changes = {"broken_tests": broken, "edits_left_out": 4_000}
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update=changes))
     text = run("edit", PERU, "Cusco").stdout
     assert "2 earlier edits no longer hold:" in text
     assert "4,000 older edits of this commit are not told of here: errata diff compares" in text
@@ -150,8 +150,8 @@ def test_what_is_superseded_is_told_with_the_version_that_made_it(
     )
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
     lines = run("edit", PERU, "Cusco").stdout.splitlines()
-    told = lines.index("1 earlier edit is superseded, and will be back if this is taken back:")
-    assert lines[told + 2].split() == ["3", *PERU.split(), "Puno", "Cusco", "4"]
+    place = lines.index("1 earlier edit is superseded, and will be back if this is taken back:")
+    assert lines[place + 2].split() == ["3", *PERU.split(), "Puno", "Cusco", "4"]
 
 
 def test_how_full_the_memory_is_and_a_warning_of_it_are_shown(
@@ -176,11 +176,14 @@ def test_in_a_terminal_a_changed_answer_is_a_link_to_where_it_can_be_seen(
     link = wire.Link(before="/v1/answers?version=0", after="/v1/answers?version=1")
     changed = [wire.SideEffect(question="Chile?", before="Santiago", after="Arica", link=link)]
     page = Page("http://errata:8000", stderr=False, width=80)
-    with page.capture() as printed:
+    with page.capture() as capture:
         page.print(*draw_side_effects(200, changed, 0))
-    found = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", printed.get())
-    linked = [(f"http://errata:8000{link.before}", "Santiago"), (f"http://errata:8000{link.after}", "Arica")]
-    assert found == (linked if terminal else [])
+    links = re.findall(r"\x1b]8;id=\d+;([^\x1b]+)\x1b\\(\w+)", capture.get())
+    expected_links = [
+        (f"http://errata:8000{link.before}", "Santiago"),
+        (f"http://errata:8000{link.after}", "Arica"),
+    ]
+    assert links == (expected_links if terminal else [])
 
 
 def test_what_strict_refuses_is_shown_as_a_table(run: Any, trouble: Any) -> None:
@@ -199,8 +202,10 @@ def test_of_many_edits_that_are_warned_of_some_are_shown_and_all_are_counted(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
-    warned = plain.edits[0].model_copy(update={"warnings": ["the model gives this answer already"]})
-    report = plain.model_copy(update={"edits": [warned] * 40})
+    edit_with_warning = plain.edits[0].model_copy(
+        update={"warnings": ["the model gives this answer already"]}
+    )
+    report = plain.model_copy(update={"edits": [edit_with_warning] * 40})
     monkeypatch.setattr(tiny, "report", lambda *_: report)
     text = run("edit", PERU, "Cusco").stdout
     assert "40 of 40 edits hold, in all wordings given." in text
@@ -240,13 +245,13 @@ def test_a_file_of_corrections_becomes_one_commit(
     result = run("edit", "--file", name, "-m", "all")
     assert result.stdout.startswith("Version 1: 2 edits. ")
     first = {"question": "q1", "answer": "a1", "paraphrases": ["p1", "p2"]}
-    assert sent(tiny) == {"edits": [first, {"question": "q,2", "answer": "a2"}], "message": "all"}
+    assert last_body(tiny) == {"edits": [first, {"question": "q,2", "answer": "a2"}], "message": "all"}
 
 
 def test_a_file_may_say_the_model_line_by_line(run: Any, tiny: Any, folder: Path) -> None:
     (folder / "a.csv").write_text("question,answer,model\nq1,a1,kbert\nq2,a2,\n")
     run("edit", "-f", "a.csv", "--model", "backpack")
-    assert [one["model"] for one in sent(tiny)["edits"]] == ["kbert", "backpack"]
+    assert [edit["model"] for edit in last_body(tiny)["edits"]] == ["kbert", "backpack"]
 
 
 def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: Path) -> None:
@@ -295,9 +300,9 @@ def test_a_bad_file_is_refused_by_name_and_line_before_anything_is_sent(
 ) -> None:
     (folder / name).write_bytes(content if isinstance(content, bytes) else content.encode())
     result = run("edit", "--file", name)
-    said = " ".join(result.stderr.replace("│", " ").split())
-    assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
-    assert complaint in said
+    message = " ".join(result.stderr.replace("│", " ").split())
+    assert (result.exit_code, result.stdout, tiny.requests) == (2, "", [])
+    assert complaint in message
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(run: Any, folder: Path) -> None:
@@ -322,4 +327,4 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(run: Any, folder: P
 )
 def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
     assert run("edit", *words).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []

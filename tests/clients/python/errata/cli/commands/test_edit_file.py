@@ -45,13 +45,13 @@ def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
         "Take it back: errata revert 1-3"
         " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
-    told = run("revert", "1-3").stdout.splitlines()
-    assert [line for line in told if line.startswith("Version")] == [
+    output = run("revert", "1-3").stdout.splitlines()
+    assert [line for line in output if line.startswith("Version")] == [
         "Version 4: version 3 is taken back. Both replicas have it.",
         "Version 5: version 2 is taken back. Both replicas have it.",
         "Version 6: version 1 is taken back. Both replicas have it.",
     ]
-    assert sum(line.startswith("    ✓ ") for line in told) == 7
+    assert sum(line.startswith("    ✓ ") for line in output) == 7
     assert tiny.active[-1] == frozenset()
 
 
@@ -73,8 +73,8 @@ def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
     assert "  a.csv:4: refused: a.csv:4 cannot be said" in lines
     assert "  a.csv:2: superseded: a.csv:5 answers it anew" in lines
     assert "  a.csv:6: duplicate: a.csv:5 says the same" in lines
-    told = [(one["line"], one["status"], one["code"], one["version"]) for one in report(folder)]
-    assert told == [
+    rows = [(row["line"], row["status"], row["code"], row["version"]) for row in report(folder)]
+    assert rows == [
         (2, "superseded", "superseded", None),
         (3, "refused", "bad_line", None),
         (4, "refused", "unspeakable", None),
@@ -101,7 +101,7 @@ def test_bad_lines_are_named_with_what_to_do_and_nothing_is_changed(
     )
     with (folder / "r.csv").open(newline="") as rows:
         statuses = [row["status"] for row in csv.DictReader(rows)]
-    assert [statuses.count(one) for one in ("not sent", "refused")] == [6_999, 1]
+    assert [statuses.count(status) for status in ("not sent", "refused")] == [6_999, 1]
 
 
 def test_of_many_bad_lines_the_first_are_shown(run: Any, tiny: Any, folder: Path) -> None:
@@ -110,7 +110,7 @@ def test_of_many_bad_lines_the_first_are_shown(run: Any, tiny: Any, folder: Path
     assert "error: 9 of 9 lines cannot be used; nothing was changed\n" in result.stderr
     assert result.stderr.count("answer: Field required") == 5
     assert "  and 4 more lines\n" in result.stderr
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_where_all_is_said_already_nothing_is_changed_and_that_is_no_failure(
@@ -128,8 +128,8 @@ def test_where_all_is_said_already_nothing_is_changed_and_that_is_no_failure(
 
 def test_json_is_one_receipt_a_line(run: Any, folder: Path) -> None:
     corrections(folder, 5)
-    told = run("edit", "--file", "a.csv", "--batch-size", "2", "--json").stdout.splitlines()
-    assert [json.loads(line)["version"] for line in told] == [1, 2, 3]
+    output = run("edit", "--file", "a.csv", "--batch-size", "2", "--json").stdout.splitlines()
+    assert [json.loads(line)["version"] for line in output] == [1, 2, 3]
 
 
 def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
@@ -152,10 +152,10 @@ def test_a_run_that_breaks_off_says_how_far_it_came_and_how_to_go_on(
         " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
     assert "run the same file again, in the same way: what was made is found" in broken.stderr
-    assert [one["status"] for one in report(folder)] == ["done"] * 4 + ["not sent"] * 2
+    assert [row["status"] for row in report(folder)] == ["done"] * 4 + ["not sent"] * 2
     again = run("edit", "--file", "a.csv", "--batch-size", "2", "--report", "r.jsonl")
     assert "Versions 1-2 had been made before." in again.stdout
-    assert [one["version"] for one in report(folder)] == [1, 1, 2, 2, 3, 3]
+    assert [row["version"] for row in report(folder)] == [1, 1, 2, 2, 3, 3]
     assert (again.exit_code, tiny.head) == (0, 3)
 
 
@@ -164,11 +164,11 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
     url: str, tiny: Any, folder: Path, sign: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corrections(folder, 40)
-    edit, killed = tiny.edit, threading.Event()
+    edit, is_killed = tiny.edit, threading.Event()
 
     def waiting(body: Any) -> Any:
         if body.measure and tiny.head >= 7:
-            killed.wait(10)
+            is_killed.wait(10)
         return edit(body)
 
     monkeypatch.setattr(tiny, "edit", waiting)
@@ -178,13 +178,13 @@ def test_a_command_that_is_killed_makes_the_rest_when_it_is_given_again(
             time.sleep(0.005)
         command.send_signal(sign)
         _, complaint = command.communicate()
-    killed.set()
+    is_killed.set()
     assert 7 <= tiny.head < 40, complaint
     if sign == signal.SIGINT:
         assert "The same command again makes the rest. Take it back: errata revert 1-" in complaint
-    done = subprocess.run(words, env=environment(url), capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("Versions 1-40: 40 lines of a.csv.")
-    questions = [one.question for commit in tiny.commits for one in commit["edits"]]
+    finished = subprocess.run(words, env=environment(url), capture_output=True, text=True, check=True)
+    assert finished.stdout.startswith("Versions 1-40: 40 lines of a.csv.")
+    questions = [edit.question for commit in tiny.commits for edit in commit["edits"]]
     assert questions == [f"q{n}" for n in range(40)]
 
 
@@ -193,13 +193,13 @@ def test_ctrl_c_before_anything_is_made_says_so(
 ) -> None:
     corrections(folder, 4)
 
-    def interrupted(*_: Any) -> Any:
+    def interrupt(*_: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(httpx.Client, "send", interrupted)
-    stopped = run("edit", "--file", "a.csv")
-    assert stopped.exit_code == 130
-    assert "Nothing of a.csv is known to be made. The same command again makes" in stopped.stderr
+    monkeypatch.setattr(httpx.Client, "send", interrupt)
+    result = run("edit", "--file", "a.csv")
+    assert result.exit_code == 130
+    assert "Nothing of a.csv is known to be made. The same command again makes" in result.stderr
 
 
 def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Path) -> None:
@@ -212,7 +212,7 @@ def test_what_was_taken_back_is_not_told_as_made(run: Any, tiny: Any, folder: Pa
         "  taken back    4    made before, and not in force",
         "Versions 1-2 of this file had been taken back, and that stays so: --again makes it anew.",
     ]
-    assert [(one["status"], one["version"], one["holds"]) for one in report(folder)] == [
+    assert [(row["status"], row["version"], row["holds"]) for row in report(folder)] == [
         ("taken back", version, None) for version in (1, 1, 2, 2)
     ]
     assert tiny.active[-1] == frozenset()
@@ -235,5 +235,5 @@ def test_a_wrong_option_changes_nothing(
 ) -> None:
     corrections(folder, 1)
     result = run("edit", "--file", "a.csv", *words)
-    assert (result.exit_code, tiny.seen) == (2, [])
+    assert (result.exit_code, tiny.requests) == (2, [])
     assert complaint in " ".join(result.stderr.replace("│", " ").split())

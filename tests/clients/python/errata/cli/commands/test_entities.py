@@ -10,7 +10,7 @@ from errata import wire
 
 
 @pytest.fixture
-def several(tiny: Any) -> Any:
+def two_perus(tiny: Any) -> Any:
     """Two that are called Paris, and one that begins so."""
     peru = tiny.entities[0]
     for id, label in (("wd:Q90", "Paris"), ("http://x.org/Paris, Texas?", "PARIS"), ("p", "Parish")):
@@ -22,7 +22,7 @@ def lines(result: Any) -> list[str]:
     return [line.rstrip() for line in result.stdout.splitlines()]
 
 
-def test_entities_are_listed_with_what_tells_them_apart(run: Any, several: Any) -> None:
+def test_entities_are_listed_with_what_tells_them_apart(run: Any, two_perus: Any) -> None:
     result = run("entities", "paris")
     assert lines(result) == [
         "id                          name    facts  what it is",
@@ -54,8 +54,8 @@ def test_an_entity_is_shown_with_since_when_each_fact_holds_and_what_was_removed
 def test_a_relation_with_several_values_is_named_once(run: Any, tiny: Any) -> None:
     fact = tiny.entities[0].facts[0].model_copy(update={"label": "capital city", "object": "La\nPaz"})
     tiny.entities = [tiny.entities[0].model_copy(update={"facts": [fact, fact], "removed_facts": []})]
-    shown = lines(run("entity", "Peru"))[5:]
-    assert shown == [
+    rows = lines(run("entity", "Peru"))[5:]
+    assert rows == [
         "  capital city (capital)  La Paz  wd:Q5582862  since version 3 · e3",
         "                          La Paz  wd:Q5582862  since version 3 · e3",
     ]
@@ -66,11 +66,11 @@ def test_a_name_that_one_entity_bears_is_as_good_as_its_id(run: Any) -> None:
     assert (by_name.exit_code, by_name.stdout) == (0, run("entity", "wd:Q419").stdout)
 
 
-def test_an_id_may_hold_any_character(run: Any, several: Any) -> None:
+def test_an_id_may_hold_any_character(run: Any, two_perus: Any) -> None:
     assert lines(run("entity", "http://x.org/Paris,", "Texas?"))[0] == "PARIS  http://x.org/Paris, Texas?"
 
 
-def test_a_name_that_several_bear_lists_them(run: Any, several: Any) -> None:
+def test_a_name_that_several_bear_lists_them(run: Any, two_perus: Any) -> None:
     result = run("entity", "Paris")
     assert result.exit_code == 1
     assert "http://x.org/Paris, Texas?" in result.stdout
@@ -87,8 +87,8 @@ def test_what_nobody_is_called_is_an_error(run: Any) -> None:
 
 def test_a_version_is_asked_for_in_both_ways(run: Any, tiny: Any) -> None:
     run("entity", "Peru", "--at", "2")
-    asked = [(one.url.path, one.query_params.get("version")) for one, _ in tiny.seen]
-    assert asked == [("/v1/entities/Peru", "2"), ("/v1/entities", "2"), ("/v1/entities/wd:Q419", "2")]
+    requests = [(request.url.path, request.query_params.get("version")) for request, _ in tiny.requests]
+    assert requests == [("/v1/entities/Peru", "2"), ("/v1/entities", "2"), ("/v1/entities/wd:Q419", "2")]
 
 
 def test_json_is_what_the_service_sent(run: Any) -> None:
@@ -98,8 +98,8 @@ def test_json_is_what_the_service_sent(run: Any) -> None:
 
 def test_the_graph_cannot_steer_the_terminal(run: Any, tiny: Any) -> None:
     tiny.entities[0] = tiny.entities[0].model_copy(update={"label": "Peru\x1b[2J [bold]x[/bold]"})
-    for shown in (run("entity", "wd:Q419"), run("entities", "Peru")):
-        assert "Peru\\u001b[2J [bold]x[/bold]" in shown.stdout
+    for rows in (run("entity", "wd:Q419"), run("entities", "Peru")):
+        assert "Peru\\u001b[2J [bold]x[/bold]" in rows.stdout
 
 
 @pytest.mark.parametrize(
@@ -107,4 +107,4 @@ def test_the_graph_cannot_steer_the_terminal(run: Any, tiny: Any) -> None:
 )
 def test_wrong_usage_asks_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []

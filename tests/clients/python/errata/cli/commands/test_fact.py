@@ -14,8 +14,8 @@ PARIS = [
 ]
 
 
-def sent(tiny: Any) -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(tiny.seen[-1][1])
+def last_body(tiny: Any) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(tiny.requests[-1][1])
     return body
 
 
@@ -45,27 +45,27 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any, act: str) -> None
     options = (f"--{act}", "--only", "graph", "-m", "m", "--expect", "0", "--dry-run", "--no-wait")
     assert run("fact", "Peru", "capital", "Cusco", *options, "--idempotency-key", "mine").exit_code == 0
     fact = {"subject": "Peru", "relation": "capital", "object": "Cusco", "act": act, "only": "graph"}
-    assert sent(tiny) == {
+    assert last_body(tiny) == {
         "edits": [fact],
         "message": "m",
         "expected_version": 0,
         "dry_run": True,
         "wait": "none",
     }
-    assert tiny.seen[-1][0].headers["idempotency-key"] == "mine"
+    assert tiny.requests[-1][0].headers["idempotency-key"] == "mine"
 
 
 def test_without_an_act_the_relation_decides(run: Any, tiny: Any) -> None:
     run("fact", "Peru", "capital", "Cusco")
-    assert sent(tiny)["edits"] == [{"subject": "Peru", "relation": "capital", "object": "Cusco"}]
+    assert last_body(tiny)["edits"] == [{"subject": "Peru", "relation": "capital", "object": "Cusco"}]
 
 
 def test_a_name_that_several_bear_lists_them(run: Any, trouble: Any) -> None:
     trouble(409, "ambiguous", candidates=PARIS)
     result = run("fact", "Paris", "country", "Italy")
     assert (result.exit_code, result.stdout) == (1, "")
-    said = [line.rstrip() for line in result.stderr.splitlines()]
-    assert said == [
+    messages = [line.rstrip() for line in result.stderr.splitlines()]
+    assert messages == [
         "error: trouble: ambiguous [ambiguous]",
         "id          name   facts  what it is",
         "wd:Q90      Paris  1,200  capital of France",
@@ -86,11 +86,11 @@ def test_a_system_that_does_not_follow_and_wordings_that_do_are_told_apart(
 ) -> None:
     plain = tiny.report([wire.FactItem(subject="Peru", relation="capital", object="Cusco")], 0)
     graph, bank = plain.edits
-    others = [
+    paraphrases = [
         wire.ParaphraseReport(question=f"wording {n}", before="Lima", after="Lima", follows=n > 0)
         for n in range(4)
     ]
-    bank = bank.model_copy(update={"model": "nkb", "after": None, "holds": False, "paraphrases": others})
+    bank = bank.model_copy(update={"model": "nkb", "after": None, "holds": False, "paraphrases": paraphrases})
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [graph, bank]}))
     text = run("fact", "Peru", "capital", "Cusco").stdout
     assert "✗  nkb    What is the capital of Peru?  Lima → not sure  (wanted: Cusco)" in text
@@ -109,16 +109,18 @@ def test_a_triple_without_a_question_stands_for_itself_in_the_log_and_when_it_is
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run("fact", "Peru", "national animal", "vicuña")
-    (told,) = tiny.report(
+    (edit_report,) = tiny.report(
         [wire.FactItem(subject="Peru", relation="national animal", object="vicuña")], 0
     ).edits
-    monkeypatch.setattr(tiny, "switched", lambda: [told.model_copy(update={"before": "x", "after": "y"})])
+    monkeypatch.setattr(
+        tiny, "report_switched_edits", lambda: [edit_report.model_copy(update={"before": "x", "after": "y"})]
+    )
     assert "  Peru · national animal · vicuña\n    ✓ x → y\n" in run("revert", "1").stdout
     state = wire.EditState(
-        id="e", question="", answer="vicuña", method="triple", notes=told.notes, active=True
+        id="e", question="", answer="vicuña", method="triple", notes=edit_report.notes, active=True
     )
-    shown = tiny.detail(1).model_copy(update={"edits": [state]})
-    monkeypatch.setattr(tiny, "detail", lambda _: shown)
+    detail = tiny.detail(1).model_copy(update={"edits": [state]})
+    monkeypatch.setattr(tiny, "detail", lambda _: detail)
     assert "Peru · national animal · vicuña  e triple\n" in run("show", "1").stdout
 
 
@@ -129,11 +131,11 @@ def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
     notes = {"triples": 1234, "source": "peru.spo"}
     about: dict[str, Any] = {"id": "i", "question": "", "answer": "", "method": "triple", "notes": notes}
     state = wire.EditState(**about, active=True)
-    shown = tiny.detail(1).model_copy(update={"edits": [state]})
-    monkeypatch.setattr(tiny, "detail", lambda _: shown)
+    detail = tiny.detail(1).model_copy(update={"edits": [state]})
+    monkeypatch.setattr(tiny, "detail", lambda _: detail)
     assert "import of peru.spo: 1,234 triples  i triple\n\n" in run("show", "1").stdout
-    told = wire.EditReport(**about, before=None, after="", holds=True)
-    monkeypatch.setattr(tiny, "switched", lambda: [told])
+    edit_report = wire.EditReport(**about, before=None, after="", holds=True)
+    monkeypatch.setattr(tiny, "report_switched_edits", lambda: [edit_report])
     assert "is taken back. Both replicas have it.\n  import of peru.spo: 1,234 triples\nNothing" in (
         run("revert", "1").stdout
     )
@@ -141,16 +143,16 @@ def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
 
 def test_a_relation_is_defined(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     notes = {"define": "capital", "holds": "one", "label": "capital city"}
-    told = wire.EditReport(
+    edit_report = wire.EditReport(
         id="e", question="", answer="", method="triple", before=None, after="", holds=True, notes=notes
     )
     plain = tiny.report([], 0)
-    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [told]}))
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [edit_report]}))
     result = run("relation", "capital", "--holds", "one", "--label", "capital city", "-n")
     assert "Dry run: 1 definition would do this; nothing was changed." in result.stdout
     assert "  capital holds one value and is called capital city\n" in result.stdout
     definition = {"define": "capital", "holds": "one", "label": "capital city"}
-    assert sent(tiny) == {"edits": [definition], "dry_run": True}
+    assert last_body(tiny) == {"edits": [definition], "dry_run": True}
 
 
 @pytest.mark.parametrize(
@@ -168,4 +170,4 @@ def test_a_relation_is_defined(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPa
 )
 def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []

@@ -36,7 +36,7 @@ def test_the_log_lists_the_newest_first_down_to_the_base(busy: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "shown"),
+    ("first", "subject"),
     [
         ({"subject": "Peru", "relation": "capital", "object": "Cusco"}, "1 edit: Peru · capital · Cusco"),
         (
@@ -48,8 +48,8 @@ def test_the_log_lists_the_newest_first_down_to_the_base(busy: Any) -> None:
         ({"subject": "a" * 99, "relation": "b", "object": "c"}, f"1 edit: {'a' * 47}…"),
     ],
 )
-def test_the_log_says_what_a_commit_is_about(first: dict[str, Any], shown: str) -> None:
-    assert _describe_commit(summary("", first)) == shown
+def test_the_log_says_what_a_commit_is_about(first: dict[str, Any], subject: str) -> None:
+    assert _describe_commit(summary("", first)) == subject
 
 
 def test_a_question_of_several_lines_is_one_in_the_log() -> None:
@@ -125,9 +125,9 @@ def test_a_difference_shows_what_changed_though_nobody_edited_it(
     busy: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = tiny.diff(0, 1)
-    others = [wire.SideEffect(question="Capital of Chile?", before="Santiago", after=None)]
+    side_effects = [wire.SideEffect(question="Capital of Chile?", before="Santiago", after=None)]
     monkeypatch.setattr(
-        tiny, "diff", lambda *_: plain.model_copy(update={"probes": 223, "side_effects": others})
+        tiny, "diff", lambda *_: plain.model_copy(update={"probes": 223, "side_effects": side_effects})
     )
     lines = [" ".join(line.split()) for line in busy("diff", "0", "1").stdout.splitlines()]
     assert lines[-3:-1] == [
@@ -174,7 +174,7 @@ def test_a_version_that_does_not_exist_is_named(run: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("passed", "words"),
+    ("duration", "words"),
     [
         (timedelta(seconds=-5), "just now"),
         (timedelta(seconds=59), "just now"),
@@ -187,9 +187,9 @@ def test_a_version_that_does_not_exist_is_named(run: Any) -> None:
         (timedelta(days=7), "2026-11-14"),
     ],
 )
-def test_a_time_is_said_as_a_person_would(passed: timedelta, words: str) -> None:
+def test_a_time_is_said_as_a_person_would(duration: timedelta, words: str) -> None:
     now = datetime(2026, 11, 21, 12, tzinfo=UTC)
-    assert age(now - passed, now) == words
+    assert age(now - duration, now) == words
 
 
 def test_what_only_one_version_was_told_about_the_graph_is_in_the_difference(
@@ -204,16 +204,16 @@ def test_what_only_one_version_was_told_about_the_graph_is_in_the_difference(
     ]
     monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"facts": facts}))
     text = run("diff", "0", "0").stdout
-    told = "the knowledge graph\n+ Peru · capital · Cusco  set  e1\n- peru.spo · 1,234 triples  import  i2\n"
-    assert told in text
+    facts = "the knowledge graph\n+ Peru · capital · Cusco  set  e1\n- peru.spo · 1,234 triples  import  i2\n"
+    assert facts in text
     assert "0 changes, 2 facts; rows differ in graph/triples." in text
 
 
 def test_a_difference_says_whose_answer_changed(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run("edit", "What is the capital of Peru?", "Cusco")
     plain = tiny.diff(0, 1)
-    both = [plain.changes[0].model_copy(update={"model": model}) for model in ("nkb", "kbert")]
-    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"changes": both}))
+    changes = [plain.changes[0].model_copy(update={"model": model}) for model in ("nkb", "kbert")]
+    monkeypatch.setattr(tiny, "diff", lambda *_: plain.model_copy(update={"changes": changes}))
     lines = run("diff", "0", "1").stdout.splitlines()
     assert [line for line in lines if line.startswith("What")] == [
         "What is the capital of Peru?  e1 nkb",

@@ -57,7 +57,7 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any, file: Path) -> No
     result = run("import", "peru.tsv", *options)
     assert result.stdout.startswith("Dry run: 2 triples would be imported; nothing was changed.\n")
     assert "Take it back" not in result.stdout
-    assert dict(tiny.seen[-1][0].query_params) == {
+    assert dict(tiny.requests[-1][0].query_params) == {
         "format": "tsv",
         "language": "de",
         "source": "peru.tsv",
@@ -69,13 +69,13 @@ def test_every_option_reaches_the_service(run: Any, tiny: Any, file: Path) -> No
 
 
 def test_stdin_is_a_file_too(url: str, folder: Path, tiny: Any) -> None:
-    own = {"ERRATA_URL": url, "ERRATA_KEY": "right-key"}
-    result = CliRunner().invoke(app, ["import", "-"], env=own, input=GOOD)
+    variables = {"ERRATA_URL": url, "ERRATA_KEY": "right-key"}
+    result = CliRunner().invoke(app, ["import", "-"], env=variables, input=GOOD)
     assert result.exit_code == 0
-    request, body = tiny.seen[-1]
+    request, body = tiny.requests[-1]
     assert (request.query_params["source"], body) == ("stdin", GOOD.encode())
-    empty = CliRunner().invoke(app, ["import", "-"], env=own, input="")
-    assert (empty.exit_code, len(tiny.seen)) == (2, 1)
+    empty = CliRunner().invoke(app, ["import", "-"], env=variables, input="")
+    assert (empty.exit_code, len(tiny.requests)) == (2, 1)
     assert "is empty" in empty.stderr
 
 
@@ -95,7 +95,7 @@ def test_json_is_the_receipt(run: Any, file: Path) -> None:
 def test_a_file_that_cannot_be_used_is_named(run: Any, tiny: Any, folder: Path, name: str, why: str) -> None:
     (folder / "empty.tsv").touch()
     result = run("import", name)
-    assert (result.exit_code, result.stdout, tiny.seen) == (2, "", [])
+    assert (result.exit_code, result.stdout, tiny.requests) == (2, "", [])
     assert why in result.stderr
 
 
@@ -105,7 +105,7 @@ def test_a_file_that_cannot_be_used_is_named(run: Any, tiny: Any, folder: Path, 
 )
 def test_wrong_usage_sends_nothing(run: Any, tiny: Any, file: Path, options: tuple[str, ...]) -> None:
     assert run("import", "peru.tsv", *options).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_a_missing_key_is_said(run: Any, file: Path) -> None:
@@ -157,7 +157,7 @@ def test_who_interrupts_later_is_told_to_look(run: Any, file: Path, monkeypatch:
     assert "the change may be made all the same: `errata log` shows it" in result.stderr
 
 
-def told(phase: str, done: int, total: int | None = None, rejected: int = 0) -> wire.ImportProgress:
+def make_event(phase: str, done: int, total: int | None = None, rejected: int = 0) -> wire.ImportProgress:
     return wire.ImportProgress(phase=phase, done=done, total=total, rejected=rejected)
 
 
@@ -168,13 +168,13 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
     showing = progress.make_display(log)
     with showing:
         for now_s[0], event in (
-            (1.0, told("sending", 1_000_000, 40_000_000)),
-            (11.0, told("sending", 21_000_000, 40_000_000)),
-            (12.0, told("sending", 40_000_000, 40_000_000)),
-            (13.0, told("writing", 0, 90_000, 3)),
-            (23.0, told("writing", 45_000, 90_000, 3)),
-            (33.0, told("committing", 0)),
-            (43.0, told("inventing\x07", 5)),
+            (1.0, make_event("sending", 1_000_000, 40_000_000)),
+            (11.0, make_event("sending", 21_000_000, 40_000_000)),
+            (12.0, make_event("sending", 40_000_000, 40_000_000)),
+            (13.0, make_event("writing", 0, 90_000, 3)),
+            (23.0, make_event("writing", 45_000, 90_000, 3)),
+            (33.0, make_event("committing", 0)),
+            (43.0, make_event("inventing\x07", 5)),
         ):
             showing.update(event)
     assert isinstance(log.file, io.StringIO)
@@ -190,8 +190,8 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_person_sees_a_bar_that_fits(width: int) -> None:
     terminal = Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
     with progress.make_display(terminal) as showing:
-        showing.update(told("sending", 12_345_678, 160_000_000, 3))
-        showing.update(told("committing", 0))
+        showing.update(make_event("sending", 12_345_678, 160_000_000, 3))
+        showing.update(make_event("committing", 0))
     assert isinstance(terminal.file, io.StringIO)
-    shown = terminal.file.getvalue()
-    assert "Committing" in shown
+    output = terminal.file.getvalue()
+    assert "Committing" in output

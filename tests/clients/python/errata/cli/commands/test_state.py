@@ -30,7 +30,7 @@ def test_a_test_that_no_longer_holds_is_shown_and_is_an_exit_code(run: Any, tiny
 def test_how_the_edits_stand_and_on_request_what_is_superseded(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = wire.SupersededTest(
+    test = wire.SupersededTest(
         edit="e1", version=1, question=PERU, expected="Cusco", actual="Puno", by="e2", by_version=2
     )
     report = wire.CheckReport(
@@ -40,11 +40,11 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
         broken=[],
         superseded=1,
         edits=wire.EditCounts(active=4, holding=3, superseded=1, reverted=2),
-        superseded_tests=[one],
+        superseded_tests=[test],
     )
     monkeypatch.setattr(tiny, "check", lambda: report)
     lines = run("check", "--superseded").stdout.splitlines()
-    assert tiny.seen[-1][0].url.query == "superseded=true"
+    assert tiny.requests[-1][0].url.query == "superseded=true"
     assert lines[0] == "All 3 fact tests hold at version 3 (1 superseded: a later edit answers instead)."
     assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
     assert lines[4] == "Of all edits 3 hold, 1 is superseded, 2 are taken back."
@@ -55,7 +55,7 @@ def test_the_last_run_can_be_read_without_a_new_one(
     run: Any, tiny: Any, words: tuple[str, ...], method: str
 ) -> None:
     run(*words)
-    assert tiny.seen[-1][0].method == method
+    assert tiny.requests[-1][0].method == method
 
 
 def test_replicas_say_how_far_they_are(run: Any, tiny: Any) -> None:
@@ -67,10 +67,10 @@ def test_replicas_say_how_far_they_are(run: Any, tiny: Any) -> None:
 
 
 def test_a_replica_that_is_not_well_says_why(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    one, two = tiny.replicas()
+    first, second = tiny.replicas()
     ill = [
-        one.model_copy(update={"healthy": False, "degraded": "ledger_corrupt"}),
-        two.model_copy(update={"healthy": False}),
+        first.model_copy(update={"healthy": False, "degraded": "ledger_corrupt"}),
+        second.model_copy(update={"healthy": False}),
     ]
     monkeypatch.setattr(tiny, "replicas", lambda: ill)
     lines = run("replicas").stdout.splitlines()
@@ -81,9 +81,9 @@ def test_a_replica_that_is_not_well_says_why(run: Any, tiny: Any, monkeypatch: p
 def test_replicas_are_told_with_the_process_to_stop_and_where_it_is(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = tiny.replicas()
-    known = [one.model_copy(update={"host": "errata-worker-b", "pid": 4711}), two]
-    monkeypatch.setattr(tiny, "replicas", lambda: known)
+    first, second = tiny.replicas()
+    replicas = [first.model_copy(update={"host": "errata-worker-b", "pid": 4711}), second]
+    monkeypatch.setattr(tiny, "replicas", lambda: replicas)
     lines = run("replicas").stdout.splitlines()
     assert "  4711 on errata-worker-b  " in lines[1]
     assert "  -  " in lines[2]
@@ -92,10 +92,10 @@ def test_replicas_are_told_with_the_process_to_stop_and_where_it_is(
 def test_replicas_that_hold_different_bits_are_news(
     run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one, two = tiny.replicas()
+    first, second = tiny.replicas()
     assert "disagree" not in run("replicas").stdout
-    other = two.model_copy(update={"checksums": {"nkb/bank": "sha256:" + "f" * 64}})
-    monkeypatch.setattr(tiny, "replicas", lambda: [one, other])
+    other = second.model_copy(update={"checksums": {"nkb/bank": "sha256:" + "f" * 64}})
+    monkeypatch.setattr(tiny, "replicas", lambda: [first, other])
     assert "warning: replicas disagree on nkb/bank at version 0\n" in run("replicas").stdout
 
 

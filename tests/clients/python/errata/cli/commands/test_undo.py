@@ -86,8 +86,8 @@ def test_an_edit_that_is_back_and_does_not_answer_is_shown(
     run("edit", PERU, "Cusco")
     run("revert", "1")
     report = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 2).edits[0]
-    lost = report.model_copy(update={"after": "Lima", "holds": False, "warnings": ["take it back"]})
-    monkeypatch.setattr(tiny, "switched", lambda: [lost])
+    failing = report.model_copy(update={"after": "Lima", "holds": False, "warnings": ["take it back"]})
+    monkeypatch.setattr(tiny, "report_switched_edits", lambda: [failing])
     assert between(run("rollback", "--to", "1").stdout) == [
         "  What is the capital of Peru?",
         "    ✗ Lima → Lima  (wanted: Cusco)",
@@ -109,7 +109,7 @@ def test_json_is_the_receipt_and_replicas_need_not_be_waited_for(
     run("edit", PERU, "Cusco")
     result = run(*words, "--json", "--no-wait")
     assert wire.EditReceipt.model_validate_json(result.stdout).version == 2
-    assert json.loads(tiny.seen[-1][1])["wait"] == "none"
+    assert json.loads(tiny.requests[-1][1])["wait"] == "none"
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_json_is_the_receipt_and_replicas_need_not_be_waited_for(
 )
 def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_several_are_taken_back_newest_first_and_one_that_is_already_stops_nobody(
@@ -143,7 +143,7 @@ def test_several_are_taken_back_newest_first_and_one_that_is_already_stops_nobod
 @pytest.mark.parametrize("word", ["0", "3-1", "1-", "newest", "1-2000", "-1"])
 def test_what_is_no_version_takes_nothing_back(run: Any, tiny: Any, word: str) -> None:
     assert run("revert", "--", word).exit_code == 2
-    assert tiny.seen == []
+    assert tiny.requests == []
 
 
 def test_a_key_for_several_is_a_key_for_each(run: Any, tiny: Any) -> None:

@@ -20,13 +20,13 @@ GATE = {"gate": {"open": True, "edit": "e1", "log_odds": 3.2}, "slots": []}
 
 
 @pytest.fixture
-def explained(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+def explain(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     """explained({...}, "--json"): what the command prints of a model that explains itself so."""
 
     def ask(explanation: dict[str, Any], *options: str) -> str:
         plain = tiny.answer(wire.AnswerRequest(question=PERU))
-        told = plain.model_copy(update={"explanation": explanation})
-        monkeypatch.setattr(tiny, "answer", lambda _: told)
+        answer = plain.model_copy(update={"explanation": explanation})
+        monkeypatch.setattr(tiny, "answer", lambda _: answer)
         return str(run("ask", PERU, "--explain", *options).stdout)
 
     return ask
@@ -59,18 +59,18 @@ def explained(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
     ],
     ids=["slots", "gate", "empty", "uneven", "mixed"],
 )
-def test_an_explanation_is_drawn(explained: Any, explanation: dict[str, Any], lines: list[str]) -> None:
-    printed = explained(explanation).splitlines()
-    assert [line.rstrip() for line in printed] == ["Lima", *lines]
+def test_an_explanation_is_drawn(explain: Any, explanation: dict[str, Any], lines: list[str]) -> None:
+    lines_of_output = explain(explanation).splitlines()
+    assert [line.rstrip() for line in lines_of_output] == ["Lima", *lines]
 
 
-def test_json_stays_as_it_was_sent(explained: Any) -> None:
-    assert json.loads(explained(SLOTS, "--json"))["explanation"] == SLOTS
+def test_json_stays_as_it_was_sent(explain: Any) -> None:
+    assert json.loads(explain(SLOTS, "--json"))["explanation"] == SLOTS
 
 
-def test_an_explanation_cannot_steer_the_terminal(explained: Any) -> None:
-    assert "  \\u001b[2J  [bold]\\u0007" in explained({"\x1b[2J": "[bold]\x07"})
+def test_an_explanation_cannot_steer_the_terminal(explain: Any) -> None:
+    assert "  \\u001b[2J  [bold]\\u0007" in explain({"\x1b[2J": "[bold]\x07"})
 
 
-def test_lines_are_no_longer_than_what_they_say(explained: Any) -> None:
-    assert max(map(len, explained(SLOTS).splitlines())) < 80
+def test_lines_are_no_longer_than_what_they_say(explain: Any) -> None:
+    assert max(map(len, explain(SLOTS).splitlines())) < 80

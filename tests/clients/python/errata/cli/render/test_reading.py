@@ -17,14 +17,14 @@ CAPITAL = {"relation": "capital", "object": "Cusco"}
 LANGUAGE = {"relation": "language", "object": "Spanish"}
 
 
-def tokens(text: str, *injected: dict[str, Any]) -> list[dict[str, Any]]:
+def tokens(text: str, *branch_tokens: dict[str, Any]) -> list[dict[str, Any]]:
     words = ["[CLS]", *text.split(), "[SEP]"]
-    trunk = [{"text": one, "position": n, "word": 0, "branch": 0} for n, one in enumerate(words)]
-    return [*trunk, *injected]
+    trunk = [{"text": word, "position": n, "word": 0, "branch": 0} for n, word in enumerate(words)]
+    return [*trunk, *branch_tokens]
 
 
-def fact(text: str, first: int, last: int, **more: Any) -> dict[str, Any]:
-    return {"text": text, "rank": 0.21, "score": 0.02, "positions": [first, last], "edit": "", **more}
+def fact(text: str, first: int, last: int, **fields: Any) -> dict[str, Any]:
+    return {"text": text, "rank": 0.21, "score": 0.02, "positions": [first, last], "edit": "", **fields}
 
 
 def mention(text: str, start: int, entity: str, *facts: dict[str, Any]) -> dict[str, Any]:
@@ -34,7 +34,7 @@ def mention(text: str, start: int, entity: str, *facts: dict[str, Any]) -> dict[
 
 CUSCO = fact("capital Cusco", 8, 9, **CAPITAL) | {"rank": 0.93, "score": 0.881, "edit": "e3"}
 SPANISH = fact("official language Spanish", 8, 10, **LANGUAGE)
-TOLD: dict[str, Any] = {
+EXPLANATION: dict[str, Any] = {
     "tokens": tokens("what is the cap ##ital of peru ?", {"text": "cusco", "position": 9, "branch": 1}),
     "tree": [mention("Peru", 23, "wd:Q419", CUSCO, SPANISH)],
     "ambiguous": [
@@ -55,17 +55,17 @@ TOLD: dict[str, Any] = {
 }
 
 
-def drawn(
-    told: dict[str, Any], question: str = PERU, answer: str | None = "Cusco", width: int = 80
+def draw(
+    explanation: dict[str, Any], question: str = PERU, answer: str | None = "Cusco", width: int = 80
 ) -> list[str]:
     console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
-    console.print(draw_explanation(told, question, answer))
+    console.print(draw_explanation(explanation, question, answer))
     assert isinstance(console.file, io.StringIO)
     return [line.rstrip() for line in console.file.getvalue().splitlines()]
 
 
 def test_the_whole_reading_is_drawn() -> None:
-    text = "\n".join(drawn(TOLD))
+    text = "\n".join(draw(EXPLANATION))
     for line in (
         "  [CLS] What is the capital of Peru ? [SEP]\n  0     1    2  3   4–5     6  7    8 9\n",
         "● the answer rests on it   ○ read as well",
@@ -80,7 +80,7 @@ def test_the_whole_reading_is_drawn() -> None:
 
 
 def test_the_branches_hang_from_their_word_where_there_is_room() -> None:
-    lines = drawn(TOLD, width=120)
+    lines = draw(EXPLANATION, width=120)
     words = lines[1]
     assert lines[3:6] == [
         f"{' ' * words.index('Peru')}Peru  wd:Q419                        rank  score",
@@ -90,7 +90,7 @@ def test_the_branches_hang_from_their_word_where_there_is_room() -> None:
 
 
 def test_branches_that_have_no_room_turn_to_the_left() -> None:
-    lines = drawn(TOLD, width=60)
+    lines = draw(EXPLANATION, width=60)
     turn = next(line for line in lines if "┘" in line)
     assert turn.index("┘") == lines[1].index("Peru")
     root = next(line for line in lines if "wd:Q419" in line)
@@ -99,14 +99,14 @@ def test_branches_that_have_no_room_turn_to_the_left() -> None:
 
 def test_two_words_with_facts_never_stand_on_one_line() -> None:
     question = "Who wrote The Hobbit and Dune?"
-    told = {
+    explanation = {
         "tokens": tokens("who wrote the hobbit and dune ?"),
         "tree": [
             mention("The Hobbit", 10, "h", fact("author Tolkien", 5, 6, relation="author", object="Tolkien")),
             mention("Dune", 25, "d", fact("author Herbert", 7, 8, relation="author", object="Herbert")),
         ],
     }
-    assert drawn(told, question)[1:] == [
+    assert draw(explanation, question)[1:] == [
         "  [CLS] Who wrote The Hobbit and",
         "  0     1   2     3–4        5",
         "                  The Hobbit  h            rank  score",
@@ -119,11 +119,11 @@ def test_two_words_with_facts_never_stand_on_one_line() -> None:
 
 
 def test_wide_letters_keep_the_columns() -> None:
-    told = {
+    explanation = {
         "tokens": tokens("日 本 の 首 都 は ?"),
         "tree": [mention("日本", 0, "ja:日本", fact("首都 東京都", 3, 7), fact("通貨 円", 3, 5))],
     }
-    lines = drawn(told, "日本の首都は?")
+    lines = draw(explanation, "日本の首都は?")
     assert lines[1:3] == ["  [CLS] 日本 の 首 都 は ? [SEP]", "  0     1–2  3  4  5  6  7 8"]
     scores = [cell_len(line[: line.index("0.21")]) for line in lines if "○" in line]
     assert len(scores) == 2
@@ -135,23 +135,23 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     long = fact(
         "a very long fact about the head of state " * 3, 8, 22, relation="r", object="o", edit="e" * 30
     )
-    told = {**TOLD, "tree": [mention("Peru", 23, "http://x.org/" + "y" * 90, CUSCO, long)]}
-    assert max(map(cell_len, drawn(told, width=width))) <= width
+    explanation = {**EXPLANATION, "tree": [mention("Peru", 23, "http://x.org/" + "y" * 90, CUSCO, long)]}
+    assert max(map(cell_len, draw(explanation, width=width))) <= width
 
 
 def test_words_are_spelt_as_they_were_asked_and_pieces_are_joined() -> None:
     words = locate_words("Où est  São Tomé?", tokens("ou est sao tom ##e ?"), [])
-    assert [one.text for one in words] == ["[CLS]", "Où", "est", "São", "Tomé", "?", "[SEP]"]
-    assert [(one.first, one.last) for one in words][4] == (4, 5)
+    assert [word.text for word in words] == ["[CLS]", "Où", "est", "São", "Tomé", "?", "[SEP]"]
+    assert [(word.first, word.last) for word in words][4] == (4, 5)
 
 
 def test_what_is_read_beside_the_question_is_not_drawn() -> None:
     beside = [{"text": "context", "position": 9, "word": 9, "branch": 0}]
-    assert "context" not in "\n".join(drawn({**TOLD, "tokens": [*TOLD["tokens"], *beside]}))
+    assert "context" not in "\n".join(draw({**EXPLANATION, "tokens": [*EXPLANATION["tokens"], *beside]}))
 
 
 @pytest.mark.parametrize(
-    "told",
+    "explanation",
     [
         {"tree": []},
         {"tokens": []},
@@ -162,18 +162,18 @@ def test_what_is_read_beside_the_question_is_not_drawn() -> None:
         {"tree": [], "ambiguous": [{"chosen": {"id": "x", "fit": True}, "others": 3}], "no_answer": "x"},
     ],
 )
-def test_whatever_is_absent_or_of_another_shape_is_left_out(told: dict[str, Any]) -> None:
-    drawn(told)
-    drawn(told, question="", answer=None, width=20)
+def test_whatever_is_absent_or_of_another_shape_is_left_out(explanation: dict[str, Any]) -> None:
+    draw(explanation)
+    draw(explanation, question="", answer=None, width=20)
 
 
 def test_what_a_newer_service_adds_is_drawn_in_its_own_terms() -> None:
-    assert "  heads  7" in drawn({**TOLD, "heads": 7})
+    assert "  heads  7" in draw({**EXPLANATION, "heads": 7})
 
 
 def test_of_much_that_was_left_out_some_is_shown() -> None:
-    lost = [{"entity": "e", "relation": f"r{n}", "object": "o", "reason": "odd"} for n in range(64)]
-    lines = drawn({"tree": [], "left_out": lost})
+    omissions = [{"entity": "e", "relation": f"r{n}", "object": "o", "reason": "odd"} for n in range(64)]
+    lines = draw({"tree": [], "left_out": omissions})
     assert sum("odd" in line for line in lines) == 12
     assert "    and 52 more: --json tells them all" in lines
 
@@ -189,8 +189,8 @@ def test_the_graph_cannot_steer_the_terminal_nor_tear_the_tree(
 ) -> None:
     plain = tiny.answer(wire.AnswerRequest(question=PERU))
     evil = fact("[bold]a\nb\x1b[2J", 8, 9, relation="r", object="o")
-    told = {**TOLD, "tree": [mention("Peru", 23, "x\x07", evil)]}
-    monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"explanation": told}))
+    explanation = {**EXPLANATION, "tree": [mention("Peru", 23, "x\x07", evil)]}
+    monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"explanation": explanation}))
     text = run("ask", PERU, "--explain").stdout
     assert "└─ 8–9 ○ [bold]a b\\u001b[2J" in text
     assert "Peru  x\\u0007" in text

@@ -26,16 +26,12 @@ class Name:
 
 def read_names(half: Half, path: Path = NAMES) -> list[Name]:
     """In the order of the file. Raises PackError."""
-    return [name for name in _names(path) if name.half == half]
-
-
-def _names(path: Path) -> list[Name]:
     names = []
-    for where, (name, relation, half) in rows(path, COLUMNS):
+    for where, (name, relation, name_half) in rows(path, COLUMNS):
         check(bool(name and relation), where, "name and relation must not be empty: fill them in")
-        check(half in HALVES, where, f"the half is '{half}': write train or test")
-        names.append(Name(name, relation, cast(Half, half)))
-    return names
+        check(name_half in HALVES, where, f"the half is '{name_half}': write train or test")
+        names.append(Name(name, relation, cast(Half, name_half)))
+    return [name for name in names if name.half == half]
 
 
 def write_names(names: list[Name], path: Path = NAMES) -> None:
