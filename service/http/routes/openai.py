@@ -19,7 +19,7 @@ from errata.wire.openai import (
     ChatCompletion,
     ChatDelta,
     ChatRequest,
-    ChatSaid,
+    ChatReply,
     ChatUsage,
 )
 from fastapi import APIRouter, Response
@@ -73,14 +73,14 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
         refusal = REFUSALS.get(answer.reason or "", f"The model gives no answer: {answer.reason}.")
-        text, message = refusal, ChatSaid(content=None, refusal=refusal)
+        text, message = refusal, ChatReply(content=None, refusal=refusal)
     else:
         text = answer.answer
         text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
         tokens = TOKEN.findall(text)
         if request.answer_limit is not None and len(tokens) > request.answer_limit:
             text, finish = "".join(tokens[: request.answer_limit]), "length"
-        message = ChatSaid(content=text, refusal=None)
+        message = ChatReply(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(
         id=f"chatcmpl-{uuid4().hex}",
@@ -109,7 +109,7 @@ def _stream(completion: ChatCompletion, wants_usage: bool) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def _split(message: ChatSaid) -> Sequence[ChatDelta]:
+def _split(message: ChatReply) -> Sequence[ChatDelta]:
     if message.content is None:
         return ChatDelta(role="assistant", refusal=""), ChatDelta(refusal=message.refusal)
     return ChatDelta(role="assistant", content=""), ChatDelta(content=message.content)
