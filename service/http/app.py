@@ -72,7 +72,8 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     ):
         app.include_router(router, dependencies=[Depends(guard)])
     app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replicas))
-    app.get("/", include_in_schema=False)(_redirect_to_docs)
+    # A browser that is given the bare address sees what there is.
+    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
     if settings.proxies:
@@ -99,8 +100,3 @@ def _connect(settings: Settings) -> Access:
         settings.open_to_all,
         tokens,
     )
-
-
-def _redirect_to_docs() -> RedirectResponse:
-    """Show a browser that is given the bare address what there is."""
-    return RedirectResponse("/docs")

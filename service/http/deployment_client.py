@@ -62,15 +62,6 @@ class DeploymentClient:
         except (Exception, asyncio.CancelledError) as error:
             raise self._translate(error, timeout_s if timeout.expired() else None) from error
 
-    def _give_up(self, expired_s: float | None) -> BaseException:
-        """Return a cancellation only where it is this very task that is asked to end: others wait for an answer."""
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():
-            return asyncio.CancelledError()
-        if expired_s is not None:
-            return NotReady(f"{self._name} did not answer within {expired_s:g} s: try again")
-        return NotReady(f"the call to {self._name} was given up: try again in a moment")
-
     def _translate(self, error: BaseException, expired_s: float | None) -> BaseException:
         from ray.exceptions import RayTaskError, TaskCancelledError
         from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError
@@ -79,7 +70,12 @@ class DeploymentClient:
         if isinstance(cause, ErrataError):
             return cause
         if isinstance(error, TimeoutError | asyncio.CancelledError | TaskCancelledError):
-            return self._give_up(expired_s)
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():  # this very task is asked to end
+                return asyncio.CancelledError()
+            if expired_s is not None:
+                return NotReady(f"{self._name} did not answer within {expired_s:g} s: try again")
+            return NotReady(f"the call to {self._name} was given up: try again in a moment")
         if isinstance(cause, BackPressureError):
             return TooMany(f"{self._name} has more requests waiting than it takes: try again in a moment")
         if isinstance(cause, DeploymentUnavailableError) or _is_death(cause):

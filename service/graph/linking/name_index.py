@@ -43,11 +43,7 @@ class NameIndex:
 
     def with_names(self, entries: Iterable[Entry]) -> NameIndex:
         """This index with these names. Pairs of a name and an entity that it has already are passed over."""
-        unique: dict[tuple[str, str], Entry] = {}
-        for entry in entries:
-            unique.setdefault((entry.key, entry.id), entry)
-        present = {key: frozenset(self.entities(key)) for key, _ in unique}
-        new = [entry for entry in unique.values() if entry.id not in present[entry.key]]
+        new = self._find_new(entries)
         if not new:
             return self
         ids: dict[str, list[str]] = defaultdict(list)
@@ -72,6 +68,13 @@ class NameIndex:
             recent,
             self.n_pairs + len(new),
         )
+
+    def _find_new(self, entries: Iterable[Entry]) -> list[Entry]:
+        unique: dict[tuple[str, str], Entry] = {}
+        for entry in entries:
+            unique.setdefault((entry.key, entry.id), entry)
+        present = {key: frozenset(self.entities(key)) for key, _ in unique}
+        return [entry for entry in unique.values() if entry.id not in present[entry.key]]
 
     def parts(self) -> list[object]:
         """Whatever is large in it, in small parts."""

@@ -47,10 +47,21 @@ class AuditMiddleware:
         status, headers, is_written = CLIENT_GONE, dict[str, str](), False
 
         async def write() -> None:
+            """The answer leaves even when the entry cannot be written: a commit that was made is made."""
             nonlocal is_written
-            if not is_written:
-                is_written = True
-                await self._write(_describe(scope, status, headers))
+            if is_written:
+                return
+            is_written = True
+            call = _describe(scope, status, headers)
+            try:
+                if call.by is None:
+                    await self._strangers.count("all of them")
+                await self._audit.append(call)
+            except TooMany:
+                log.warning("more than %s calls of nobody known: not in the audit", STRANGER_RATE)
+            except ErrataError as error:
+                metrics.AUDIT_LOST.inc()
+                log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
 
         async def send_after_writing(message: Message) -> None:
             nonlocal status, headers
@@ -68,18 +79,6 @@ class AuditMiddleware:
             raise
         finally:
             await write()
-
-    async def _write(self, call: Call) -> None:
-        """The answer leaves even when the entry cannot be written: a commit that was made is made."""
-        try:
-            if call.by is None:
-                await self._strangers.count("all of them")
-            await self._audit.append(call)
-        except TooMany:
-            log.warning("more than %s calls of nobody known: not in the audit", STRANGER_RATE)
-        except ErrataError as error:
-            metrics.AUDIT_LOST.inc()
-            log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
 
 
 def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:

@@ -43,19 +43,15 @@ class MetricsMiddleware:
             metrics.HTTP.labels(route, method, status).inc()
             duration_s = perf_counter() - started_at
             metrics.HTTP_SECONDS.labels(route).observe(duration_s)
-            _log(scope, route, status, duration_s)
-
-
-def _log(scope: Scope, route: str, status: int, duration_s: float) -> None:
-    """Log the route's template: a path may hold what is nobody's business."""
-    level = logging.WARNING if status >= 500 else logging.INFO
-    if log.isEnabledFor(level):
-        caller = scope.get("state", {}).get("caller")
-        fields = {
-            "method": scope["method"],
-            "route": route,
-            "status": status,
-            "ms": round(1e3 * duration_s, 1),
-            "caller": caller.name if caller else "",
-        }
-        log.log(level, "%s %s %d", scope["method"], route, status, extra=fields)
+            level = logging.WARNING if status >= 500 else logging.INFO
+            if log.isEnabledFor(level):
+                caller = scope.get("state", {}).get("caller")
+                fields = {
+                    "method": scope["method"],
+                    "route": route,
+                    "status": status,
+                    "ms": round(1e3 * duration_s, 1),
+                    "caller": caller.name if caller else "",
+                }
+                # The route's template: a path may hold what is nobody's business.
+                log.log(level, "%s %s %d", scope["method"], route, status, extra=fields)

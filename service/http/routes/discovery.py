@@ -31,7 +31,12 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
     async def service() -> JSONResponse:
         """Where /metrics is, machine by machine."""
         if metrics_port is None:
-            targets = await _find_ingresses()
+            from ray.serve.context import _get_global_client  # known within a replica alone
+
+            groups = await _get_global_client()._controller.get_target_groups.remote(app_name="errata")
+            targets = sorted(
+                {_format(target.ip, target.port) for group in groups for target in group.targets}
+            )
         else:
             nodes = await _find_nodes()
             targets = await filter_listening(
@@ -47,13 +52,6 @@ def build_router(metrics_port: int | None, scheme: str) -> APIRouter:
         return JSONResponse([{"targets": targets, "labels": {}}])
 
     return router
-
-
-async def _find_ingresses() -> list[str]:
-    from ray.serve.context import _get_global_client  # known within a replica alone
-
-    groups = await _get_global_client()._controller.get_target_groups.remote(app_name="errata")
-    return sorted({_format(target.ip, target.port) for group in groups for target in group.targets})
 
 
 async def _find_nodes() -> list[dict[str, Any]]:

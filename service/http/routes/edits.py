@@ -9,7 +9,6 @@ from errata.wire import (
     EditItem,
     EditReceipt,
     EditRequest,
-    Item,
     RevertRequest,
     RollbackRequest,
 )
@@ -73,10 +72,8 @@ def _summarize_edits(request: EditRequest) -> str:
     trial = "tried: " if request.dry_run or not request.measure else ""
     count = f" and {len(rest):,} more" if rest else ""
     message = f" ({request.message})" if request.message else ""
-    return f"{trial}{_summarize_item(first)}{count}{message}"
-
-
-def _summarize_item(item: Item) -> str:
-    if isinstance(item, EditItem):
-        return f"{item.question!r} -> {item.answer!r}"
-    return " ".join(str(value) for value in item.model_dump(exclude_unset=True).values())
+    if isinstance(first, EditItem):
+        item = f"{first.question!r} -> {first.answer!r}"
+    else:
+        item = " ".join(str(value) for value in first.model_dump(exclude_unset=True).values())
+    return f"{trial}{item}{count}{message}"

@@ -23,12 +23,21 @@ from service.replicas.outcome import Outcome
 
 PROGRESS_EVERY_S = 0.5
 LINES = "application/x-ndjson"
+FILE = {"application/octet-stream": {"schema": {"type": "string"}}}
+IMPORT: dict[str, Any] = {
+    **document(ImportReceipt, 400, 404, 408, 409, 413, 422, status=201),
+    "openapi_extra": {"requestBody": {"required": True, "content": FILE}},
+}
+IMPORT["responses"][202] = {
+    "model": ImportReceipt,
+    "description": "Committed; not every replica has it yet",
+}
 
 
 def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
-    @router.post("/admin/graph/import", **_document())
+    @router.post("/admin/graph/import", **IMPORT)
     async def load(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
         """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
         commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
@@ -85,14 +94,3 @@ async def _report_progress(
     set_outcome(request, outcome)
     kind = b"receipt" if outcome.status < 400 else b"problem"
     yield b'{"' + kind + b'":' + outcome.body + b"}\n"
-
-
-def _document() -> dict[str, Any]:
-    description = document(ImportReceipt, 400, 404, 408, 409, 413, 422, status=201)
-    description["responses"][202] = {
-        "model": ImportReceipt,
-        "description": "Committed; not every replica has it yet",
-    }
-    schema = {"application/octet-stream": {"schema": {"type": "string"}}}
-    description["openapi_extra"] = {"requestBody": {"required": True, "content": schema}}
-    return description

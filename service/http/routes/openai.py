@@ -6,7 +6,7 @@ The model says all of an answer at once, so a stream has one chunk with all of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from time import time
 from typing import Annotated, Any, Literal
 from uuid import uuid4
@@ -18,8 +18,8 @@ from errata.wire.openai import (
     ChatChunkChoice,
     ChatCompletion,
     ChatDelta,
-    ChatRequest,
     ChatReply,
+    ChatRequest,
     ChatUsage,
 )
 from fastapi import APIRouter, Response
@@ -100,19 +100,18 @@ def _stream(completion: ChatCompletion, wants_usage: bool) -> Iterator[bytes]:
     [DONE] comes last, so that a reader sees whether the stream was cut.
     """
     [choice] = completion.choices
-    for delta in _split(choice.message):
+    message = choice.message
+    if message.content is None:
+        deltas = ChatDelta(role="assistant", refusal=""), ChatDelta(refusal=message.refusal)
+    else:
+        deltas = ChatDelta(role="assistant", content=""), ChatDelta(content=message.content)
+    for delta in deltas:
         yield _encode(completion, wants_usage, choices=[_choose(delta, None)])
     last = _choose(ChatDelta(), choice.finish_reason)
     yield _encode(completion, wants_usage, choices=[last], errata=completion.errata)
     if wants_usage:
         yield _encode(completion, wants_usage, choices=[], usage=completion.usage)
     yield b"data: [DONE]\n\n"
-
-
-def _split(message: ChatReply) -> Sequence[ChatDelta]:
-    if message.content is None:
-        return ChatDelta(role="assistant", refusal=""), ChatDelta(refusal=message.refusal)
-    return ChatDelta(role="assistant", content=""), ChatDelta(content=message.content)
 
 
 def _choose(delta: ChatDelta, finish: Finish | None) -> ChatChunkChoice:
