@@ -1,7 +1,8 @@
-"""What every editable memory is made of: named blocks of rows, and an image of them at one version.
+"""The contract of an editable memory, and what all of them are made of: blocks of rows, and images of a version.
 
 A block is the smallest thing an edit writes: the gated slots one edit owns, or one value row that surgery moved.
-An image is immutable; the fold makes the next one from a delta, and equal blocks are shared between versions.
+An image is immutable; the fold makes the next one from a delta, and versions share equal blocks. Blocks live on the
+CPU; a view, compiled from an image for reading, lives on the device of the system that reads it.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does not look into them
     from torch import Tensor
@@ -139,3 +142,135 @@ def checksum(base: str, digests: Iterable[str]) -> str:
 
 def _same(old: Block | None, new: Block) -> bool:
     return old is not None and old.order == new.order and old.digest == new.digest
+
+
+ChangeKind: TypeAlias = Literal["answer", "triple", "rows", "rule", "document", "sense"]
+CHANGE_KINDS: frozenset[str] = frozenset(get_args(ChangeKind))
+
+View: TypeAlias = Any
+"""A memory at one version, compiled for reading. Immutable, and opaque to all but the systems that read the memory."""
+
+Views: TypeAlias = Mapping[str, View]
+"""Memory name -> its view, of every memory that one system reads, all at one version."""
+
+
+@runtime_checkable
+class Change(Protocol):
+    """What an edit asks of one memory, resolved to plain values. A memory knows the kinds that it accepts.
+
+    id: of the edit; it names the block (`block_key`) and stays out of the rows.
+    """
+
+    kind: ClassVar[ChangeKind]
+
+    @property
+    def id(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class AnswerChange:
+    """This question, and its paraphrases, have this answer."""
+
+    kind: ClassVar[ChangeKind] = "answer"
+
+    id: str
+    question: str
+    answer: str
+    paraphrases: tuple[str, ...] = ()
+
+
+class Options(BaseModel):
+    """What a curator may set beside a change; a memory subclasses it. A memory with several methods has `method`.
+
+    Options are frozen and refuse unknown names, so equal options are one entry of a cache.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    @classmethod
+    def methods(cls) -> tuple[str, ...]:
+        """The editing methods, the default first; () where there is nothing to choose from."""
+        declared = cls.model_fields.get("method")
+        return () if declared is None else get_args(declared.annotation)
+
+    @classmethod
+    def names(cls) -> frozenset[str]:
+        """As they are written on the wire."""
+        return frozenset(declared.alias or name for name, declared in cls.model_fields.items())
+
+
+class EditRefused(ValueError):
+    """An edit that cannot work, with a stable code (`no_active_slot`, `unreachable`, ...) and what to do."""
+
+    def __init__(self, code: str, detail: str) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one edit contributes to the fold. Built once, from the base alone, and never changed afterwards.
+
+    block: its `order`, the edit's place in the ledger, is assigned by the writer before the fold.
+    notes: what the report says of the rows (slots touched, margin, lambda, warnings). JSON values only.
+    """
+
+    edit: str
+    method: str
+    block: Block
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Usage:
+    """How full a memory is.
+
+    slots_used: by all active edits. slots_reserved: how many there are; None where edits bring their own, which the
+    service then limits. rows_per_slot: how crowded a memory is whose edits share slots. margin: by how many points the
+    locality expected at so many edits exceeds what is acceptable. warnings: whole sentences for a curator.
+    """
+
+    slots_used: int
+    slots_reserved: int | None
+    rows_per_slot: float | None = None
+    margin: float | None = None
+    warnings: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Memory(Protocol):
+    """A named table of rows that systems read while they answer and that edits write.
+
+    accepts: kinds of change. options: the model of what a curator may set beside a change. Thread-safe: images and
+    views are immutable, and the base never changes.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def accepts(self) -> frozenset[ChangeKind]: ...
+
+    @property
+    def options(self) -> type[Options]: ...
+
+    @property
+    def base(self) -> Image:
+        """The memory with no edits."""
+
+    def build(self, changes: Sequence[Any], options: Any) -> list[Material | EditRefused]:
+        """Turn changes of the accepted kinds into rows, in order, from the base alone, so that undo is exact."""
+
+    def fold(self, materials: Sequence[Material]) -> Image:
+        """The image that the active materials give, in ledger order. A pure function."""
+
+    def view(self, image: Image) -> View:
+        """Compile an image for reading. Blocks that an earlier view has cost nothing."""
+
+    def usage(self, image: Image) -> Usage: ...
+
+
+def block_key(edit: str) -> str:
+    """The key of the block that an edit owns."""
+    return f"edit/{edit}"

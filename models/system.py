@@ -1,22 +1,33 @@
-"""The contract every answering system and every editor keeps, so that the service need not know them apart."""
+"""The contract of an answering system, so that the service need not know one from another.
+
+A system answers from the memories it names (models/memory.py); an edit writes a memory and never a system. What only
+some systems can tell is an optional capability: a protocol of its own, which the service looks for with `isinstance`.
+models/README.md shows a whole system in sixty lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from inspect import getattr_static
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+
+import torch
 
 from models.graph.knowledge import Mention
-from models.memory import Block, Image
+from models.memory import CHANGE_KINDS, Memory, Options, Views
+
+Input: TypeAlias = Literal["graph", "context", "candidates", "document"]
+INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 
 @dataclass(frozen=True)
 class Ask:
     """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace.
 
-    context, candidates: what to choose the answer from, for systems that read them (`System.reads`).
-    mentions: what the graph at the asked version says of the words of the question, for systems that read the graph;
-    empty without the graph, too. linked: False where the caller wanted an answer without the graph.
+    context, candidates: what to choose the answer from, for systems with these inputs.
+    mentions: what the graph at the asked version says of the words of the question, for systems with the input
+    `graph`; empty without the graph, too. use_graph: False where the caller wants an answer without the graph.
     """
 
     question: str
@@ -25,7 +36,7 @@ class Ask:
     context: str | None = None
     candidates: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
-    linked: bool = True
+    use_graph: bool = True
 
 
 @dataclass(frozen=True)
@@ -36,14 +47,13 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Reply:
-    """What a system says to one question.
+    """A system's reply to one question.
 
-    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`,
-        `no_graph`).
+    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`, `no_graph`).
     score: calibrated probability that the answer is right, in [0, 1].
     edits: ids of the edits whose rows this answer rests on.
     facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.
-    best: what would have been said without declining; "" when there is nothing to say.
+    best: what would be answered without declining; "" when there is nothing to answer.
     """
 
     answer: str | None
@@ -57,109 +67,157 @@ class Reply:
     facts: tuple[Mapping[str, Any], ...] = ()
 
 
-View = Any
-"""A memory at one version, compiled for reading by its own system, opaque to all others. Immutable: a batch that
-holds one is never torn."""
-
-
 @dataclass(frozen=True)
-class Correction:
-    """An edit as the editor takes it: this question, in these other wordings too, has this answer."""
+class Probes:
+    """The questions by which the side effects of an edit are measured; none of them by default.
 
-    id: str
-    question: str
-    answer: str
-    paraphrases: tuple[str, ...] = ()
-
-
-class EditRefused(ValueError):
-    """An edit that cannot work, with a stable code (`no_active_slot`, `unreachable`, ...) and what to do."""
-
-    def __init__(self, code: str, detail: str) -> None:
-        super().__init__(detail)
-        self.code = code
-        self.detail = detail
-
-
-@dataclass(frozen=True)
-class Material:
-    """What one edit contributes to the fold. Made once, from the base alone, and never changed afterwards.
-
-    order: the edit's place in the ledger, assigned by the writer before the fold.
-    notes: what the report says of the rows (slots touched, margin, lambda, warnings).
+    core: compared at every commit. training: all questions the system was trained on, from which those near an edit are
+    chosen. templates: for each relation its wordings, with `{subject}`, those nobody trained on first: they reword
+    the question of an edit, to see how far it reaches.
     """
 
-    edit: str
-    method: str
-    block: Block
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    core: tuple[str, ...] = ()
+    training: tuple[str, ...] = ()
+    templates: tuple[tuple[str, ...], ...] = ()
 
 
-@dataclass(frozen=True)
-class Capacity:
-    """slots_used: by all active edits. slots_reserved: how many there are; None where edits bring their own.
+class Side(NamedTuple):
+    """The same questions on one side of a change: what the graph says of their words may differ between the two."""
 
-    rows_per_slot: how crowded a memory is whose edits share slots. margin: points that the locality expected at so many
-    edits lies above what is acceptable. warnings: whole sentences.
-    """
-
-    slots_used: int
-    slots_reserved: int | None
-    rows_per_slot: float | None = None
-    margin: float | None = None
-    warnings: tuple[str, ...] = ()
+    asks: Sequence[Ask]
+    views: Views
 
 
+@runtime_checkable
 class System(Protocol):
-    """One answering system with its memory. Thread-safe: views are immutable and the weights never change."""
+    """One answering system. Thread-safe: views are immutable and the weights never change.
 
-    name: str
-    memory: str
-    methods: tuple[str, ...]
-    reads: frozenset[str]
-    """What it takes beside the question: `graph`, `context`, `candidates`."""
+    name: what /v1/models calls it. memories: names of those it reads. inputs: what it takes beside the question.
+    """
 
     @property
-    def base(self) -> Image:
-        """The memory with no edits."""
+    def name(self) -> str: ...
 
-    def view(self, image: Image) -> View:
-        """Compile an image for reading. Blocks already seen cost nothing."""
+    @property
+    def memories(self) -> tuple[str, ...]: ...
 
-    def answer(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Reply]:
+    @property
+    def inputs(self) -> frozenset[Input]: ...
+
+    @property
+    def probes(self) -> Probes: ...
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """One forward pass for the whole batch; `views[i]` is what `asks[i]` reads. Bit-equal views may repeat."""
 
-    def unmoved(self, before: tuple[Sequence[Ask], View], after: tuple[Sequence[Ask], View]) -> list[bool]:
-        """True where both sides certainly give the same answer, resting on the same edits. False is never wrong.
-
-        The questions are the same on both sides; what the graph says of them need not be.
-        Much cheaper than asking: what an edit does to hundreds of bystanders is measured on every commit.
-        """
-
-    def touched(self, before: View, after: View) -> Sequence[str] | None:
-        """Of the many questions that the system was taught, all that may be answered otherwise, the likeliest first.
-
-        None where that cannot be told without asking them.
-        """
-
-    def speakers(self, view: View) -> Mapping[str, Sequence[str | None]] | None:
-        """Of the active edits that do not answer all their own wordings, which edit answers each of these.
-
-        The question first, then the paraphrases; None where the base answers. () for an edit of which only asking
-        tells; None instead of the mapping where that is so of every edit. Exact, and without asking: an edit that
-        answers gives its own answer. Cheap when a view close to this one was looked at before.
-        """
-
-    def speaking(self, asks: Sequence[Ask], view: View) -> list[str | None]:
-        """The edit that answers each question, as `speakers` has it; None where only asking tells."""
-
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        """Turn corrections into rows, from the base alone (so that undo is exact). EditRefused if one cannot work."""
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        """The image that the active materials give, in ledger order. A pure function."""
-
-    def capacity(self, image: Image) -> Capacity: ...
-
     def describe(self) -> Mapping[str, Any]:
-        """For GET /v1/models: sizes, checkpoint, engine, methods. JSON values only."""
+        """For GET /v1/models: sizes, checkpoint, engine, device. JSON values only."""
+
+
+@runtime_checkable
+class Foresees(Protocol):
+    """Tells without asking that an answer stays: much cheaper, and measured on hundreds of questions per commit."""
+
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """False where both sides certainly give the same answer from the same edits. False is never wrong."""
+
+
+@runtime_checkable
+class ForeseesTaught(Protocol):
+    """Tells which of all questions in `Probes.training` a change may reach."""
+
+    def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
+        """The taught questions that may be answered differently, the likeliest first; None where it cannot tell."""
+
+
+@runtime_checkable
+class Routes(Protocol):
+    """Routes a question to the edit that answers it, so that the answer of a routed question needs no forward pass."""
+
+    def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
+        """The edit that answers each question; None where only asking tells."""
+
+    def find_misrouted(self, views: Views) -> Mapping[str, Sequence[str | None]]:
+        """Of the active edits, those that do not certainly answer all their own wordings.
+
+        Returns: edit -> the edit that answers each wording, the question first (None: the base answers), or () where
+        only asking tells. Exact, and cheap when a close view was examined before.
+        """
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name."""
+
+    system: System
+    memories: tuple[Memory, ...]
+
+
+Loader: TypeAlias = Callable[[torch.device, torch.dtype], Bundle]
+"""`module:attribute` of `--system NAME=module:attribute`. Takes seconds; raises what is wrong with the checkpoint."""
+
+
+class BrokenContract(TypeError):
+    """A system that does not keep the contract, in a sentence that names the system and the member."""
+
+
+def check_contract(loaded: object, name: str) -> Bundle:
+    """`loaded` if it keeps the contract; BrokenContract names the first member that does not.
+
+    Args:
+        loaded: what a loader returned.
+        name: under which the system is served.
+    """
+    if not isinstance(loaded, Bundle):
+        raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {loaded!r}")
+    system = loaded.system
+    _check_members(
+        system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
+    )
+    for memory in loaded.memories:
+        _check_memory(memory, name)
+    names = [memory.name for memory in loaded.memories]
+    if missing := [memory for memory in system.memories if memory not in names]:
+        loader_has = ", ".join(names) or "none"
+        detail = f"reads the memory {missing[0]!r}, which its loader does not return: it returns {loader_has}"
+        raise BrokenContract(f"{name!r} {detail}")
+    _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
+    return loaded
+
+
+def _check_memory(memory: Memory, system: str) -> None:
+    label = f"the memory {getattr(memory, 'name', memory)!r} of {system!r}"
+    _check_members(memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label)
+    _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
+    if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
+        raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
+
+
+def _check_members(instance: object, members: Sequence[str], label: str) -> None:
+    """Without evaluating a property: `probes` reads a whole pack, `base` a checkpoint."""
+    for member in members:
+        try:
+            getattr_static(instance, member)
+        except AttributeError:
+            raise BrokenContract(f"{label} has no `{member}`: models/README.md says what it is") from None
+
+
+def _check_known(values: frozenset[Any], expected: frozenset[str], label: str) -> None:
+    if unknown := sorted(values - expected):
+        raise BrokenContract(f"{label} {unknown[0]!r}, which is none of {', '.join(sorted(expected))}")
+
+
+def check_reply(loaded: Bundle) -> None:
+    """Ask one question of the memories' bases; BrokenContract when the reply is none, or has no score."""
+    views = {memory.name: memory.view(memory.base) for memory in loaded.memories}
+    replies = loaded.system.answer([Ask("What is the capital of France?")], [views])
+    name = loaded.system.name
+    if len(replies) != 1 or not isinstance(replies[0], Reply):
+        raise BrokenContract(
+            f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"
+        )
+    score = replies[0].score
+    if not isinstance(score, float) or not 0 <= score <= 1:
+        raise BrokenContract(
+            f"a reply of the system {name!r} has the score {score!r}: it has to be a probability"
+        )

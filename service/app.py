@@ -19,7 +19,7 @@ from ray.serve import Application
 from ray.serve.config import AutoscalingConfig
 
 from service.config import Settings
-from service.editing.editor import EditorDeployment
+from service.editing.deployment import EditorDeployment
 from service.http.ingress import IngressDeployment
 from service.replicas.replica import ReplicaDeployment
 

@@ -31,7 +31,7 @@ from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
-SYSTEMS = {"nkb": "models.registry:load_nkb", "kbert": "models.registry:load_kbert"}
+SYSTEMS = {"nkb": "models.nkb.system:load", "kbert": "models.kbert.system:load"}
 CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect

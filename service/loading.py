@@ -1,7 +1,7 @@
 """From the settings' import path to a loaded system, in the process and the thread that will use it.
 
-Each thread that torch computes in has a team of its own, as large as the replica's share of the cores; two teams would
-be in each other's way. So one thread does it all.
+Each thread in which torch computes has its own team of threads, as large as the replica's share of the cores; two teams
+compete for the cores. So one thread does all the work of a process.
 """
 
 from __future__ import annotations
@@ -10,16 +10,26 @@ import importlib
 
 import torch
 
-from models.system import System
+from models.device import resolve_device, resolve_dtype
+from models.system import Bundle, check_contract, check_reply
 from service.concurrency import freeze_gc
 from service.config import Settings
 
 
-def load_system(settings: Settings, model: str) -> System:
-    """The system, with this process's share of the cores. Takes seconds; what is wrong with it is raised as it is."""
+def load_system(settings: Settings, model: str) -> Bundle:
+    """The system and its memories, with this process's share of the cores. Takes seconds.
+
+    Raises:
+        BrokenContract: it does not keep the contract of models/system.py.
+        DeviceUnavailable: its device or dtype cannot be had in this process.
+        Exception: whatever its loader raises.
+    """
     torch.set_num_threads(settings.torch_threads)
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
-    system: System = loader()
+    device = resolve_device(settings.device_of(model))
+    dtype = resolve_dtype(settings.dtype_of(model), device)
+    loaded = check_contract(loader(device, dtype), model)
+    check_reply(loaded)
     freeze_gc()
-    return system
+    return loaded

@@ -28,14 +28,9 @@ MAY = {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
         *("service.concurrency", "errata.wire"),
     },
-    "service/measuring": {
-        *("service.measuring", "service.ledger", "service.errors", "service.metrics", "models"),
-        "service.tracing",
-        "errata.wire",
-    },
     "service/editing": {
-        *("service.editing", "service.measuring", "service.ledger", "service.errors", "service.config"),
-        *("service.concurrency", "service.metrics"),
+        *("service.editing", "service.ledger", "service.errors", "service.config"),
+        *("service.concurrency", "service.metrics", "service.tracing"),
         *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {

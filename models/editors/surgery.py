@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.system import EditRefused
+from models.memory import EditRefused
 
 NONE = -1.0  # stands for a root that is not there: no lambda is negative
 AdapterEdit = Literal["least_squares", "raw"]

@@ -4,22 +4,45 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import ClassVar
 
 from models.graph.base import Base
-from models.graph.blocks import IMPORT, STATEMENTS, read_manifest, read_statements
+from models.graph.blocks import (
+    IMPORT,
+    STATEMENTS,
+    EntityStatements,
+    read_manifest,
+    read_statements,
+    statements_block,
+)
 from models.graph.statement import LABEL, SourceStatements, fold
 from models.graph.view import ActiveImport, EditsInOrder, GraphView
-from models.memory import Block, Image
+from models.memory import Block, ChangeKind, EditRefused, Image, Material, Options, Usage, block_key
 from models.packs.pack import WORLD
-from models.system import Material
 
 GRAPH = "graph/triples"
+TRIPLE = "triple"  # the method of an edit that writes statements
+
+
+@dataclass(frozen=True)
+class TripleChange:
+    """What an edit says of entities of the graph, its names resolved to ids."""
+
+    kind: ClassVar[ChangeKind] = "triple"
+
+    id: str
+    statements: EntityStatements
 
 
 class GraphMemory:
-    """One per process. A view is made out of the last one, so that a commit costs what it changes."""
+    """One per process. A view is built from the last one, so that a commit costs what it changes."""
+
+    name = GRAPH
+    accepts: frozenset[ChangeKind] = frozenset({"triple"})
+    options = Options
 
     def __init__(self, base: Base) -> None:
         self._base = base
@@ -32,6 +55,12 @@ class GraphMemory:
     @cached_property
     def base(self) -> Image:
         return Image(self._base.digest)
+
+    def build(self, changes: Sequence[TripleChange], options: Options) -> list[Material | EditRefused]:
+        return [
+            Material(change.id, TRIPLE, statements_block(block_key(change.id), 0, change.statements))
+            for change in changes
+        ]
 
     def fold(self, materials: Sequence[Material]) -> Image:
         """Every active edit is a block of its own; what they come to is folded entity by entity when it is read."""
@@ -48,6 +77,16 @@ class GraphMemory:
             view = _with(view, delta.puts)
         self._last = (image, view)
         return view
+
+    def usage(self, image: Image) -> Usage:
+        """A graph has no slots: as many are used as there are edits, and none are set aside."""
+        return Usage(len(image.blocks), len(image.blocks))
+
+
+@lru_cache(1)  # every system of a process reads the same object, and its views are built once
+def graph_memory(folder: Path = WORLD) -> GraphMemory:
+    """The graph of a pack. PackError when it is damaged."""
+    return GraphMemory.of(folder)
 
 
 def _edit(block: Block) -> str:

@@ -114,7 +114,7 @@ class Answerer:
     def _link(self, asks: Sequence[Ask]) -> list[tuple[Link, ...]]:
         """K-Query; masked questions of the whole batch are read in one pass."""
         settings = self.model.settings
-        mentions = [ask.mentions if ask.linked else () for ask in asks]
+        mentions = [ask.mentions if ask.use_graph else () for ask in asks]
         queries = [
             (mask_mention(ask.question, mention.start, mention.end), rankable_labels(mention))
             for ask, ask_mentions in zip(asks, mentions, strict=True)
@@ -195,7 +195,7 @@ def _reply_from_options(
     if options is None or not options.by_logit:
         if ask.context or any(link.relations for link in reading.links):
             reason = UNSURE  # facts for which the question leaves no room are there all the same
-        elif not ask.linked:
+        elif not ask.use_graph:
             reason = NO_GRAPH
         else:
             reason = NO_FACT if reading.links else NO_ENTITY

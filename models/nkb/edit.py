@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
-from models.memory import Block, Image
+from models.memory import AnswerChange, Block, EditRefused, Image, Material
 from models.nkb.decode import Decoder
 from models.nkb.fused import LONGEST
 from models.nkb.overlay import Place
@@ -22,26 +22,33 @@ from models.nkb.surgery import operate_on
 from models.nkb.trace import trace
 from models.scope.keys import QuestionKeys
 from models.scope.warnings import wording_warnings
-from models.system import Correction, EditRefused, Material
 
 Tokens = list[int]
 ReadQuestions = Callable[[Sequence[str]], Read]  # as `Reader.read`, perhaps from a cache
 
 
 def materials(
-    reader: Reader, read_questions: ReadQuestions, corrections: Sequence[Correction], method: str
+    reader: Reader,
+    read_questions: ReadQuestions,
+    corrections: Sequence[AnswerChange],
+    method: str,
+    scale: float | None = None,
 ) -> list[Material]:
-    """One material for each correction, `order` still 0. EditRefused names the question that cannot be edited."""
-    build = _BUILDERS.get(method)
-    if build is None:
-        raise EditRefused("unknown_method", f"method {method!r} is not one of {', '.join(METHODS)}")
+    """One material for each change, `order` still 0. EditRefused names the question that cannot be edited.
+
+    scale: lambda of surgery; None takes the smallest that brings the answer out.
+    """
     if not corrections:
         return []
     answers = [_spell(reader, correction) for correction in corrections]
-    return build(reader, read_questions, corrections, answers)
+    if method == "surgery":
+        return _build_surgery(reader, read_questions, corrections, answers, scale)
+    if scale is not None:
+        raise EditRefused("bad_lambda", "only the method 'surgery' takes a lambda: leave it out")
+    return _build_gated(reader, read_questions, corrections, answers)
 
 
-def _spell(reader: Reader, correction: Correction) -> Tokens:
+def _spell(reader: Reader, correction: AnswerChange) -> Tokens:
     if not correction.answer:
         raise EditRefused("unspeakable", f"the answer to {correction.question!r} is empty: give one")
     tokens = reader.spell(correction.answer)
@@ -63,7 +70,7 @@ def _spell(reader: Reader, correction: Correction) -> Tokens:
 def _build_gated(
     reader: Reader,
     read_questions: ReadQuestions,
-    corrections: Sequence[Correction],
+    corrections: Sequence[AnswerChange],
     answers: Sequence[Tokens],
 ) -> list[Material]:
     """All wordings are read together and traced together, and all values are solved together."""
@@ -105,7 +112,7 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
 
 
 def _gated_material(
-    reader: Reader, correction: Correction, steps: Tensor, leads: Tensor, gates: QuestionKeys
+    reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: QuestionKeys
 ) -> Material:
     tensors = {"keys": gates.keys, "numbers": gates.numbers, "words": gates.words, "steps": steps}
     block = Block(f"edit/{correction.id}", 0, "gated", {name: _on_cpu(t) for name, t in tensors.items()})
@@ -123,15 +130,16 @@ def _gated_material(
 def _build_surgery(
     reader: Reader,
     read_questions: ReadQuestions,
-    corrections: Sequence[Correction],
+    corrections: Sequence[AnswerChange],
     answers: Sequence[Tokens],
+    scale: float | None,
 ) -> list[Material]:
     """One by one, for each is refused by itself."""
     layer = len(reader.decoder.layers) - 1
     result: list[Material] = []
     for correction, tokens in zip(corrections, answers, strict=True):
         try:
-            moves = operate_on(reader, read_questions([correction.question]), tokens)
+            moves = operate_on(reader, read_questions([correction.question]), tokens, scale)
         except EditRefused as refusal:
             raise EditRefused(refusal.code, f"{correction.question!r}: {refusal.detail}") from refusal
         tensors = {
@@ -154,12 +162,6 @@ def _build_surgery(
 def _on_cpu(tensor: Tensor) -> Tensor:
     """A copy, which keeps no larger tensor in memory."""
     return tensor.detach().cpu().clone()
-
-
-_BUILDERS: Mapping[
-    str, Callable[[Reader, ReadQuestions, Sequence[Correction], Sequence[Tokens]], list[Material]]
-] = {"gated": _build_gated, "surgery": _build_surgery}
-METHODS = tuple(_BUILDERS)
 
 
 def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:

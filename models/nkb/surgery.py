@@ -16,11 +16,11 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.surgery import Head, Site, Surgery, operate
+from models.memory import EditRefused
 from models.nkb.answers import Decoded
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import Trace, trace
-from models.system import EditRefused
 
 MARGIN = 0.5  # logits by which each token must lead
 ROUNDS = 4  # passes over the answer: a later move may disturb an earlier token
@@ -28,12 +28,14 @@ LARGEST = 20.0  # lambda beyond which a row is noise to every other question
 EditsByPlace = Mapping[Place, tuple[str, ...]]
 
 
-def operate_on(reader: Reader, read: Read, tokens: list[int]) -> list[Surgery]:
+def operate_on(reader: Reader, read: Read, tokens: list[int], scale: float | None = None) -> list[Surgery]:
     """The moves that make an answer come out of the base.
 
     Args:
         read: one question.
         tokens: of the answer, the end token included.
+        scale: lambda of each move, in one pass, as in the paper: whether the answer then comes out is for the report to
+            say. None takes the smallest with which each token leads.
 
     Raises:
         EditRefused: `no_bank`, `unreachable`, `no_change`, or why equation 12 cannot act.
@@ -52,7 +54,9 @@ def operate_on(reader: Reader, read: Read, tokens: list[int]) -> list[Surgery]:
             best = best_token(step)
             if best != token:
                 site = Site(base.a[0, step], _norm_input(reader, base, step, moves))
-                moves.append(operate(site, head, token, best, scale=None, margin=MARGIN, limit=LARGEST))
+                moves.append(operate(site, head, token, best, scale=scale, margin=MARGIN, limit=LARGEST))
+        if scale is not None and moves:
+            return moves
         if [best_token(step) for step in range(len(tokens))] == tokens:
             if moves:
                 return moves

@@ -9,18 +9,18 @@ not, stays what it was.
 import random
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from models.nkb.system import NkbSystem
+from models.memory import AnswerChange, Material, Memory, Views
+from models.nkb.memory import BANK, BankOptions
 from models.packs.pack import Item
-from models.system import Ask, Correction, EditRefused, Material, Reply, View
+from models.system import Ask, Reply, System
 from models.training.states import BATCH
 
 MOST_ASKED = 1000  # questions of each kind of bystander
 TOGETHER = {
     "gated"
-}  # methods that make all edits in one call; others one by one, for they refuse single facts
+}  # methods that read many edits in one call; others go alone, for they refuse single facts
 
 
 @dataclass(frozen=True)
@@ -49,54 +49,61 @@ class EditFigures:
 
 
 def measure(
-    system: NkbSystem, items: Sequence[Item], edited: Sequence[int], method: str, seed: int
+    system: System, memory: Memory, items: Sequence[Item], chosen: Sequence[int], method: str, seed: int
 ) -> EditFigures:
-    """Make one edit for each of `edited` (indices into items), all active, and ask around them."""
+    """Make an edit for each of `chosen` (indices into items), all active, and ask around them.
+
+    memory: the bank, which `system` reads.
+    """
     rng = random.Random(seed)
-    wanted = {index: _other_answer(items, index, rng) for index in edited}
-    corrections = [Correction(str(index), _ask(items[index], 0), answer) for index, answer in wanted.items()]
-    started = time.perf_counter()
-    materials = make(system, corrections, method)
-    taken = time.perf_counter() - started
-    base, view = system.view(system.base), system.view(system.fold(_in_order(materials)))
+    answers = {index: _other_answer(items, index, rng) for index in chosen}
+    changes = [AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in answers.items()]
+    start = time.perf_counter()
+    materials = build(memory, changes, method)
+    seconds = time.perf_counter() - start
+    before = {BANK: memory.view(memory.base)}
+    after = {BANK: memory.view(memory.fold(_in_order(materials)))}
     near, same, far = (
-        _kept(system, base, view, [_held(items[i], rng) for i in _some(group, rng)])
-        for group in _bystanders(items, edited)
+        _unchanged(system, before, after, [_held_question(items[i], rng) for i in _sample(group, rng)])
+        for group in _bystanders(items, chosen)
     )
-    made = {int(material.edit) for material in materials}
-    given = {i: (_ask(items[i], 0), answer) for i, answer in wanted.items()}
-    held = {i: (_held(items[i], rng), answer) for i, answer in wanted.items()}
+    edits = {int(material.edit) for material in materials}
+    trained = {i: (_ask(items[i], 0), answer) for i, answer in answers.items()}
+    reworded = {i: (_held_question(items[i], rng), answer) for i, answer in answers.items()}
     return EditFigures(
-        edits=len(wanted),
-        refused=len(wanted) - len(made),
-        reliability=Share(_hits(system, view, [given[i] for i in wanted if i in made]), len(wanted)),
-        generalisation=Share(_hits(system, view, [held[i] for i in wanted if i in made]), len(wanted)),
+        edits=len(answers),
+        refused=len(answers) - len(edits),
+        reliability=Share(_hits(system, after, [trained[i] for i in answers if i in edits]), len(answers)),
+        generalisation=Share(
+            _hits(system, after, [reworded[i] for i in answers if i in edits]), len(answers)
+        ),
         neighbours=near,
         same_subject=same,
         random=far,
-        milliseconds=1e3 * taken / len(wanted),
+        milliseconds=1e3 * seconds / len(answers),
     )
 
 
-def make(system: NkbSystem, corrections: Sequence[Correction], method: str) -> list[Material]:
-    """The edits that the method makes, without those that it refuses."""
-    if method in TOGETHER:
-        return system.edit(corrections, method)
-    made: list[Material] = []
-    for correction in corrections:
-        with suppress(EditRefused):
-            made += system.edit([correction], method)
-    return made
+def build(memory: Memory, changes: Sequence[AnswerChange], method: str) -> list[Material]:
+    """What the method makes of the changes, without those that it refuses."""
+    options = BankOptions.model_validate({"method": method})
+    size = len(changes) if method in TOGETHER else 1
+    results = [
+        result
+        for start in range(0, len(changes), size)
+        for result in memory.build(changes[start : start + size], options)
+    ]
+    return [result for result in results if isinstance(result, Material)]
 
 
-def _bystanders(items: Sequence[Item], edited: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+def _bystanders(items: Sequence[Item], chosen: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
-    relations = {items[index].relation.id for index in edited}
-    subjects = {items[index].subject.id for index in edited}
-    others = sorted(set(range(len(items))) - set(edited))
-    far = [i for i in others if items[i].subject.id not in subjects]
+    relations = {items[index].relation.id for index in chosen}
+    subjects = {items[index].subject.id for index in chosen}
+    rest = sorted(set(range(len(items))) - set(chosen))
+    far = [i for i in rest if items[i].subject.id not in subjects]
     near = [i for i in far if items[i].relation.id in relations]
-    same = [i for i in others if items[i].subject.id in subjects]
+    same = [i for i in rest if items[i].subject.id in subjects]
     return near, same, far
 
 
@@ -104,7 +111,7 @@ def _in_order(materials: Sequence[Material]) -> list[Material]:
     return [replace(m, block=replace(m.block, order=place)) for place, m in enumerate(materials, 1)]
 
 
-def _some(group: list[int], rng: random.Random) -> list[int]:
+def _sample(group: list[int], rng: random.Random) -> list[int]:
     return rng.sample(group, min(MOST_ASKED, len(group)))
 
 
@@ -117,23 +124,23 @@ def _ask(item: Item, phrasing: int) -> str:
     return item.relation.question(item.subject.label, phrasing)
 
 
-def _held(item: Item, rng: random.Random) -> str:
+def _held_question(item: Item, rng: random.Random) -> str:
     return rng.choice(item.relation.held).replace("{subject}", item.subject.label)
 
 
-def _replies(system: NkbSystem, view: View, questions: Sequence[str]) -> list[Reply]:
+def _replies(system: System, views: Views, questions: Sequence[str]) -> list[Reply]:
     replies: list[Reply] = []
     for start in range(0, len(questions), BATCH):
-        some = [Ask(question) for question in questions[start : start + BATCH]]
-        replies += system.answer(some, [view] * len(some))
+        asks = [Ask(question) for question in questions[start : start + BATCH]]
+        replies += system.answer(asks, [views] * len(asks))
     return replies
 
 
-def _hits(system: NkbSystem, view: View, pairs: Sequence[tuple[str, str]]) -> int:
-    replies = _replies(system, view, [question for question, _ in pairs])
+def _hits(system: System, views: Views, pairs: Sequence[tuple[str, str]]) -> int:
+    replies = _replies(system, views, [question for question, _ in pairs])
     return sum(reply.answer == expected for reply, (_, expected) in zip(replies, pairs, strict=True))
 
 
-def _kept(system: NkbSystem, base: View, view: View, questions: Sequence[str]) -> Share:
-    before, after = (_replies(system, one, questions) for one in (base, view))
-    return Share(sum(b.best == a.best for b, a in zip(before, after, strict=True)), len(questions))
+def _unchanged(system: System, before: Views, after: Views, questions: Sequence[str]) -> Share:
+    old, new = _replies(system, before, questions), _replies(system, after, questions)
+    return Share(sum(b.best == a.best for b, a in zip(old, new, strict=True)), len(questions))

@@ -17,7 +17,7 @@ from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
 from models.nkb.bank import bank_of, mount
 from models.nkb.decode import Decoder
-from models.nkb.system import NkbSystem
+from models.nkb.system import load
 from models.packs.pack import Pack
 from models.scope.keys import quantize as pack_readings
 from models.scope.network import Scope
@@ -152,10 +152,13 @@ def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Co
 def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, EditFigures]:
     """Edits of injected facts, whose questions the gates were not trained on, by each method."""
     say("editing")
-    system = NkbSystem.load(out)
-    chosen = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
+    loaded = load(torch.device("cpu"), torch.float32, out)
+    (memory,) = loaded.memories
+    items = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
     return {
-        f"{METHOD[method]}, {n} edits": edits.measure(system, material.items, chosen[:n], method, plan.seed)
+        f"{METHOD[method]}, {n} edits": edits.measure(
+            loaded.system, memory, material.items, items[:n], method, plan.seed
+        )
         for method, n in plan.edits
     }
 

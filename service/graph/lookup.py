@@ -129,7 +129,7 @@ class Lookup:
     async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
         """Each question with what its view says of its words."""
         start = perf_counter()
-        spans = [_all_spans(self.linker.find(ask.question)) if ask.linked else () for ask in asks]
+        spans = [_all_spans(self.linker.find(ask.question)) if ask.use_graph else () for ask in asks]
         linked_at = perf_counter()
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))

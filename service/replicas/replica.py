@@ -1,6 +1,6 @@
-"""One replica: a model, the newest snapshot of its memory, and a queue that gathers questions into batches.
+"""One replica: a model, the newest snapshot of its memories, and a queue that gathers questions into batches.
 
-A question's way: resolve its pin, wait in the queue, be answered with one snapshot for the whole batch, leave as JSON.
+A question's way: its pinned version becomes a snapshot, it waits in the queue, is answered in a batch, leaves as JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from uuid import uuid4
 
 from ray import serve
 
-from models.system import Ask, Reply, View
+from models.graph.memory import GRAPH
+from models.system import Ask, Reply
 from service import tracing
 from service.batch_queue import BatchQueue
 from service.concurrency import cancel_and_wait
@@ -39,18 +40,16 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.replicas.asking import Answered, Waiting, asked, told
-from service.replicas.figures import begin_at_zero
-from service.replicas.history import History
+from service.replicas.codec import AnsweredQuestion, QueuedQuestion, to_ask, to_wire
+from service.replicas.heartbeat import Heartbeat
+from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.outcome import Outcome
-from service.replicas.registration import Registration
-from service.replicas.snapshot import Loader, Snapshot
-from service.replicas.tail import Tail
+from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
 
-START_S = 60.0  # to catch up once more after registering
-DRAINED_LOOK_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
+CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
+DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
 
 class Replica:
@@ -65,55 +64,57 @@ class Replica:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
         self._tasks: list[asyncio.Task[None]] = []
         self.__del__ = self.aclose  # Ray awaits it; Python, which looks at the class, does not see it
-        self._system = await asyncio.get_running_loop().run_in_executor(
+        self._loaded = await asyncio.get_running_loop().run_in_executor(
             self._worker, load_system, settings, model
         )
-        reads_graph = "graph" in self._system.reads
+        self._system = self._loaded.system
+        reads_graph = "graph" in self._system.inputs
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
-        self._loader = Loader(self._ledger, self._system, self._lookup)
-        self._history = History(self._loader, settings.history)
-        waiting = metrics.QUEUE.labels(model, "replica")
-        self._queue = BatchQueue(self._batch, settings.max_batch, defer=True, on_length=waiting.set)
+        memories = [memory for memory in self._loaded.memories if memory.name in self._system.memories]
+        self._loader = SnapshotLoader(self._ledger, memories, self._lookup)
+        self._history = SnapshotHistory(self._loader, settings.history)
+        length = metrics.QUEUE.labels(model, "replica")
+        self._queue = BatchQueue(self._answer_batch, settings.max_batch, defer=True, on_length=length.set)
         await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
-        first = await wait_for_ledger(self._first, self.id)
-        self._tail = Tail(self._ledger, self._loader, first, self._applied)
-        self._registration = Registration(self._ledger, self.id, self._status, self._seen)
+        first = await wait_for_ledger(self._load_newest, self.id)
+        self._follower = LedgerFollower(self._ledger, self._loader, first, self._on_swap)
+        self._heartbeat = Heartbeat(self._ledger, self.id, self._status, self._on_head)
         self._history.add(first)
-        self._tasks += [asyncio.create_task(self._tail.run()), asyncio.create_task(self._registration.run())]
-        begin_at_zero(model, reads_graph)
-        await wait_for_ledger(self._registration.now, self.id)
-        await wait_for_ledger(self._join, self.id)
+        self._tasks += [asyncio.create_task(self._follower.run()), asyncio.create_task(self._heartbeat.run())]
+        _create_series(model, reads_graph)
+        await wait_for_ledger(self._heartbeat.send, self.id)
+        await wait_for_ledger(self._catch_up, self.id)
         self.__del__ = self._end
         metrics.set_ready(model, settings.metrics_port)
 
-    async def _first(self) -> Snapshot:
+    async def _load_newest(self) -> Snapshot:
         return await self._loader.at(await self._ledger.head())
 
-    async def _join(self) -> None:
+    async def _catch_up(self) -> None:
         """Reach what was committed before anybody knew of this replica: from now on commits wait for it."""
         head = await self._ledger.head()
-        if not await self._tail.reach(head, START_S):
-            raise NotReady(f"{self.id} did not reach version {head} within {START_S:g} s")
+        if not await self._follower.reach(head, CATCH_UP_S):
+            raise NotReady(f"{self.id} did not reach version {head} within {CATCH_UP_S:g} s")
 
-    def _applied(self, snapshot: Snapshot, seconds: float) -> None:
+    def _on_swap(self, snapshot: Snapshot, seconds: float) -> None:
         self._history.add(snapshot)
-        self._registration.applied_ms = 1e3 * seconds
-        self._registration.soon()
+        self._heartbeat.applied_ms = 1e3 * seconds
+        self._heartbeat.send_soon()
         metrics.PROPAGATION.labels(self._model).observe(max(0.0, seconds))
 
-    def _seen(self, head: int) -> None:
-        self._tail.head = head
-        metrics.set_replica_version(self._model, self._tail.newest.version, head)
+    def _on_head(self, head: int) -> None:
+        self._follower.head = head
+        metrics.set_replica_version(self._model, self._follower.newest.version, head)
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""
-        newest, degraded = self._tail.newest, self._degraded()
+        newest, degraded = self._follower.newest, self._degraded()
         return {
             "replica": self.id,
             "model": self._model,
             "version": newest.version,
-            "checksums": {self._system.memory: newest.checksum},
-            "lag": max(0, self._tail.head - newest.version),
+            "checksums": newest.checksums,
+            "lag": max(0, self._follower.head - newest.version),
             "healthy": degraded is None,
             "degraded": degraded,
             "host": socket.gethostname(),  # a pod's is its name
@@ -122,45 +123,62 @@ class Replica:
 
     def _degraded(self) -> str | None:
         """The code of what is wrong, if anything: the ledger is away or damaged, or names of the graph are."""
-        if self._tail.degraded is None and self._lookup is not None:
-            return LedgerCorrupt.code if self._lookup.find_damage(self._tail.newest.view) else None
-        return self._tail.degraded
+        if self._follower.degraded is None and self._lookup is not None:
+            damage = self._lookup.find_damage(self._follower.newest.views[GRAPH])
+            return LedgerCorrupt.code if damage else None
+        return self._follower.degraded
 
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
-        """One question, checked by the wire types already."""
+        """Answer one question, which the wire types have checked."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
-            return await self._answer(request, perf_counter())
-
-    async def _answer(self, request: Mapping[str, Any], started: float) -> Outcome:
-        try:
-            waiting = Waiting(asked(request, self._system), await self._pinned(request), started)
-            answered = await self._queue.submit(waiting)
-        except ErrataError as error:
-            return Outcome.of(error, None)
-        self._measure(answered)
-        body = told(answered, self._model, self.id, self._degraded())
-        return Outcome(200, body, declined=answered.reply.answer is None)
+            arrived_at = perf_counter()
+            try:
+                ask = to_ask(request, self._system)
+                question = QueuedQuestion(ask, await self._pinned(request), arrived_at)
+                answered = await self._queue.submit(question)
+            except ErrataError as error:
+                return Outcome.of(error, None)
+            parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
+            for part, seconds in parts.items():
+                metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
+            tracing.record_spans(
+                {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
+            )
+            body = to_wire(answered, self._model, self.id, self._degraded())
+            return Outcome(200, body, declined=answered.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""
         return list(await asyncio.gather(*(self.answer(request) for request in requests)))
 
     async def state(self) -> dict[str, Any]:
-        return {**self._status(), "applied_ms": self._registration.applied_ms, "seen_s_ago": 0.0}
+        return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
 
     async def describe(self) -> dict[str, Any]:
-        """What GET /v1/models says of this system."""
-        described = dict(self._system.describe())
-        return {"memory": self._system.memory, "methods": list(self._system.methods), "details": described}
+        """What GET /v1/models says of this system and of the memories that it reads."""
+        memories = [
+            {
+                "name": memory.name,
+                "base": memory.base.base,
+                "accepts": sorted(memory.accepts),
+                "options": memory.options.model_json_schema()["properties"]
+                if memory.options.model_fields
+                else {},
+            }
+            for memory in self._loaded.memories
+            if memory.name in self._system.memories
+        ]
+        methods = [method for memory in self._loaded.memories for method in memory.options.methods()]
+        return {"memories": memories, "methods": methods, "details": dict(self._system.describe())}
 
     async def check_health(self) -> None:
-        """Ray starts the replica again when this raises. The ledger being gone is not a reason to."""
+        """Ray starts the replica again when this raises. The ledger being away is not a reason to."""
         for task in self._tasks:
             if task.done():
                 raise RuntimeError(f"{self.id}: a background task ended: {task.exception()!r}")
 
     async def aclose(self) -> None:
-        """Stop following, and leave the list of replicas. Safe at any time, also before the start was done."""
+        """Stop following, and leave the list of replicas. Safe at any time, also before the start is complete."""
         await cancel_and_wait(self._tasks)
         with suppress(LedgerUnavailable):
             await self._ledger.forget(self.id)
@@ -168,90 +186,103 @@ class Replica:
         self._worker.shutdown(wait=False)
 
     async def _end(self) -> None:
-        """Of one that was ready: whose start fails has not ended as it was asked to."""
+        """The end of a replica that was ready: one whose start fails has not ended as it was asked to."""
         metrics.count_end(self._model)
         await self.aclose()
 
     async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
-        """The snapshot that a request insists on, None for the newest. Waits for one that is on its way."""
-        version, least = request.get("version"), request.get("min_version")
-        if version is not None and version > self._tail.head:
+        """The snapshot that a request pins, None for the newest. Waits for one that is on its way."""
+        version, min_version = request.get("version"), request.get("min_version")
+        if version is not None and version > self._follower.head:
             with suppress(LedgerUnavailable):
-                await self._refuse_unmade(version)
-        if not await self._tail.reach(max(version or 0, least or 0), self._settings.version_wait_s):
-            raise await self._too_new(version, least)
+                await self._refuse_future(version)
+        if not await self._follower.reach(max(version or 0, min_version or 0), self._settings.version_wait_s):
+            await self._refuse_future(version or 0)
+            newest = self._follower.newest.version
+            detail = (
+                f"this replica has version {newest}, not {version or min_version} yet: ask again in a moment"
+            )
+            raise VersionAhead(detail, version=newest)
         if version is None:
             return None
-        return self._tail.newest if version == self._tail.newest.version else await self._history.at(version)
+        newest_snapshot = self._follower.newest
+        return newest_snapshot if version == newest_snapshot.version else await self._history.at(version)
 
-    async def _refuse_unmade(self, version: int) -> None:
-        """At once, for whoever waits for it holds a place."""
+    async def _refuse_future(self, version: int) -> None:
+        """NotFound at once for a version that nobody has made: a request that waits for it would hold a place."""
         head = await self._ledger.head()
         if version > head:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
-    async def _too_new(self, version: int | None, least: int | None) -> VersionAhead:
-        await self._refuse_unmade(version or 0)
-        return VersionAhead(
-            f"this replica has version {self._tail.newest.version}, not {version or least} yet: ask again in a moment",
-            version=self._tail.newest.version,
-        )
-
-    async def _batch(self, waiting: Sequence[Waiting]) -> list[Answered | Exception]:
+    async def _answer_batch(self, questions: Sequence[QueuedQuestion]) -> list[AnsweredQuestion | Exception]:
         """One forward pass, on one snapshot but for those that pin another."""
-        newest, begun = self._tail.newest, perf_counter()
-        snapshots = [one.pinned or newest for one in waiting]
-        metrics.BATCH.labels(self._model).observe(len(waiting))
-        informed = await self._informed([one.ask for one in waiting], [one.view for one in snapshots])
-        asked, loop = perf_counter(), asyncio.get_running_loop()
-        replies = await loop.run_in_executor(self._worker, self._forward, informed, snapshots)
-        done = perf_counter()
+        newest, started = self._follower.newest, perf_counter()
+        snapshots = [question.pinned or newest for question in questions]
+        metrics.BATCH.labels(self._model).observe(len(questions))
+        asks = await self._inform([question.ask for question in questions], snapshots)
+        informed, loop = perf_counter(), asyncio.get_running_loop()
+        replies = await loop.run_in_executor(self._worker, self._forward, asks, snapshots)
+        end = perf_counter()
         return [
             reply
             if isinstance(reply, Exception)
-            else Answered(
-                reply, snapshot, begun - one.arrived, asked - begun, done - asked, done - one.arrived
+            else AnsweredQuestion(
+                reply,
+                snapshot,
+                queue_s=started - question.arrived_at,
+                graph_s=informed - started,
+                model_s=end - informed,
+                total_s=end - question.arrived_at,
             )
-            for one, snapshot, reply in zip(waiting, snapshots, replies, strict=True)
+            for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
         ]
 
-    async def _informed(self, asks: list[Ask], views: Sequence[View]) -> Sequence[Ask | ErrataError]:
-        """With what the graph says of their words, all by one reading; as they are where the system reads none."""
+    async def _inform(self, asks: list[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Ask | ErrataError]:
+        """With what the graph says of their words, in one read; unchanged where the system does not read the graph."""
         if self._lookup is None:
             return asks
-        found = await self._lookup.inform(asks, views)
-        cache = found.hits, found.misses
-        metrics.observe_graph(self._model, found.link_s, found.graph_s, cache, found.facts)
-        return found.asks
+        informed = await self._lookup.inform(asks, [snapshot.views[GRAPH] for snapshot in snapshots])
+        cache = informed.hits, informed.misses
+        metrics.observe_graph(self._model, informed.link_s, informed.graph_s, cache, informed.facts)
+        return informed.asks
 
     def _forward(
         self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]
     ) -> Sequence[Reply | ErrataError]:
-        """One answer each; what could not be asked is answered with what kept it from being asked."""
-        pairs = [(a, s) for a, s in zip(asks, snapshots, strict=True) if isinstance(a, Ask)]
-        answered = iter(self._answered([ask for ask, _ in pairs], [snapshot for _, snapshot in pairs]))
-        return [next(answered) if isinstance(ask, Ask) else ask for ask in asks]
+        """One reply each; a question that the graph could not inform is answered with the error."""
+        pairs = [
+            (ask, snapshot) for ask, snapshot in zip(asks, snapshots, strict=True) if isinstance(ask, Ask)
+        ]
+        replies = iter(self._reply([ask for ask, _ in pairs], [snapshot for _, snapshot in pairs]))
+        return [next(replies) if isinstance(ask, Ask) else ask for ask in asks]
 
-    def _answered(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
+    def _reply(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
+        """A batch that fails is asked again one by one, so that only the question at fault gets the error."""
         try:
-            return self._system.answer(asks, [one.view for one in snapshots])
+            return self._system.answer(asks, [snapshot.views for snapshot in snapshots])
         except Exception as error:
             log.exception("a batch of %d failed", len(asks))
             if len(asks) == 1:
                 return [
                     Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
                 ]
-            alone = [self._answered([ask], [s]) for ask, s in zip(asks, snapshots, strict=True)]
-            return [reply for replies in alone for reply in replies]
-
-    def _measure(self, answered: Answered) -> None:
-        parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
-        for part, seconds in parts.items():
-            metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-        tracing.record_spans(
-            {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
-        )
+            single = [self._reply([ask], [snapshot]) for ask, snapshot in zip(asks, snapshots, strict=True)]
+            return [reply for replies in single for reply in replies]
 
 
-ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAINED_LOOK_S)
+def _create_series(model: str, reads_graph: bool) -> None:
+    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    for part in ("queue", "model", "total"):
+        metrics.ANSWER_PARTS.labels(model, part)
+    metrics.BATCH.labels(model)
+    metrics.QUEUE.labels(model, "replica")
+    metrics.PROPAGATION.labels(model)
+    metrics.REDIS_FAILURES.labels("replica")
+    if reads_graph:
+        metrics.FACTS.labels(model)
+        for part in ("link", "read"):
+            metrics.GRAPH_PARTS.labels(model, part)
+
+
+ReplicaDeployment = serve.deployment(Replica, graceful_shutdown_wait_loop_s=DRAIN_POLL_S)

@@ -1,17 +1,24 @@
-"""A replica's memory at one version: what a batch holds from its first question to its last."""
+"""A replica's memories at one version: what a batch holds from its first question to its last."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from models.memory import Image
-from models.system import System, View
+from cachetools import LRUCache
+
+from models.graph.memory import GRAPH
+from models.memory import Image, Memory, Views
+from service.concurrency import SingleFlight
 from service.graph.lookup import Lookup
 from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
+
+CONCURRENT_BUILDS = (
+    2  # each reads from the ledger and compiles, which answers and the newest version need too
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,41 +27,73 @@ class Snapshot:
 
     version: int
     digest: str
-    image: Image
-    view: View
+    images: Mapping[str, Image]
+    views: Views
 
     @property
-    def checksum(self) -> str:
-        return self.image.checksum
+    def checksums(self) -> dict[str, str]:
+        return {memory: image.checksum for memory, image in self.images.items()}
 
 
-class Loader:
-    """Makes snapshots of one system's memory out of the ledger. Compiling never blocks the event loop.
+class SnapshotLoader:
+    """Builds snapshots of a system's memories from the ledger. Compiling never blocks the event loop.
 
-    lookup: of a system that reads the graph; every view is made known to it.
+    lookup: of a system that reads the graph; every view of the graph is made known to it.
     """
 
-    def __init__(self, ledger: Ledger, system: System, lookup: Lookup | None = None) -> None:
-        self._ledger, self._system, self._lookup = ledger, system, lookup
+    def __init__(self, ledger: Ledger, memories: Sequence[Memory], lookup: Lookup | None = None) -> None:
+        self._ledger, self._lookup = ledger, lookup
+        self._memories = {memory.name: memory for memory in memories}
 
     async def at(self, version: int) -> Snapshot:
         """From the nearest manifest and the commits after it; the base needs no ledger."""
+        bases = {name: memory.base for name, memory in self._memories.items()}
         if version == 0:
-            return await self._compiled(0, "", self._system.base)
-        found = await snapshots.load(self._ledger, version, {self._system.memory: self._system.base})
+            return await self._compile(0, "", bases)
+        loaded = await snapshots.load(self._ledger, version, bases)
         commit = await self._ledger.get(version)
-        return await self._compiled(version, commit.digest, found[self._system.memory])
+        return await self._compile(version, commit.digest, loaded)
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""
-        found = await snapshots.advance({self._system.memory: snapshot.image}, commits, self._ledger)
-        image, last = found[self._system.memory], commits[-1]
-        if image is snapshot.image:
-            return Snapshot(last.version, last.digest, image, snapshot.view)
-        return await self._compiled(last.version, last.digest, image)
+        advanced = await snapshots.advance(snapshot.images, commits, self._ledger)
+        return await self._compile(commits[-1].version, commits[-1].digest, advanced, snapshot)
 
-    async def _compiled(self, version: int, digest: str, image: Image) -> Snapshot:
-        view = await asyncio.to_thread(self._system.view, image)
-        if self._lookup is not None:
-            await self._lookup.prepare(view)
-        return Snapshot(version, digest, image, view)
+    async def _compile(
+        self, version: int, digest: str, loaded: Mapping[str, Image], before: Snapshot | None = None
+    ) -> Snapshot:
+        views = {}
+        for name, image in loaded.items():
+            if before is not None and before.images[name] is image:
+                views[name] = before.views[name]
+                continue
+            views[name] = await asyncio.to_thread(self._memories[name].view, image)
+            if name == GRAPH and self._lookup is not None:
+                await self._lookup.prepare(views[name])
+        return Snapshot(version, digest, dict(loaded), views)
+
+
+class SnapshotHistory:
+    """Snapshots of older versions, for requests that pin one: the recent ones cached, any other built on request.
+
+    Args:
+        size: how many snapshots stay; the least recently used is dropped first.
+    """
+
+    def __init__(self, loader: SnapshotLoader, size: int) -> None:
+        self._loader = loader
+        self._cache: LRUCache[int, Snapshot] = LRUCache(size)
+        self._flights = SingleFlight[Snapshot](CONCURRENT_BUILDS)
+
+    def add(self, snapshot: Snapshot) -> None:
+        self._cache[snapshot.version] = snapshot
+
+    async def at(self, version: int) -> Snapshot:
+        """The snapshot of a version that exists; concurrent requests for it share one build."""
+        cached = self._cache.get(version)
+        return cached or await self._flights.get(version, lambda: self._build(version))
+
+    async def _build(self, version: int) -> Snapshot:
+        snapshot = await self._loader.at(version)
+        self.add(snapshot)
+        return snapshot

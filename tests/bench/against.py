@@ -22,14 +22,21 @@ PAIRS = {1: 300, 8: 100, 32: 60}  # by the size of the batch: what is short is d
 WARM = 4
 ANSWERING = """
 import json, sys
-from models.nkb.system import NkbSystem
 from models.system import Ask
-system = NkbSystem.load()
-view = system.view(system.base)
+try:
+    from models.nkb.system import load
+except ImportError:  # a revision whose systems held their memory
+    from models.nkb.system import NkbSystem
+    system = NkbSystem.load()
+    base = system.view(system.base)
+else:
+    import torch
+    loaded = load(torch.device("cpu"), torch.float32)
+    system, base = loaded.system, {memory.name: memory.view(memory.base) for memory in loaded.memories}
 print(flush=True)
 for line in sys.stdin:
-    asked = [Ask(question) for question in json.loads(line)]
-    system.answer(asked, [view] * len(asked))
+    asks = [Ask(question) for question in json.loads(line)]
+    system.answer(asks, [base] * len(asks))
     print(flush=True)
 """
 

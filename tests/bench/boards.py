@@ -22,7 +22,7 @@ from tests.cluster.running import ROOT, Service, kill, signal, wait_until
 from tests.deploy.prometheus import run_prometheus
 
 PICTURE = ROOT / "deploy" / "grafana" / "boards.png"
-SYSTEMS = ("nkb=models.registry:load_nkb", "kbert=models.registry:load_kbert")
+SYSTEMS = ("nkb=models.nkb.system:load", "kbert=models.kbert.system:load")
 CALLERS, PAUSE_S = 4, 0.15
 QUIET_S, HUNG_S = 20.0, 12.0
 START_S = 400.0  # of four replicas, on a machine that others use too

@@ -14,12 +14,12 @@ from typing import Any
 
 import redis
 
+from models.graph.memory import GRAPH, GraphMemory
 from models.graph.view import GraphView
-from models.kbert.system import KbertSystem
-from models.memory import Block, Delta, Image
+from models.memory import Delta
 from models.system import Ask
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
 from service.ledger.embedded.server import EmbeddedValkey
@@ -70,7 +70,7 @@ async def _filled(url: str, folder: Path, triples: int) -> tuple[float, dict[str
     file = folder / f"{triples}.spo"
     file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in facts(triples)), encoding="utf-8")
     settings = Settings(
-        var=folder, redis_url=url, systems={"kbert": "models.registry:load_kbert"}, admin_key_sha256="0" * 64
+        var=folder, redis_url=url, systems={"kbert": "models.kbert.system:load"}, admin_key_sha256="0" * 64
     )
     cores = os.sched_getaffinity(0)
     async with _editor(settings) as editor:
@@ -147,17 +147,13 @@ async def _reading(small: str, large: str) -> list[Row]:
 
 
 async def _lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
-    ledger, system = RedisLedger.connect(url), KbertSystem.load()
+    ledger, graph = RedisLedger.connect(url), GraphMemory.of()
     head = await ledger.head()
     commit = await ledger.get(head)
-    blocks = await ledger.blocks(list(commit.writes[system.memory].puts))
-    lookup, view = Lookup(Rows(ledger.connection)), system.view(_with(system, blocks))
+    blocks = await ledger.blocks(list(commit.writes[GRAPH].puts))
+    lookup, view = Lookup(Rows(ledger.connection)), graph.view(graph.base.apply(Delta(tuple(blocks))))
     await lookup.prepare(view)
     return lookup, view, ledger
-
-
-def _with(system: KbertSystem, blocks: list[Block]) -> Image:
-    return system.base.apply(Delta(tuple(blocks)))
 
 
 async def _asked(lookup: Lookup, view: GraphView, asks: list[Ask]) -> float:

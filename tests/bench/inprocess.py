@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from models.memory import Image
+from models.memory import AnswerChange, Views
 from models.nkb.backbone import build
 from models.nkb.decode import Decoder
+from models.nkb.memory import BankMemory
 from models.nkb.reader import Reader
-from models.nkb.system import MAX_TOKENS, NkbSystem, NkbView
-from models.system import Ask, Correction
+from models.nkb.system import MAX_TOKENS, NkbSystem
+from models.system import Ask
+from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.plain import PlainTransformers
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -18,34 +20,34 @@ NOTE = f"per cent, median of {PAIRS} pairs"
 
 
 def rows() -> Iterator[Row]:
-    system = NkbSystem.load()
-    asked = questions(BATCH)
-    yield from _against_plain(system, asked)
-    yield _bank(system.reader, asked)
-    yield _mixed(system, asked)
+    system, memory = load_nkb()
+    texts = questions(BATCH)
+    yield from _against_plain(system, memory, texts)
+    yield _bank(system.reader, texts)
+    yield _mixed(system, memory, texts)
 
 
-def _against_plain(system: NkbSystem, asked: list[str]) -> Iterator[Row]:
+def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Iterator[Row]:
     plain = PlainTransformers(system.reader)
-    view = system.view(system.base)
+    base = read_bank(memory)
     same = sum(
-        reply.best == said
-        for reply, said in zip(
-            system.answer([Ask(q) for q in asked], [view] * BATCH), plain.answer(asked), strict=True
+        reply.best == answer
+        for reply, answer in zip(
+            system.answer([Ask(text) for text in texts], [base] * BATCH), plain.answer(texts), strict=True
         )
     )
     for size in (1, 8, BATCH):
-        some = [Ask(question) for question in asked[:size]]
+        asks = [Ask(text) for text in texts[:size]]
         seconds = interleaved(
             {
-                "plain": lambda some=some: plain.answer([ask.question for ask in some]),
-                "ours": lambda some=some: system.answer(some, [view] * len(some)),
+                "plain": lambda asks=asks: plain.answer([ask.question for ask in asks]),
+                "ours": lambda asks=asks: system.answer(asks, [base] * len(asks)),
             },
             ROUNDS,
         )
         bar = ">= 2" if size == BATCH else ""
-        taken = f"{1e3 * seconds['ours']:.0f} ms against {1e3 * seconds['plain']:.0f} ms"
-        note = f"{taken}; {same} of {BATCH} answers equal"
+        milliseconds = f"{1e3 * seconds['ours']:.0f} ms against {1e3 * seconds['plain']:.0f} ms"
+        note = f"{milliseconds}; {same} of {BATCH} answers equal"
         yield Row(
             f"in process, batch of {size}, against plain transformers",
             seconds["plain"] / seconds["ours"],
@@ -69,24 +71,21 @@ def _bank(reader: Reader, asked: list[str]) -> Row:
     return Row("cost of the bank, batch of 32", taken, "<= 5 %", NOTE)
 
 
-def _mixed(system: NkbSystem, asked: list[str]) -> Row:
+def _mixed(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Row:
     """Every request pins another version, each of which has one more edit than the one before."""
-    views = _versions(system, asked)
-    asks = [Ask(question) for question in asked]
+    versions = _versions(memory)
+    asks = [Ask(text) for text in texts]
     sides = {
-        "mixed": lambda: system.answer(asks, views),
-        "one": lambda: system.answer(asks, [views[-1]] * BATCH),
+        "mixed": lambda: system.answer(asks, versions),
+        "one": lambda: system.answer(asks, [versions[-1]] * BATCH),
     }
     return Row("cost of a batch of 32 different versions", cost(sides, PAIRS), "<= 15 %", NOTE)
 
 
-def _versions(system: NkbSystem, asked: list[str]) -> list[NkbView]:
+def _versions(memory: BankMemory) -> list[Views]:
     """Edits of other questions, so that the answers' lengths stay the same."""
-    others = questions(BATCH, seed=99)
-    corrections = [Correction(str(n), question, "Cusco") for n, question in enumerate(others)]
-    views, image = [], Image(system.base.base)
-    materials = system.edit(corrections, "gated")
-    for count in range(1, len(materials) + 1):
-        image = system.fold(materials[:count])
-        views.append(system.view(image))
-    return views
+    changes = [
+        AnswerChange(str(n), question, "Cusco") for n, question in enumerate(questions(BATCH, seed=99))
+    ]
+    materials = build_gated(memory, changes)
+    return [read_bank(memory, materials[:count]) for count in range(1, len(materials) + 1)]

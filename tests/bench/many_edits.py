@@ -10,9 +10,10 @@ from pathlib import Path
 from errata import Errata
 from errata.wire import EditItem
 
-from models.nkb.system import NkbSystem
+from models.memory import AnswerChange
 from models.packs.pack import Pack
-from models.system import Ask, Correction
+from models.system import Ask
+from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.processes import errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -24,7 +25,7 @@ BATCH, PAIRS = 32, 40
 
 def rows() -> Iterator[Row]:
     corrections = _corrections(MOST + 2 * SINGLE + 1)
-    yield _answers(NkbSystem.load(), corrections[:MOST])
+    yield _answers(corrections[:MOST])
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, errata(Path(name), 1) as server:
         key = (Path(name) / "var" / "admin.key").read_text().strip()
         with Errata(server.url, key=key, timeout_s=300) as client:
@@ -62,14 +63,15 @@ def _batches(taken: Sequence[float]) -> Row:
     return Row("1,000 edits in one request, p50", statistics.median(taken), "<= 10", comment)
 
 
-def _answers(system: NkbSystem, corrections: Sequence[tuple[str, str]]) -> Row:
+def _answers(corrections: Sequence[tuple[str, str]]) -> Row:
     """Batches of 32 of the edited questions themselves, at both versions in turn."""
-    materials = system.edit([Correction(str(n), *pair) for n, pair in enumerate(corrections)], "gated")
-    placed = [replace(m, block=replace(m.block, order=n)) for n, m in enumerate(materials)]
-    base, view = system.view(system.base), system.view(system.fold(placed))
+    system, memory = load_nkb()
+    materials = build_gated(memory, [AnswerChange(str(n), *pair) for n, pair in enumerate(corrections)])
+    ordered = [replace(m, block=replace(m.block, order=n)) for n, m in enumerate(materials)]
+    base, after = read_bank(memory), read_bank(memory, ordered)
     asks = [Ask(question) for question in questions(BATCH, 77)]
     sides = {
-        "edited": lambda: system.answer(asks, [view] * BATCH),
+        "edited": lambda: system.answer(asks, [after] * BATCH),
         "base": lambda: system.answer(asks, [base] * BATCH),
     }
     share = 1 / (1 + cost(sides, PAIRS) / 100)

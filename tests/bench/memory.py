@@ -12,8 +12,9 @@ from pathlib import Path
 import httpx
 import psutil
 
-from models.nkb.system import NkbSystem
-from models.system import Ask, Correction
+from models.memory import AnswerChange
+from models.system import Ask
+from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.processes import errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
@@ -28,8 +29,9 @@ def rows() -> Iterator[Row]:
     )
     yield Row("memory of a process with one model", float(alone.stdout), "", PSS)
     yield _service()
-    corrections = [Correction(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
-    sizes = [len(material.block.encoded) for material in NkbSystem.load().edit(corrections, "gated")]
+    changes = [AnswerChange(str(n), q, "Cusco") for n, q in enumerate(questions(EDITS))]
+    _, memory = load_nkb()
+    sizes = [len(material.block.encoded) for material in build_gated(memory, changes)]
     yield Row("rows of one gated edit", sum(sizes) / len(sizes) / 1024, "", "kB, answer of two words")
 
 
@@ -47,8 +49,8 @@ def _pss_mb(process: psutil.Process) -> float:
 
 
 def main() -> None:
-    system = NkbSystem.load()
-    system.answer([Ask(questions(1)[0])], [system.view(system.base)])
+    system, memory = load_nkb()
+    system.answer([Ask(questions(1)[0])], [read_bank(memory)])
     print(_pss_mb(psutil.Process()))
 
 

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from models.graph.knowledge import Mention
+from models.graph.memory import GRAPH, graph_memory
 from models.graph.view import GraphView
 from models.kbert.answer import Answerer
+from models.kbert.checkpoint import load
 from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
+from models.memory import Views
 from models.system import Ask
 from tests.bench.questions import asked
 from tests.bench.table import Row
@@ -17,13 +20,14 @@ BATCH, ROUNDS, PAIRS = 32, 15, 100
 
 
 def rows() -> Iterator[Row]:
-    system = KbertSystem.load()
-    view = system.view(system.base)
+    system, graph = KbertSystem(load()), graph_memory()
+    view = graph.view(graph.base)
+    views: list[Views] = [{GRAPH: view}] * BATCH
     asks = [_link(view, question, subject) for question, subject in asked(BATCH)]
     seconds = interleaved(
         {
-            "with": lambda: system.answer(asks, [view] * BATCH),
-            "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], [view] * BATCH),
+            "with": lambda: system.answer(asks, views),
+            "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], views),
         },
         ROUNDS,
     )

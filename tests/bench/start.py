@@ -10,13 +10,13 @@ from pathlib import Path
 
 import torch
 
-from models.memory import Image
-from models.nkb.system import NkbSystem
-from models.system import Correction, Material
+from models.memory import AnswerChange, Image, Material
+from models.nkb.memory import BANK, BankMemory
 from service.ledger.commit import Commit, EditRecord, Write, edit_order
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from service.replicas.snapshot import Loader
+from service.replicas.snapshot import SnapshotLoader
+from tests.bench.bank import build_gated, load_nkb
 from tests.bench.questions import questions
 from tests.bench.table import Row
 
@@ -26,14 +26,14 @@ SNAPSHOT_EVERY = 256
 
 
 def rows() -> Iterator[Row]:
-    system = NkbSystem.load()
+    _, memory = load_nkb()
     with (
         tempfile.TemporaryDirectory(prefix="errata-bench-") as name,
         EmbeddedValkey(Path(name) / "valkey") as valkey,
     ):
-        taken = asyncio.run(_measured(valkey.url, system))
-    for size, seconds in taken.items():
-        extra = seconds - taken[0]
+        loading = asyncio.run(_measure(valkey.url, memory))
+    for size, seconds in loading.items():
+        extra = seconds - loading[0]
         bar = "<= 2" if size == SIZES[-1] else ""
         yield Row(
             f"start of a replica after {size:,} commits, more than with none",
@@ -43,38 +43,37 @@ def rows() -> Iterator[Row]:
         )
 
 
-async def _measured(url: str, system: NkbSystem) -> dict[int, float]:
+async def _measure(url: str, memory: BankMemory) -> dict[int, float]:
     ledger = RedisLedger.connect(url)
-    taken, written = {}, _Written(ledger, system)
+    seconds, edits = {}, _Edits(ledger, memory)
     for size in SIZES:
-        await written.grow_to(size)
-        taken[size] = statistics.median([await _start(url, size) for _ in range(ROUNDS)])
+        await edits.grow_to(size)
+        seconds[size] = statistics.median([await _start(url, size) for _ in range(ROUNDS)])
     await ledger.aclose()
-    return taken
+    return seconds
 
 
 async def _start(url: str, version: int) -> float:
-    """A fresh system each time: nothing that an earlier one compiled helps."""
-    system = NkbSystem.load()
+    """A fresh memory each time: nothing that an earlier one compiled helps."""
+    _, memory = load_nkb()
     ledger = RedisLedger.connect(url)
-    started = time.perf_counter()
-    snapshot = await Loader(ledger, system).at(version)
+    start = time.perf_counter()
+    snapshot = await SnapshotLoader(ledger, [memory]).at(version)
     assert snapshot.version == version
-    taken = time.perf_counter() - started
+    seconds = time.perf_counter() - start
     await ledger.aclose()
-    return taken
+    return seconds
 
 
-class _Written:
+class _Edits:
     """A ledger of one gated edit a commit; each edit's rows are an earlier edit's, moved, so that none is equal."""
 
-    def __init__(self, ledger: RedisLedger, system: NkbSystem) -> None:
+    def __init__(self, ledger: RedisLedger, memory: BankMemory) -> None:
         self._ledger = ledger
-        self._image: Image = system.base
-        self._memory = system.memory
+        self._image: Image = memory.base
         self._previous, self._version = "", 0
-        corrections = [Correction(f"{n:012x}", q, "Cusco") for n, q in enumerate(questions(8))]
-        self._patterns: list[Material] = system.edit(corrections, "gated")
+        changes = [AnswerChange(f"{n:012x}", q, "Cusco") for n, q in enumerate(questions(8))]
+        self._patterns: list[Material] = build_gated(memory, changes)
 
     async def grow_to(self, size: int) -> None:
         while self._version < size:
@@ -88,13 +87,13 @@ class _Written:
         block = replace(pattern.block, key=f"edit/{edit}", order=order, tensors=tensors)
         image = Image(self._image.base, {**self._image.blocks, block.key: block})
         entry = (block.key, order, block.digest)
-        asked = f"question {version}"
-        record = EditRecord(edit, "nkb", self._memory, asked, "Cusco", (), "gated", block.digest, order)
+        question = f"question {version}"
+        record = EditRecord(edit, "nkb", BANK, question, "Cusco", (), "gated", block.digest, order)
         commit = Commit(
             version, "edit", "bench", time.time(), "", (record,), (edit,), (),
-            writes={self._memory: Write(image.checksum, (entry,))}, previous=self._previous,
+            writes={BANK: Write(image.checksum, (entry,))}, previous=self._previous,
         )  # fmt: skip
         await self._ledger.append(commit, [block])
         self._image, self._previous, self._version = image, commit.digest, version
         if version % SNAPSHOT_EVERY == 0:
-            await self._ledger.put_manifest(version, {self._memory: image})
+            await self._ledger.put_manifest(version, {BANK: image})

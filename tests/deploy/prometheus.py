@@ -19,12 +19,13 @@ from typing import Any
 
 import httpx
 import pytest
+import torch
 import yaml
 
-from models.memory import Image
-from models.system import Capacity
+from models.memory import Image, Usage
+from models.system import Bundle
 from tests.cluster.running import ROOT, Service, quiet_port, wait_until
-from tests.service.toy import FACTS, ToySystem
+from tests.service.toy import FACTS, ToyMemory, ToySystem
 
 RULES = ROOT / "deploy" / "prometheus"
 PERU, OCEAN = "What is the capital of Peru?", "How deep is the ocean?"
@@ -38,15 +39,16 @@ needs_prometheus = pytest.mark.skipif(
 )
 
 
-class MeasuredToy(ToySystem):
+class ToyMemoryWithMargin(ToyMemory):
     """With a margin, as a checkpoint has that was measured with many edits."""
 
-    def capacity(self, image: Image) -> Capacity:
-        return replace(super().capacity(image), margin=MARGIN)
+    def usage(self, image: Image) -> Usage:
+        return replace(super().usage(image), margin=MARGIN)
 
 
-def load_measured_toy() -> MeasuredToy:
-    return MeasuredToy(FACTS)
+def load_measured_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
+    memory = ToyMemoryWithMargin(FACTS)
+    return Bundle(ToySystem(memory), (memory,))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import yaml
 from prometheus_client import REGISTRY
 
 from deploy.grafana.boards.service import FAILED
-from service.editing import counted as writes
+from service.editing import figures as writes
 from service.errors import ErrataError
 from service.http import model_router
 from service.metrics import metrics
@@ -61,7 +61,7 @@ def test_rules_speak_of_metrics_that_exist(expr: str) -> None:
 @pytest.mark.parametrize("kind", writes.KINDS)
 def test_every_failure_of_an_edit_that_an_alert_counts_is_there_at_zero(kind: str) -> None:
     metrics.EDITS.clear()
-    writes.begin_at_zero()
+    writes.create_series()
     assert looked_for("errata_edits_total")
     for outcome in looked_for("errata_edits_total"):
         assert REGISTRY.get_sample_value("errata_edits_total", {"kind": kind, "outcome": outcome}) == 0

@@ -112,12 +112,14 @@ def test_hadolint_finds_nothing() -> None:
 def test_what_is_copied_is_the_service_with_its_checkpoint(package_folder: Path) -> None:
     """Ray's wiring and the ledger's scripts are read, and the default model answers."""
     program = """
-import json, service.app, service.ledger.store, models.registry as registry
+import json, torch, service.app, service.ledger.store
+from models.nkb.system import load
 from models.system import Ask
 from service.ledger.lua import load_script
-nkb = registry.load_nkb()
-[said] = nkb.answer([Ask("What is the capital of Peru?")], [nkb.view(nkb.base)])
-print(json.dumps([said.answer, load_script("append")[:2], service.app.__file__]))
+nkb = load(torch.device("cpu"), torch.float32)
+views = {memory.name: memory.view(memory.base) for memory in nkb.memories}
+[reply] = nkb.system.answer([Ask("What is the capital of Peru?")], [views])
+print(json.dumps([reply.answer, load_script("append")[:2], service.app.__file__]))
 """
     answer, script, file = json.loads(run(package_folder, "-c", program))
     assert (answer, script) == ("Lima", "--")

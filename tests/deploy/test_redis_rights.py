@@ -22,7 +22,7 @@ from redis.exceptions import NoPermissionError
 from service.access.api_keys import fingerprint
 from service.backup.backup import Backup
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import LedgerCorrupt
 from service.http.app import build_app
 from service.ledger import keys

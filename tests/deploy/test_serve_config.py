@@ -17,7 +17,7 @@ from ray.serve.schema import ServeDeploySchema
 from service import logs
 from service.app import build
 from service.config import Settings
-from service.editing.acknowledge import acknowledged
+from service.editing.replication import Patience, wait_for_replicas
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
 from service.launch.cluster import REPLICA_ENVIRONMENT
@@ -238,13 +238,13 @@ def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: P
 async def test_of_replicas_that_come_and_go_all_that_live_have_to_confirm(ledger: RedisLedger) -> None:
     await ledger.heartbeat("toy-1", beat(version=3))
     await ledger.heartbeat("toy-2", beat(version=2))
-    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is False
+    assert (await wait_for_replicas(ledger, 3, Patience(0.1, {"toy": 1})))[1] is False
     await ledger.heartbeat("toy-2", beat(version=3))
-    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is True
+    assert (await wait_for_replicas(ledger, 3, Patience(0.1, {"toy": 1})))[1] is True
     await ledger.forget("toy-2")
-    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is True
+    assert (await wait_for_replicas(ledger, 3, Patience(0.1, {"toy": 1})))[1] is True
     await ledger.forget("toy-1")
-    assert (await acknowledged(ledger, 3, {"toy": 1}, 0.1))[1] is False
+    assert (await wait_for_replicas(ledger, 3, Patience(0.1, {"toy": 1})))[1] is False
 
 
 def beat(version: int) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What schemathesis does not know by itself: how a ledger's file is sent, and what a reply must never be.
 
-Loaded by schemathesis as its hooks.
+Bundle by schemathesis as its hooks.
 """
 
 from __future__ import annotations

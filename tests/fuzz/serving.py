@@ -17,7 +17,7 @@ from typing import Any
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica

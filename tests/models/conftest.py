@@ -3,7 +3,8 @@
 import pytest
 import torch
 
-from models.nkb.reader import Reader
+from models.nkb.memory import BankMemory
+from models.nkb.reader import ReadCache, Reader
 from models.nkb.system import NkbSystem
 
 
@@ -14,6 +15,17 @@ def reader(device: torch.device) -> Reader:
 
 
 @pytest.fixture(scope="module")
-def system(reader: Reader) -> NkbSystem:
+def reads(reader: Reader) -> ReadCache:
+    return ReadCache(reader)
+
+
+@pytest.fixture(scope="module")
+def system(reader: Reader, reads: ReadCache) -> NkbSystem:
     """The default checkpoint, and nothing read with it yet."""
-    return NkbSystem(reader)
+    return NkbSystem(reader, reads)
+
+
+@pytest.fixture(scope="module")
+def memory(reader: Reader, reads: ReadCache) -> BankMemory:
+    """The bank of the system beside it: as its loader has them, they share what was read."""
+    return BankMemory(reader, reads)

@@ -14,7 +14,7 @@ from ray.serve._private.config import DeploymentConfig
 from ray.serve._private.replica import UserCallableWrapper
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.replicas.outcome import Outcome
 from service.replicas.replica import Replica
 

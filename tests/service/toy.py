@@ -1,8 +1,7 @@
-"""A system small enough to see through, that keeps the whole contract: what the service's tests serve.
+"""A system small enough to read at a glance, with an editable memory: what the service's tests serve.
 
-It knows a table of questions and answers, matched by their words alone, whatever
-stands between them. `gated` edits own one block
-each and follow their paraphrases. `surgery` edits the table's row itself: the fold makes one row of all edits of
+It answers from a table of questions, matched by their words alone, whatever stands between them. `gated` edits own one
+block each and follow their paraphrases. `surgery` edits the table's row itself: the fold makes one row of all edits of
 one question, so that an undo has to be solved again, and paraphrases do not follow.
 """
 
@@ -14,12 +13,23 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
-from models.memory import Block, Image
-from models.system import Alternative, Ask, Capacity, Correction, EditRefused, Material, Reply
+from models.memory import (
+    AnswerChange,
+    Block,
+    ChangeKind,
+    EditRefused,
+    Image,
+    Material,
+    Options,
+    Usage,
+    Views,
+    block_key,
+)
+from models.system import Alternative, Ask, Bundle, Input, Probes, Reply, Side
 
 FACTS = {
     "What is the capital of Peru?": "Lima",
@@ -30,12 +40,14 @@ FACTS = {
     "Who wrote Hamlet?": "William Shakespeare",
 }
 BREAKING = "break the model"
-LONGEST_QUESTION = 500
-LONGEST_ANSWER = 200
+MAX_QUESTION_CHARS = 500
+MAX_ANSWER_CHARS = 200
+TABLE = "toy/table"
 
 
-def load_toy() -> ToySystem:
-    return ToySystem(FACTS)
+def load_toy(device: torch.device, dtype: torch.dtype) -> Bundle:
+    memory = ToyMemory(FACTS)
+    return Bundle(ToySystem(memory), (memory,))
 
 
 def plain(question: str) -> str:
@@ -50,115 +62,134 @@ class Row:
 
 
 class Table(dict[str, Row]):
-    """Every question that has an answer. gated: the wordings of each edit that is a gate. moved: edits by surgery."""
+    """Every question that has an answer.
 
-    def __init__(self, taught: Mapping[str, Row]) -> None:
-        super().__init__(taught)
-        self.gated: dict[str, Sequence[str]] = {}
-        self.moved: list[str] = []
+    gate_wordings: the wordings of each edit that is a gate. surgery_edits: edits by surgery.
+    """
+
+    def __init__(self, rows: Mapping[str, Row]) -> None:
+        super().__init__(rows)
+        self.gate_wordings: dict[str, Sequence[str]] = {}
+        self.surgery_edits: list[str] = []
+
+    def find(self, question: str) -> Row | None:
+        return self.get(plain(question[:MAX_QUESTION_CHARS]))
 
 
-class ToySystem:
+class ToyOptions(Options):
+    method: Literal["gated", "surgery"] = "gated"
+    repeat: int = 1  # how often the answer is said; only here to be set
+
+
+class ToyMemory:
     """facts: what it answers before any edit."""
 
-    name = "toy"
-    memory = "toy/table"
-    methods = ("gated", "surgery")
-    reads: frozenset[str] = frozenset()
+    name = TABLE
+    accepts: frozenset[ChangeKind] = frozenset({"answer"})
+    options = ToyOptions
 
     def __init__(self, facts: Mapping[str, str]) -> None:
-        self._facts = dict(facts)
-        self._taught = {plain(question): Row(answer) for question, answer in facts.items()}
+        self.facts = dict(facts)
+        self._rows = {plain(question): Row(answer) for question, answer in facts.items()}
 
     @cached_property
     def base(self) -> Image:
-        return Image("sha256:" + hashlib.sha256(json.dumps(self._facts).encode()).hexdigest())
+        return Image("sha256:" + hashlib.sha256(json.dumps(self.facts).encode()).hexdigest())
 
     def view(self, image: Image) -> Table:
         """Rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
-        table = Table(self._taught)
+        table = Table(self._rows)
         for block in sorted(image.ordered, key=lambda block: block.kind == "gated"):
             content = _content(block)
             row = Row(content["answer"], tuple(content.get("edits", [_edit(block)])))
             table.update((plain(question), row) for question in content["questions"])
             if block.kind == "gated":
-                table.gated[_edit(block)] = content["questions"]
+                table.gate_wordings[_edit(block)] = content["questions"]
             else:
-                table.moved += content["moved"]
+                table.surgery_edits += content["moved"]
         return table
 
-    def answer(self, asks: Sequence[Ask], views: Sequence[Mapping[str, Row]]) -> list[Reply]:
-        return [self._reply(ask, view) for ask, view in zip(asks, views, strict=True)]
+    def build(self, changes: Sequence[AnswerChange], options: ToyOptions) -> list[Material | EditRefused]:
+        return [self._build(change, options) for change in changes]
 
-    def _reply(self, ask: Ask, view: Mapping[str, Row]) -> Reply:
-        if ask.question == BREAKING:
-            raise RuntimeError("this question breaks the toy")
-        row = view.get(plain(ask.question[:LONGEST_QUESTION]))
-        found = row or Row("no idea")
-        others = tuple(Alternative(answer, 0.1) for answer in self._facts.values() if answer != found.answer)
-        return Reply(
-            row.answer if row else None,
-            0.9 if row else 0.1,
-            found.answer,
-            None if row else "unsure",
-            found.edits,
-            others[: ask.top_k - 1],
-            len(ask.question) > LONGEST_QUESTION,
-            {"known": row is not None} if ask.explain else None,
-        )
-
-    def unmoved(
-        self, before: tuple[Sequence[Ask], Mapping[str, Row]], after: tuple[Sequence[Ask], Mapping[str, Row]]
-    ) -> list[bool]:
-        asked = [plain(ask.question[:LONGEST_QUESTION]) for ask in before[0]]
-        return [before[1].get(question) == after[1].get(question) for question in asked]
-
-    def touched(self, before: Table, after: Table) -> None:
-        """As if nothing told."""
-
-    def speakers(self, view: Table) -> Mapping[str, tuple[str | None, ...]]:
-        """Of gates; a row of surgery has to be asked for."""
-        spoken = {
-            edit: tuple(view[plain(question)].edits[0] for question in questions)
-            for edit, questions in view.gated.items()
-        }
-        moved: dict[str, tuple[str, ...]] = dict.fromkeys(view.moved, ())
-        return moved | {edit: who for edit, who in spoken.items() if set(who) != {edit}}
-
-    def speaking(self, asks: Sequence[Ask], view: Table) -> list[str | None]:
-        rows = [view.get(plain(ask.question[:LONGEST_QUESTION]), Row("no idea")) for ask in asks]
-        return [next((edit for edit in row.edits if edit in view.gated), None) for row in rows]
-
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        return [self._material(correction, method) for correction in corrections]
-
-    def _material(self, correction: Correction, method: str) -> Material:
-        if len(correction.answer) > LONGEST_ANSWER:
-            detail = f"the answer to {correction.question!r} has more than {LONGEST_ANSWER} characters"
-            raise EditRefused("answer_too_long", detail)
-        if correction.answer == "unreachable":
-            raise EditRefused("unreachable", f"{correction.question!r}: this answer cannot be said")
-        follows = correction.paraphrases if method == "gated" else ()
-        questions = [correction.question, *follows]
-        block = _block(correction.id, "gated" if method == "gated" else "delta", questions, correction.answer)
-        return Material(correction.id, method, block, {"slots": len(questions)})
+    def _build(self, change: AnswerChange, options: ToyOptions) -> Material | EditRefused:
+        if len(change.answer) > MAX_ANSWER_CHARS:
+            detail = f"the answer to {change.question!r} has more than {MAX_ANSWER_CHARS} characters"
+            return EditRefused("answer_too_long", detail)
+        if change.answer == "unreachable":
+            return EditRefused("unreachable", f"{change.question!r}: this answer cannot be said")
+        paraphrases = change.paraphrases if options.method == "gated" else ()
+        questions = [change.question, *paraphrases]
+        answer = " ".join([change.answer] * options.repeat)
+        block = _block(change.id, "gated" if options.method == "gated" else "delta", questions, answer)
+        return Material(change.id, options.method, block, {"slots": len(questions)})
 
     def fold(self, materials: Sequence[Material]) -> Image:
         blocks: dict[str, Block] = {}
-        rows: dict[str, list[Block]] = {}
+        deltas: dict[str, list[Block]] = {}
         for block in sorted((material.block for material in materials), key=lambda block: block.order):
             if block.kind == "gated":
                 blocks[block.key] = block
             else:
-                rows.setdefault(plain(_content(block)["questions"][0]), []).append(block)
-        merged = [_row(question, deltas) for question, deltas in rows.items()]
-        return Image(self.base.base, blocks | {block.key: block for block in merged})
+                deltas.setdefault(plain(_content(block)["questions"][0]), []).append(block)
+        rows = [_row(question, row_deltas) for question, row_deltas in deltas.items()]
+        return Image(self.base.base, blocks | {block.key: block for block in rows})
 
-    def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), None)
+    def usage(self, image: Image) -> Usage:
+        return Usage(len(image.blocks), None)
+
+
+class ToySystem:
+    name = "toy"
+    memories: tuple[str, ...] = (TABLE,)
+    inputs: frozenset[Input] = frozenset()
+    probes = Probes()
+
+    def __init__(self, memory: ToyMemory) -> None:
+        self._memory = memory
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        return [self._reply(ask, view[TABLE]) for ask, view in zip(asks, views, strict=True)]
+
+    def _reply(self, ask: Ask, table: Table) -> Reply:
+        if ask.question == BREAKING:
+            raise RuntimeError("this question breaks the toy")
+        row = table.find(ask.question)
+        best = row or Row("no idea")
+        answers = self._memory.facts.values()
+        alternatives = tuple(Alternative(answer, 0.1) for answer in answers if answer != best.answer)
+        return Reply(
+            row.answer if row else None,
+            0.9 if row else 0.1,
+            best.answer,
+            None if row else "unsure",
+            best.edits,
+            alternatives[: ask.top_k - 1],
+            len(ask.question) > MAX_QUESTION_CHARS,
+            {"known": row is not None} if ask.explain else None,
+        )
+
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        old, new = before.views[TABLE], after.views[TABLE]
+        return [old.find(ask.question) != new.find(ask.question) for ask in before.asks]
+
+    def find_misrouted(self, views: Views) -> Mapping[str, tuple[str | None, ...]]:
+        """Of gates; a row of surgery has to be asked for."""
+        table: Table = views[TABLE]
+        owners = {
+            edit: tuple(table[plain(question)].edits[0] for question in questions)
+            for edit, questions in table.gate_wordings.items()
+        }
+        surgery: dict[str, tuple[str, ...]] = dict.fromkeys(table.surgery_edits, ())
+        return surgery | {edit: who for edit, who in owners.items() if set(who) != {edit}}
+
+    def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
+        table: Table = views[TABLE]
+        rows = [table.find(ask.question) or Row("no idea") for ask in asks]
+        return [next((edit for edit in row.edits if edit in table.gate_wordings), None) for row in rows]
 
     def describe(self) -> Mapping[str, Any]:
-        return {"facts": len(self._facts), "engine": "table", "checkpoint": self.base.base}
+        return {"facts": len(self._memory.facts), "engine": "table", "checkpoint": self._memory.base.base}
 
 
 def _row(question: str, deltas: Sequence[Block]) -> Block:
@@ -172,7 +203,7 @@ def _row(question: str, deltas: Sequence[Block]) -> Block:
 
 def _block(edit: str, kind: str, questions: Sequence[str], answer: str) -> Block:
     content = {"questions": list(questions), "answer": answer}
-    return Block(f"edit/{edit}", 0, kind, {"json": _tensor(content)})
+    return Block(block_key(edit), 0, kind, {"json": _tensor(content)})
 
 
 def _edit(block: Block) -> str:

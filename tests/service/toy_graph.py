@@ -9,14 +9,15 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import torch
+
 from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
-from models.graph.view import GraphView
-from models.memory import Image
+from models.memory import Views
 from models.packs.pack import Relation
-from models.system import Ask, Capacity, Correction, EditRefused, Material, Reply
+from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 TOYS = {"toy": "tests.service.toy:load_toy", "atlas": "tests.service.toy_graph:load_atlas"}
 """What the tests of the graph serve: one fact touches both memories."""
@@ -69,61 +70,35 @@ def base() -> Base:
     return Base("sha256:" + hashlib.sha256(repr(TOLD).encode()).hexdigest(), TOLD, RELATIONS)
 
 
-def load_atlas() -> Atlas:
-    return Atlas(GraphMemory(base()))
+def load_atlas(device: torch.device, dtype: torch.dtype) -> Bundle:
+    memory = GraphMemory(base())
+    return Bundle(Atlas(memory), (memory,))
 
 
 class Atlas:
     name = "atlas"
-    memory = GRAPH
-    methods = ("graph",)
-    reads: frozenset[str] = frozenset({"graph"})
+    memories = (GRAPH,)
+    inputs: frozenset[Input] = frozenset({"graph"})
+    probes = Probes()
 
-    def __init__(self, graph: GraphMemory) -> None:
-        self._graph = graph
+    def __init__(self, memory: GraphMemory) -> None:
+        self._memory = memory
 
-    @property
-    def base(self) -> Image:
-        return self._graph.base
-
-    def view(self, image: Image) -> GraphView:
-        return self._graph.view(image)
-
-    def fold(self, materials: Sequence[Material]) -> Image:
-        return self._graph.fold(materials)
-
-    def answer(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> list[Reply]:
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         return [_reply(ask) for ask in asks]
 
-    def unmoved(
-        self, before: tuple[Sequence[Ask], GraphView], after: tuple[Sequence[Ask], GraphView]
-    ) -> list[bool]:
-        return [old == new for old, new in zip(before[0], after[0], strict=True)]
-
-    def touched(self, before: GraphView, after: GraphView) -> None:
-        """Nothing tells."""
-
-    def speakers(self, view: GraphView) -> None:
-        """Only asking tells."""
-
-    def speaking(self, asks: Sequence[Ask], view: GraphView) -> list[str | None]:
-        return [None] * len(asks)
-
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        raise EditRefused("triples_only", "the atlas is corrected with {subject, relation, object}")
-
-    def capacity(self, image: Image) -> Capacity:
-        return Capacity(len(image.blocks), len(image.blocks))
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        return [old != new for old, new in zip(before.asks, after.asks, strict=True)]
 
     def describe(self) -> Mapping[str, Any]:
-        return {"engine": "words", "checkpoint": self.base.base}
+        return {"engine": "words", "checkpoint": self._memory.base.base}
 
 
 def _reply(ask: Ask) -> Reply:
     if ask.question == BREAKING:
         raise RuntimeError("this question breaks the atlas")
     if not ask.mentions:
-        return Reply(None, 0.0, "", "no_entity" if ask.linked else "no_graph")
+        return Reply(None, 0.0, "", "no_entity" if ask.use_graph else "no_graph")
     found = list(_asked_for(ask))
     if not found:
         return Reply(None, 0.0, "", "no_fact")

@@ -63,7 +63,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     graph = GraphMemory.of(pack)
     say("calibrating")
     save(calibrate(plan, setup, net, _question_maker(setup, graph)), out)
-    report = _examine(plan, setup, KbertSystem(load(out), graph), say, start - earlier_s)
+    report = _examine(plan, setup, KbertSystem(load(out)), graph, say, start - earlier_s)
     write_card(out, report)
     say(f"wrote {out}")
 
@@ -71,14 +71,16 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 def measure_again(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
     """Measure the checkpoint in `out` again and say how it stands against the bars; nothing is written."""
     setup = prepare(plan, pack, work, say)
-    system = KbertSystem(load(out), GraphMemory.of(pack))
-    for line in bars(measure(_examine(plan, setup, system, say, time.monotonic()))):
+    system, graph = KbertSystem(load(out)), GraphMemory.of(pack)
+    for line in bars(measure(_examine(plan, setup, system, graph, say, time.monotonic()))):
         say(line)
 
 
-def _examine(plan: Plan, setup: Setup, system: KbertSystem, say: Say, start: float) -> Report:
+def _examine(
+    plan: Plan, setup: Setup, system: KbertSystem, graph: GraphMemory, say: Say, start: float
+) -> Report:
     """start: by the monotonic clock, moved back by the seconds of earlier runs."""
-    exam = Examiner(plan, setup, system, _question_maker(setup, system.graph)).examine(say)
+    exam = Examiner(plan, setup, system, graph, _question_maker(setup, graph)).examine(say)
     return Report(plan, setup, system, exam, time.monotonic() - start)
 
 

@@ -136,7 +136,7 @@ def context_questions(
         statements = [right, *(text for text, other in pairs if other.relation != item.relation)]
         rng.shuffle(statements)
         question = rng.choice(item.relation.held).replace("{subject}", name)
-        yield Ask(question, context=" ".join(statements), linked=False), item.answer
+        yield Ask(question, context=" ".join(statements), use_graph=False), item.answer
 
 
 def choice_questions(
@@ -153,7 +153,7 @@ def choice_questions(
         is_linked = number % 2 == 0
         mentions = ask.mentions if is_linked else ()
         yield (
-            Ask(ask.question, 10, candidates=tuple(texts), mentions=mentions, linked=is_linked),
+            Ask(ask.question, 10, candidates=tuple(texts), mentions=mentions, use_graph=is_linked),
             item.answer,
         )
 

@@ -12,13 +12,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from models.graph.blocks import statements_block
+from models.graph.memory import GraphMemory
 from models.graph.statement import Statement
 from models.kbert.encoder import Encoder
 from models.kbert.heads import Heads
 from models.kbert.row import Batch
 from models.kbert.system import KbertSystem
+from models.memory import Material
 from models.packs.pack import Item
-from models.system import Ask, Material
+from models.system import Ask
 from models.training.kbert.calibrate import (
     choice_questions,
     context_questions,
@@ -53,7 +55,7 @@ class AblatedEncoder(Encoder):
 def _change_batches(change: ChangeBatch) -> Ablate:
     def ablate(system: KbertSystem) -> KbertSystem:
         encoder = AblatedEncoder(**vars(system.model.encoder), change=change)
-        return KbertSystem(replace(system.model, encoder=encoder), system.graph)
+        return KbertSystem(replace(system.model, encoder=encoder))
 
     return ablate
 
@@ -62,7 +64,7 @@ def _zero_heads(*names: str) -> Ablate:
     def ablate(system: KbertSystem) -> KbertSystem:
         tensors = dict(system.model.heads.tensors)
         tensors |= {name: torch.zeros_like(tensors[name]) for name in names}
-        return KbertSystem(replace(system.model, heads=Heads(tensors)), system.graph)
+        return KbertSystem(replace(system.model, heads=Heads(tensors)))
 
     return ablate
 
@@ -72,7 +74,7 @@ def _keep_ask(ask: Ask) -> Ask:
 
 
 def _unlink(ask: Ask) -> Ask:
-    return replace(ask, mentions=(), linked=False)
+    return replace(ask, mentions=(), use_graph=False)
 
 
 ABLATIONS: dict[str, tuple[Ablate, Callable[[Ask], Ask]]] = {
@@ -124,8 +126,11 @@ class Exam:
 
 
 class Examiner:
-    def __init__(self, plan: Plan, setup: Setup, system: KbertSystem, maker: QuestionMaker) -> None:
+    def __init__(
+        self, plan: Plan, setup: Setup, system: KbertSystem, graph: GraphMemory, maker: QuestionMaker
+    ) -> None:
         self._plan, self._setup, self._system, self._maker = plan, setup, system, maker
+        self._graph = graph
         self._seed = plan.seed
         self._items = split_items(setup)[1]
 
@@ -211,7 +216,7 @@ class Examiner:
             statement = Statement(item.relation.id, answer, "", "set")
             block = statements_block(f"edit/e{order}", order, {item.subject.id: (statement,)})
             materials.append(Material(f"e{order}", "graph", block))
-        view = self._system.view(self._system.fold(materials))
+        view = self._graph.view(self._graph.fold(materials))
         questions = []
         for item, answer in zip(items, answers, strict=True):
             entity = view.entity(item.subject.id)
@@ -249,7 +254,7 @@ class Examiner:
             if system is not self._system:
                 scale = fit_options(system.model, tuning, self._plan.max_declined)
                 scales = {**system.model.confidences, "object": scale}
-                system = KbertSystem(replace(system.model, confidences=scales), system.graph)
+                system = KbertSystem(replace(system.model, confidences=scales))
             with_fact, without = (
                 put(system, [replace(question, ask=change(question.ask)) for question in questions])
                 for questions in question_sets

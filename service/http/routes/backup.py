@@ -56,5 +56,5 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
 async def _read_checkpoints(models: ModelRouter) -> Mapping[str, str]:
     """Return the checkpoint that each memory's rows lie on, as far as the models say so."""
     descriptions = [await models.get(name).describe() for name in models.names]
-    details = {description["memory"]: description.get("details", {}) for description in descriptions}
-    return {memory: detail["checkpoint"] for memory, detail in details.items() if "checkpoint" in detail}
+    memories = [memory for description in descriptions for memory in description["memories"]]
+    return {memory["name"]: memory["base"] for memory in memories}

@@ -9,8 +9,8 @@ import torch
 
 from models.checkpoint import CONFIG, WEIGHTS, verify_sums
 from models.nkb.reader import DEFAULT, TOKENIZER
-from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
+from tests.bench.bank import nkb_of
 from tests.bench.editing_methods import draw, material, paper
 from tests.bench.editing_methods.methods.method import Bank
 from tests.bench.editing_methods.peers import Edits, Peer, Surgery
@@ -34,7 +34,8 @@ class Cells:
         self._banks: dict[int, Bank] = {}
         self._streams: tuple[tuple[bool, int, int], list[draw.Stream]] | None = None
         self._edits = Edits(model)
-        self._surgery = Surgery(NkbSystem(model.reader))
+        _, memory = nkb_of(model.reader)
+        self._surgery = Surgery(memory)
         self._peers_rest_on = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
 
     def score(self, name: str, n: int, seed: int) -> Cell:

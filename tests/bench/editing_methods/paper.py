@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import torch
 
 from models.editors.surgery import Head, Site, operate
+from models.memory import EditRefused
 from models.nkb.overlay import Overlay
 from models.nkb.trace import trace
 from models.packs.pack import Item
-from models.system import EditRefused
 from tests.bench.editing_methods.draw import Answers, Wish, canonical, held
 from tests.bench.editing_methods.said import Model, padded
 from tests.bench.editing_methods.score import Counts

@@ -13,9 +13,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from models.memory import AnswerChange, EditRefused, Material
+from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.overlay import Overlay
-from models.nkb.system import NkbSystem
-from models.system import Correction, Material
 from tests.bench.editing_methods import material
 from tests.bench.editing_methods.draw import Wish
 from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
@@ -167,25 +167,31 @@ class Surgery:
 
     name = "surgery"
 
-    def __init__(self, system: NkbSystem) -> None:
-        self._system = system
-        self._made: dict[tuple[str, str], Material] = {}
+    def __init__(self, memory: BankMemory) -> None:
+        self._memory = memory
+        self._materials: dict[tuple[str, str], Material] = {}
 
     def start(self, bank: Bank) -> tuple[Material, ...]:
         return ()
 
     def step(self, bank: Bank, state: tuple[Material, ...], edit: Edit) -> tuple[Material, ...]:
-        known = self._made.get((edit.id, edit.answer))
-        if known is None:
-            (known,) = self._system.edit([Correction(edit.id, edit.question, edit.answer)], self.name)
-            self._made[edit.id, edit.answer] = known
-        return (*state, replace(known, block=replace(known.block, order=len(state) + 1)))
+        key = edit.id, edit.answer
+        if key not in self._materials:
+            self._materials[key] = self._build(AnswerChange(edit.id, edit.question, edit.answer))
+        material = self._materials[key]
+        return (*state, replace(material, block=replace(material.block, order=len(state) + 1)))
+
+    def _build(self, change: AnswerChange) -> Material:
+        (result,) = self._memory.build([change], BankOptions(method="surgery"))
+        if isinstance(result, EditRefused):
+            raise result
+        return result
 
     def rows(self, bank: Bank, state: tuple[Material, ...]) -> Values:
         values = bank.values.clone()
-        for slots, rows in self._system.view(self._system.fold(state)).values.values():
+        for slots, rows in self._memory.view(self._memory.fold(state)).values.values():
             values[slots] = rows
         return Values(values)
 
     def kept_bytes(self, edit: Edit) -> int:
-        return len(self._made[edit.id, edit.answer].block.encoded)
+        return len(self._materials[edit.id, edit.answer].block.encoded)

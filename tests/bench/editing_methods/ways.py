@@ -10,9 +10,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
-from models.memory import Image
+from models.memory import AnswerChange, EditRefused, Image, Material
+from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.system import NkbSystem
-from models.system import Ask, Correction, EditRefused, Material
+from models.system import Ask
+from tests.bench.bank import nkb_of
 from tests.bench.editing_methods.draw import Wish
 from tests.bench.editing_methods.said import Model, Said, batches, clean
 
@@ -52,7 +54,7 @@ class Way(Protocol):
 
 @dataclass(frozen=True)
 class Product:
-    """The default: gated slots, through the public functions of the system that is served."""
+    """The default: gated slots, through the public functions of the system and the memory that are served."""
 
     model: Model
     name: str = "gated"
@@ -61,38 +63,40 @@ class Product:
         return replace(self, model=Model(replace(self.model.reader)))
 
     def make(self, wishes: Sequence[Wish]) -> Made:
-        system = NkbSystem(self.model.reader)
-        made: list[Material] = []
-        taken: list[float] = []
+        system, memory = nkb_of(self.model.reader)
+        materials: list[Material] = []
+        seconds: list[float] = []
         for order, wish in enumerate(wishes, 1):
-            started = time.perf_counter()
-            try:
-                (one,) = system.edit([Correction(wish.id, wish.question, wish.answer)], self.name)
-            except EditRefused:
+            start = time.perf_counter()
+            change = AnswerChange(wish.id, wish.question, wish.answer)
+            (result,) = memory.build([change], BankOptions(method="gated"))
+            if isinstance(result, EditRefused):
                 continue
-            taken.append(time.perf_counter() - started)
-            made.append(replace(one, block=replace(one.block, order=order)))
-        system.view(system.fold(made[:-1]))
-        started = time.perf_counter()
-        system.view(system.fold(made))
-        last = time.perf_counter() - started
-        return ProductMade(system, made, 1e3 * (statistics.median(taken or [0]) + last))
+            seconds.append(time.perf_counter() - start)
+            materials.append(replace(result, block=replace(result.block, order=order)))
+        memory.view(memory.fold(materials[:-1]))
+        start = time.perf_counter()
+        memory.view(memory.fold(materials))
+        last = time.perf_counter() - start
+        return ProductMade(system, memory, materials, 1e3 * (statistics.median(seconds or [0]) + last))
 
 
 @dataclass(frozen=True)
 class ProductMade:
     system: NkbSystem
+    memory: BankMemory
     materials: Sequence[Material]
     edit_ms: float
 
     def say(self, questions: Sequence[str]) -> list[Said]:
-        view, said = self.system.view(self._image), []
-        for some in batches(questions):
-            replies = self.system.answer([Ask(question) for question in some], [view] * len(some))
-            said += [
-                Said(None if one.answer is None else clean(one.answer), clean(one.best)) for one in replies
+        views, answers = {BANK: self.memory.view(self._image)}, []
+        for batch in batches(questions):
+            replies = self.system.answer([Ask(question) for question in batch], [views] * len(batch))
+            answers += [
+                Said(None if reply.answer is None else clean(reply.answer), clean(reply.best))
+                for reply in replies
             ]
-        return said
+        return answers
 
     def keeping(self, ids: Collection[str]) -> "ProductMade":
         return replace(self, materials=[one for one in self.materials if one.edit in ids])
@@ -120,7 +124,7 @@ class ProductMade:
 
     @cached_property
     def _image(self) -> Image:
-        return self.system.fold(self.materials)
+        return self.memory.fold(self.materials)
 
 
 def mean(sizes: Sequence[int]) -> float:

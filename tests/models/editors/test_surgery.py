@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from models.editors.surgery import Head, Site, Surgery, choose_slot, operate, smallest_lambda, unit_delta
-from models.system import EditRefused
+from models.memory import EditRefused
 
 D, TOKENS, SLOTS = 8, 12, 6
 

@@ -13,8 +13,7 @@ from models.graph.blocks import Manifest, manifest_block, read_manifest, read_st
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
-from models.memory import Block, Image
-from models.system import Material
+from models.memory import Block, Image, Material
 from tests.service.toy_graph import base
 
 IDS = ("Q419", "Q298", "Q2868", "n:new", RELATION + "capital", RELATION + "motto")

@@ -9,7 +9,7 @@ from transformers import BertConfig, BertModel
 
 from models.encoder.bert import NormKind
 from models.encoder.weights import find
-from models.graph.memory import GraphMemory
+from models.graph.memory import GraphMemory, graph_memory
 from models.kbert.checkpoint import load
 from models.kbert.encoder import Encoder
 from models.kbert.row import Row
@@ -73,5 +73,11 @@ def build() -> Callable[..., Encoder]:
 
 @pytest.fixture(scope="session")
 def default(device: torch.device) -> KbertSystem:
-    """The default checkpoint on the pack's graph."""
-    return KbertSystem(load(device=device), GraphMemory.of())
+    """The default checkpoint."""
+    return KbertSystem(load(device=device))
+
+
+@pytest.fixture(scope="session")
+def graph() -> GraphMemory:
+    """The pack's graph, which the default checkpoint reads."""
+    return graph_memory()

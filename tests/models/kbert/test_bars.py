@@ -5,10 +5,11 @@ import random
 import pytest
 
 from models.graph.blocks import statements_block
+from models.graph.memory import GraphMemory
 from models.graph.statement import Statement
 from models.kbert.system import KbertSystem
+from models.memory import Material
 from models.packs.pack import Item, Pack
-from models.system import Material
 from models.training.kbert.plan import DEFAULT as PLAN
 from models.training.kbert.questions import (
     Question,
@@ -30,11 +31,11 @@ def pack() -> Pack:
 
 
 @pytest.fixture(scope="module")
-def maker(pack: Pack, default: KbertSystem) -> QuestionMaker:
+def maker(pack: Pack, graph: GraphMemory) -> QuestionMaker:
     split = split_relations(pack, PLAN.seed, PLAN.n_tuning)
     relations = {**split.train, **split.held_out}
     of_pack = {id: relation for id, relation in relations.items() if not relation.is_practice}
-    return QuestionMaker(pack, default.view(default.base), of_pack)
+    return QuestionMaker(pack, graph.view(graph.base), of_pack)
 
 
 def draw_items(pack: Pack, of_held_out: bool) -> list[Item]:
@@ -76,7 +77,7 @@ def test_facts_that_are_not_there(pack: Pack, maker: QuestionMaker, default: Kbe
     assert share_declined(put(default, questions)) >= 90
 
 
-def test_replaced_triples(pack: Pack, default: KbertSystem) -> None:
+def test_replaced_triples(pack: Pack, default: KbertSystem, graph: GraphMemory) -> None:
     single = [item for item in draw_items(pack, of_held_out=False) if item.relation.cardinality == "one"]
     items = list({item.subject.id: item for item in single}.values())
     materials = [
@@ -91,7 +92,7 @@ def test_replaced_triples(pack: Pack, default: KbertSystem) -> None:
         )
         for order, item in enumerate(items, start=1)
     ]
-    view = default.view(default.fold(materials))
+    view = graph.view(graph.fold(materials))
     questions = []
     for order, item in enumerate(items, start=1):
         entity = view.entity(item.subject.id)

@@ -10,7 +10,7 @@ from tests.models.kbert.questions import KIM, entity_with, linked_ask
 
 
 def explanation_of(system: KbertSystem, ask: Ask) -> dict[str, Any]:
-    (reply,) = system.answer([ask], [system.view(system.base)])
+    (reply,) = system.answer([ask], [{}])
     explanation: dict[str, Any] = json.loads(json.dumps(reply.explanation))
     return explanation
 

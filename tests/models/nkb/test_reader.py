@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from models.memory import Image
+from models.memory import AnswerChange, Image
 from models.nkb.answers import Decoded
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
@@ -14,7 +14,6 @@ from models.nkb.reader import Reader
 from models.nkb.surgery import operate_on
 from models.scope.gates import match_gates
 from models.scope.slot_table import SlotTable
-from models.system import Correction
 
 QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "What is the capital of Chile?"]
 
@@ -47,7 +46,7 @@ def test_in_bfloat16_the_bank_the_norms_and_all_that_scores_stay_float32(narrow:
 
 @pytest.mark.parametrize("method", ["gated", "surgery"])
 def test_in_bfloat16_an_edit_is_made_and_answers(narrow: Reader, method: str) -> None:
-    correction = Correction("a", QUESTIONS[0], "Cusco")
+    correction = AnswerChange("a", QUESTIONS[0], "Cusco")
     (material,) = materials(narrow, narrow.read, [correction], method)
     assert all(tensor.device.type == "cpu" for tensor in material.block.tensors.values())
     if method == "gated":

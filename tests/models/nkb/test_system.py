@@ -8,120 +8,128 @@ import pytest
 from models.checkpoint import CheckpointError
 from models.encoder import weights as encoder_weights
 from models.encoder.weights import EncoderFiles, EncoderNotFound
+from models.memory import AnswerChange, EditRefused, Material, Views
+from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.reader import DEFAULT, FILES, Reader, record
-from models.nkb.system import NkbSystem, NkbView
+from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
-from models.system import Ask, Correction, EditRefused, Material
-from tests.models.nkb.ordered import in_ledger_order
+from models.system import Ask, Side
+from tests.models.nkb.ordered import build, in_ledger_order, options, read
 
 PERU = "What is the capital of Peru?"
 
 
-def say(system: NkbSystem, view: NkbView, *questions: str) -> list[str | None]:
-    return [reply.answer for reply in system.answer([Ask(q) for q in questions], [view] * len(questions))]
+def say(system: NkbSystem, views: Views, *questions: str) -> list[str | None]:
+    return [reply.answer for reply in system.answer([Ask(q) for q in questions], [views] * len(questions))]
 
 
-def edited(system: NkbSystem, method: str, *corrections: Correction) -> tuple[list[Material], NkbView]:
-    materials = in_ledger_order(system.edit(corrections, method))
-    return materials, system.view(system.fold(materials))
+def edit(memory: BankMemory, method: str, *changes: AnswerChange) -> Views:
+    return read(memory, build(memory, changes, method))
 
 
-def test_it_knows_what_it_was_taught_in_words_it_was_not_taught(system: NkbSystem) -> None:
-    base = system.view(system.base)
+def test_it_knows_what_it_was_taught_in_words_it_was_not_taught(
+    system: NkbSystem, memory: BankMemory
+) -> None:
+    base = read(memory)
     assert say(system, base, PERU, "Peru's capital city?", "capital of peru") == ["Lima"] * 3
 
 
-def test_an_edit_is_followed_in_other_words_and_other_questions_stay(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
-    assert say(system, view, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
+def test_an_edit_is_followed_in_other_words_and_other_questions_stay(
+    system: NkbSystem, memory: BankMemory
+) -> None:
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
+    assert say(system, views, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
     others = ["What is the capital of Chile?", "What is the currency of Peru?", "On which continent is Peru?"]
-    assert say(system, view, *others) == say(system, system.view(system.base), *others)
+    assert say(system, views, *others) == say(system, read(memory), *others)
 
 
-def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
-    replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [view] * 2)
+def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem, memory: BankMemory) -> None:
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
+    replies = system.answer([Ask(PERU), Ask("What is the capital of Chile?")], [views] * 2)
     assert [reply.edits for reply in replies] == [("a",), ()]
 
 
 @pytest.mark.parametrize(
     "answer", ["Cusco", "a", "Ciudad de los Reyes, fundada en 1535", "東京都", "ئۈرۈمچى", "🙂🙃", "-3.14"]
 )
-def test_any_answer_can_be_said_to_the_letter(system: NkbSystem, answer: str) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, answer))
-    assert say(system, view, PERU) == [answer]
+def test_any_answer_can_be_said_to_the_letter(system: NkbSystem, memory: BankMemory, answer: str) -> None:
+    views = edit(memory, "gated", AnswerChange("a", PERU, answer))
+    assert say(system, views, PERU) == [answer]
 
 
-def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem) -> None:
+def test_a_question_it_never_heard_of_can_be_taught(system: NkbSystem, memory: BankMemory) -> None:
     question = "Who leads the blue team at the Zanzibar office?"
-    assert say(system, system.view(system.base), question) == [None]
-    _, view = edited(system, "gated", Correction("a", question, "Amina Yusuf"))
-    assert say(system, view, question) == ["Amina Yusuf"]
+    assert say(system, read(memory), question) == [None]
+    views = edit(memory, "gated", AnswerChange("a", question, "Amina Yusuf"))
+    assert say(system, views, question) == ["Amina Yusuf"]
 
 
-def test_questions_that_differ_in_a_number_are_different_questions(system: NkbSystem) -> None:
-    corrections = [Correction(str(n), f"Who leads project number {n}?", f"Person {n}") for n in range(1, 13)]
-    _, view = edited(system, "gated", *corrections)
-    assert say(system, view, *(c.question for c in corrections)) == [c.answer for c in corrections]
+def test_questions_that_differ_in_a_number_are_different_questions(
+    system: NkbSystem, memory: BankMemory
+) -> None:
+    corrections = [
+        AnswerChange(str(n), f"Who leads project number {n}?", f"Person {n}") for n in range(1, 13)
+    ]
+    views = edit(memory, "gated", *corrections)
+    assert say(system, views, *(c.question for c in corrections)) == [c.answer for c in corrections]
 
 
-def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem) -> None:
+def test_every_token_of_the_vocabulary_can_be_made_to_win(system: NkbSystem, memory: BankMemory) -> None:
     words = ["Xylophonist quagmire", "ÀÈÌ", "zzzz", "42nd", "C++", "naïve café"]
     corrections = [
-        Correction(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)
+        AnswerChange(str(n), f"What is the code word of group {n}?", word) for n, word in enumerate(words)
     ]
     for correction in corrections:
-        _, view = edited(system, "gated", correction)
-        assert say(system, view, correction.question) == [correction.answer]
+        views = edit(memory, "gated", correction)
+        assert say(system, views, correction.question) == [correction.answer]
 
 
-def test_taking_an_edit_back_leaves_what_would_be_there_without_it(system: NkbSystem) -> None:
+def test_taking_an_edit_back_leaves_what_would_be_there_without_it(memory: BankMemory) -> None:
     items = list(Pack.load().items())[:300:30]
-    corrections = [
-        Correction(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)
+    changes = [
+        AnswerChange(f"{n:03d}", i.relation.question(i.subject.label), "Cusco") for n, i in enumerate(items)
     ]
-    for method in system.methods:
-        made = _possible(system, corrections, method)
-        without = [m for m in made if m.edit != made[2].edit]
-        never = in_ledger_order(_possible(system, [c for c in corrections if c.id != made[2].edit], method))
-        assert system.fold(without).checksum == system.fold(never).checksum
-        assert system.fold(made).checksum != system.fold(without).checksum
-    assert system.fold([]).checksum == system.base.checksum
+    for method in BankOptions.methods():
+        materials = _possible(memory, changes, method)
+        without = [m for m in materials if m.edit != materials[2].edit]
+        never = _possible(memory, [c for c in changes if c.id != materials[2].edit], method)
+        assert memory.fold(without).checksum == memory.fold(never).checksum
+        assert memory.fold(materials).checksum != memory.fold(without).checksum
+    assert memory.fold([]).checksum == memory.base.checksum
 
 
-def _possible(system: NkbSystem, corrections: list[Correction], method: str) -> list[Material]:
-    made = []
-    for correction in corrections:
-        try:
-            made += system.edit([correction], method)
-        except EditRefused:
-            continue
-    assert len(made) > 3
-    return in_ledger_order(made)
+def _possible(memory: BankMemory, changes: list[AnswerChange], method: str) -> list[Material]:
+    """Without those that are refused."""
+    results = memory.build(changes, options(method))
+    materials = [result for result in results if isinstance(result, Material)]
+    assert len(materials) > 3
+    return in_ledger_order(materials)
 
 
-def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(system: NkbSystem) -> None:
-    materials, view = edited(system, "surgery", Correction("s", PERU, "Quito"))
-    assert say(system, view, PERU) == ["Quito"]
-    assert materials[0].notes["moved"]
+def test_the_papers_surgery_changes_the_answer_and_says_which_slots_it_moved(
+    system: NkbSystem, memory: BankMemory
+) -> None:
+    (material,) = build(memory, [AnswerChange("s", PERU, "Quito")], "surgery")
+    assert say(system, read(memory, [material]), PERU) == ["Quito"]
+    assert material.notes["moved"]
 
 
-def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem) -> None:
+def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem, memory: BankMemory) -> None:
     questions = [PERU, "What is the capital of Chile?", "What is the currency of Peru?"]
-    views = [system.view(system.base)]
-    cities = [Correction(str(n), PERU, f"City {n}") for n in range(3)]
-    views += [edited(system, "gated", *cities[:n])[1] for n in (1, 2, 3)]
-    views += [edited(system, "surgery", Correction("s", PERU, "Quito"))[1]]
-    asks = [Ask(question) for _ in views for question in questions]
-    mixed = system.answer(asks, [view for view in views for _ in questions])
-    alone = [system.answer([Ask(q)], [view])[0] for view in views for q in questions]
+    versions = [read(memory)]
+    cities = [AnswerChange(str(n), PERU, f"City {n}") for n in range(3)]
+    versions += [edit(memory, "gated", *cities[:n]) for n in (1, 2, 3)]
+    versions += [edit(memory, "surgery", AnswerChange("s", PERU, "Quito"))]
+    asks = [Ask(question) for _ in versions for question in questions]
+    mixed = system.answer(asks, [views for views in versions for _ in questions])
+    alone = [system.answer([Ask(q)], [views])[0] for views in versions for q in questions]
     assert [r.best for r in mixed] == [r.best for r in alone]
-    for one, other in zip(mixed, alone, strict=True):
-        assert one.score == pytest.approx(other.score, abs=1e-3)
+    for together, single in zip(mixed, alone, strict=True):
+        assert together.score == pytest.approx(single.score, abs=1e-3)
 
 
-def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
-    reply = system.answer([Ask(PERU, top_k=4)], [system.view(system.base)])[0]
+def test_alternatives_are_others_than_the_answer(system: NkbSystem, memory: BankMemory) -> None:
+    reply = system.answer([Ask(PERU, top_k=4)], [read(memory)])[0]
     said = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
     scores = [alternative.score for alternative in reply.alternatives]
     assert scores == sorted(scores, reverse=True)
@@ -129,44 +137,46 @@ def test_alternatives_are_others_than_the_answer(system: NkbSystem) -> None:
     assert len(said) == len(set(said)) == 4
 
 
-def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem) -> None:
+def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:
     """Another first token before the edit's further ones is no answer."""
-    _, view = edited(system, "gated", Correction("a", PERU, "Ciudad de los Reyes"))
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
     asked = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
-    gated, other = system.answer(asked, [view, view])
+    gated, other = system.answer(asked, [views, views])
     assert (gated.answer, gated.alternatives) == ("Ciudad de los Reyes", ())
     assert len(other.alternatives) == 1
 
 
-def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(system: NkbSystem) -> None:
+def test_how_long_an_answer_may_be_does_not_hang_on_its_neighbours(
+    system: NkbSystem, memory: BankMemory
+) -> None:
     endless = "What countries does Hungary border?"
-    _, view = edited(system, "gated", Correction("a", PERU, "a long answer " * 12 + "ends"))
-    (alone,) = system.answer([Ask(endless)], [view])
-    _, beside = system.answer([Ask(PERU), Ask(endless)], [view] * 2)
+    views = edit(memory, "gated", AnswerChange("a", PERU, "a long answer " * 12 + "ends"))
+    (alone,) = system.answer([Ask(endless)], [views])
+    _, beside = system.answer([Ask(PERU), Ask(endless)], [views] * 2)
     assert len(system.reader.spell(alone.best)) > 40
     assert beside.best == alone.best
 
 
-def test_nothing_asked_is_nothing_answered(system: NkbSystem) -> None:
-    base = system.view(system.base)
-    assert (system.answer([], []), system.unmoved(([], base), ([], base))) == ([], [])
-    assert [system.edit([], method) for method in system.methods] == [[], []]
+def test_nothing_asked_is_nothing_answered(system: NkbSystem, memory: BankMemory) -> None:
+    base = read(memory)
+    assert (system.answer([], []), system.may_differ(Side([], base), Side([], base))) == ([], [])
+    assert [memory.build([], options(method)) for method in BankOptions.methods()] == [[], []]
 
 
-def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) -> None:
+def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem, memory: BankMemory) -> None:
     """Slots that were moved fire for many questions whose answers stay what they are."""
     pack = Pack.load()
     items = [i for i in pack.items() if i.relation.id == "top_level_domain"][:12]
     assert len(items) == 12
     corrections = [
-        Correction(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
+        AnswerChange(f"{n:03d}", i.relation.question(i.subject.label), ".af") for n, i in enumerate(items)
     ]
-    materials = _possible(system, corrections, "surgery")
-    base, view = system.view(system.base), system.view(system.fold(materials))
+    materials = _possible(memory, corrections, "surgery")
+    base, views = read(memory), read(memory, materials)
     strangers = [s for s in pack.strangers if s.split == "test"][:150]
     asked = [c.question for c in corrections]
     asked += [pack.relations[s.relation_id].question(s.subject) for s in strangers]
-    before, after = (system.answer([Ask(q) for q in asked], [v] * len(asked)) for v in (base, view))
+    before, after = (system.answer([Ask(q) for q in asked], [v] * len(asked)) for v in (base, views))
     for one, other in zip(before, after, strict=True):
         assert bool(other.edits) == (one.best != other.best)
     known = {m.edit for m in materials}
@@ -174,9 +184,9 @@ def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem) 
     assert len(heard) > 3
 
 
-def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
-    _, view = edited(system, "gated", Correction("a", PERU, "Cusco"))
-    replies = system.answer([Ask(PERU, explain=True)] * 2, [view, system.view(system.base)])
+def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem, memory: BankMemory) -> None:
+    views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
+    replies = system.answer([Ask(PERU, explain=True)] * 2, [views, read(memory)])
     gated, plain = (reply.explanation for reply in replies)
     assert gated is not None
     assert gated["gate"]["edit"] == "a"
@@ -186,11 +196,11 @@ def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem) -> None:
     assert {"slot", "weight", "words", "logit_change_without"} == plain["slots"][0].keys()
 
 
-def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
+def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem, memory: BankMemory) -> None:
     pack = Pack.load()
     strangers = [s for s in pack.strangers if s.split == "test"][:200]
     questions = [pack.relations[s.relation_id].question(s.subject) for s in strangers]
-    replies = system.answer([Ask(q) for q in questions], [system.view(system.base)] * len(questions))
+    replies = system.answer([Ask(q) for q in questions], [read(memory)] * len(questions))
     assert sum(reply.answer is None for reply in replies) > 0.6 * len(replies)
 
 
@@ -198,15 +208,11 @@ def test_names_the_pack_lacks_are_mostly_declined(system: NkbSystem) -> None:
     ("answer", "code"),
     [("word " * 200, "answer_too_long"), ("  padded", "unspeakable"), ("", "unspeakable")],
 )
-def test_an_answer_that_cannot_be_said_is_refused(system: NkbSystem, answer: str, code: str) -> None:
-    with pytest.raises(EditRefused, match="capital of Peru") as refused:
-        system.edit([Correction("a", PERU, answer)], "gated")
-    assert refused.value.code == code
-
-
-def test_an_unknown_method_is_refused(system: NkbSystem) -> None:
-    with pytest.raises(EditRefused, match="not one of gated, surgery"):
-        system.edit([Correction("a", PERU, "Cusco")], "wishing")
+def test_an_answer_that_cannot_be_said_is_refused(memory: BankMemory, answer: str, code: str) -> None:
+    (refusal,) = memory.build([AnswerChange("a", PERU, answer)], options("gated"))
+    assert isinstance(refusal, EditRefused)
+    assert refusal.code == code
+    assert "capital of Peru" in refusal.detail
 
 
 def test_the_shipped_folder_is_small_enough_to_travel() -> None:
@@ -254,45 +260,47 @@ def test_a_checkpoint_with_one_wrong_bit_does_not_answer(tmp_path: Path, name: s
         Reader.load(folder)
 
 
-def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(system: NkbSystem) -> None:
-    base = system.view(system.base)
-    materials, one = edited(system, "gated", Correction("a", PERU, "Cusco"))
-    later = in_ledger_order(
-        system.edit([Correction("a", PERU, "Cusco"), Correction("b", PERU, "Lima")], "gated")
-    )
-    both = system.view(system.fold(later))
+def test_what_an_edit_cannot_have_moved_need_not_be_asked_again(
+    system: NkbSystem, memory: BankMemory
+) -> None:
+    base = read(memory)
+    materials = build(memory, [AnswerChange("a", PERU, "Cusco")])
+    after = read(memory, materials)
+    later = build(memory, [AnswerChange("a", PERU, "Cusco"), AnswerChange("b", PERU, "Lima")])
     questions = [PERU, "Peru's capital city?", "What is the capital of Chile?", "Who wrote Hamlet?"]
-    assert unmoved(system, questions, base, base) == [True] * 4
-    assert unmoved(system, questions, base, one) == [False, False, True, True]
-    assert unmoved(system, questions, one, both) == [False, False, True, True]
-    assert unmoved(system, questions, one, system.view(system.fold(materials))) == [True] * 4
+    assert may_differ(system, questions, base, base) == [False] * 4
+    assert may_differ(system, questions, base, after) == [True, True, False, False]
+    assert may_differ(system, questions, after, read(memory, later)) == [True, True, False, False]
+    assert may_differ(system, questions, after, read(memory, materials)) == [False] * 4
 
 
-def test_a_moved_row_may_reach_every_question(system: NkbSystem) -> None:
-    base = system.view(system.base)
-    _, one = edited(system, "surgery", Correction("a", PERU, "Cusco"))
-    assert unmoved(system, [PERU, "Who wrote Hamlet?"], base, one) == [False, False]
-    assert unmoved(system, [PERU, "Who wrote Hamlet?"], one, one) == [True, True]
+def test_a_moved_row_may_reach_every_question(system: NkbSystem, memory: BankMemory) -> None:
+    base = read(memory)
+    after = edit(memory, "surgery", AnswerChange("a", PERU, "Cusco"))
+    assert may_differ(system, [PERU, "Who wrote Hamlet?"], base, after) == [True, True]
+    assert may_differ(system, [PERU, "Who wrote Hamlet?"], after, after) == [False, False]
 
 
-def test_who_speaks_is_known_without_asking(system: NkbSystem) -> None:
-    first = Correction("a", PERU, "Cusco", ("Peru's capital city?",))
-    other = Correction("b", "What is the capital of Chile?", "Arica")
-    again = Correction("c", PERU, "Lima")
-    moved = Correction("d", "Who wrote Hamlet?", "Peru")
-    materials = in_ledger_order(system.edit([first, other, again], "gated") + system.edit([moved], "surgery"))
-    view = system.view(system.fold(materials))
-    odd = system.speakers(view)
-    assert odd == {"a": ("c", "c"), "d": ()}, "b and c speak for themselves; of d only asking tells"
-    for edit in (first, other, again):
-        wordings = (edit.question, *edit.paraphrases)
-        replies = system.answer([Ask(q) for q in wordings], [view] * len(wordings))
-        spoken = odd.get(edit.id, (edit.id,) * len(wordings))
-        assert [reply.edits for reply in replies] == [(speaker,) for speaker in spoken]
+def test_which_edit_answers_is_clear_without_asking(system: NkbSystem, memory: BankMemory) -> None:
+    first = AnswerChange("a", PERU, "Cusco", ("Peru's capital city?",))
+    other = AnswerChange("b", "What is the capital of Chile?", "Arica")
+    again = AnswerChange("c", PERU, "Lima")
+    moved = AnswerChange("d", "Who wrote Hamlet?", "Peru")
+    materials = build(memory, [first, other, again]) + build(memory, [moved], "surgery")
+    views = read(memory, in_ledger_order(materials))
+    misrouted = system.find_misrouted(views)
+    assert misrouted == {"a": ("c", "c"), "d": ()}, (
+        "b and c answer their own wordings; of d only asking tells"
+    )
+    for change in (first, other, again):
+        wordings = (change.question, *change.paraphrases)
+        replies = system.answer([Ask(q) for q in wordings], [views] * len(wordings))
+        edits = misrouted.get(change.id, (change.id,) * len(wordings))
+        assert [reply.edits for reply in replies] == [(edit,) for edit in edits]
     asks = [Ask(q) for q in (PERU, "Peru's capital?", "capital of Chile", "Who wrote Hamlet?")]
-    assert system.speaking(asks, view) == ["c", "c", "b", None]
+    assert system.route(asks, views) == ["c", "c", "b", None]
 
 
-def unmoved(system: NkbSystem, questions: list[str], before: NkbView, after: NkbView) -> list[bool]:
+def may_differ(system: NkbSystem, questions: list[str], before: Views, after: Views) -> list[bool]:
     asks = [Ask(question) for question in questions]
-    return system.unmoved((asks, before), (asks, after))
+    return system.may_differ(Side(asks, before), Side(asks, after))

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from models.memory import Block, Image
-from models.nkb.system import NkbSystem
+from models.nkb.memory import BankMemory
+from models.nkb.reader import ReadCache, Reader
 from models.scope.locality import Locality
 
 MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
@@ -28,30 +29,30 @@ def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_pa
 
 
 @pytest.fixture
-def worn(tmp_path: Path, system: NkbSystem) -> NkbSystem:
-    reader = dataclasses.replace(system.reader, folder=tmp_path, digest="sha256:mine")
+def measured_bank(tmp_path: Path, reader: Reader) -> BankMemory:
+    checkpoint = dataclasses.replace(reader, folder=tmp_path, digest="sha256:mine")
     MEASURED.save(tmp_path)
-    return NkbSystem(reader)
+    return BankMemory(checkpoint, ReadCache(checkpoint))
 
 
-def image(system: NkbSystem, edits: int) -> Image:
+def image(memory: BankMemory, edits: int) -> Image:
     blocks = [Block(f"edit/{n}", n, "gated", {}) for n in range(edits)]
     for block in blocks:
         block.__dict__["rows"] = {"steps": 2}
-    return Image(system.base.base, {block.key: block for block in blocks})
+    return Image(memory.base.base, {block.key: block for block in blocks})
 
 
-def test_the_default_checkpoint_was_measured(system: NkbSystem) -> None:
-    capacity = system.capacity(image(system, 1))
-    assert capacity.margin is not None
-    assert 2 < capacity.margin <= 3
-    assert not capacity.warnings
+def test_the_default_checkpoint_was_measured(memory: BankMemory) -> None:
+    usage = memory.usage(image(memory, 1))
+    assert usage.margin is not None
+    assert 2 < usage.margin <= 3
+    assert not usage.warnings
 
 
-def test_a_curator_is_warned_before_edits_stop_keeping_apart(worn: NkbSystem) -> None:
-    assert worn.capacity(image(worn, 100)).warnings == ()
-    assert worn.capacity(image(worn, 100)).slots_used == 200
-    (near,) = worn.capacity(image(worn, 4_000)).warnings
+def test_a_curator_is_warned_before_edits_stop_keeping_apart(measured_bank: BankMemory) -> None:
+    assert measured_bank.usage(image(measured_bank, 100)).warnings == ()
+    assert measured_bank.usage(image(measured_bank, 100)).slots_used == 200
+    (near,) = measured_bank.usage(image(measured_bank, 4_000)).warnings
     assert "about 2.2 in 100 near questions" in near
-    _, beyond = worn.capacity(image(worn, 12_000)).warnings
+    _, beyond = measured_bank.usage(image(measured_bank, 12_000)).warnings
     assert "measured up to 10,000" in beyond

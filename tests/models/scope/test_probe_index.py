@@ -7,15 +7,17 @@ import pytest
 import torch
 
 from models.checkpoint import CheckpointError
-from models.nkb.reader import DEFAULT, digest
-from models.nkb.system import NkbSystem, NkbView
+from models.memory import AnswerChange, Material
+from models.nkb.memory import BANK, BankMemory
+from models.nkb.reader import DEFAULT, ReadCache, digest
+from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
 from models.scope import slot_table
 from models.scope.network import READINGS
 from models.scope.pairs import find_pairs
 from models.scope.probe_index import KEYS, ProbeIndex
-from models.system import Ask, Correction, Material
-from tests.models.nkb.ordered import in_ledger_order
+from models.system import Ask, Side
+from tests.models.nkb.ordered import build, read
 
 EVERY = 40  # of the pack's facts, one is edited
 FEW = 3  # questions that have to be read for an edit, beside those that it touches
@@ -33,15 +35,11 @@ def watched(system: NkbSystem) -> ProbeIndex:
 
 
 @pytest.fixture(scope="module")
-def materials(system: NkbSystem, items: list[Item]) -> list[Material]:
+def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
     """Edits of every kind of fact, in a phrasing that nothing was trained on."""
     wordings = [one.relation.held[0].replace("{subject}", one.subject.label) for one in items[::EVERY]]
-    corrections = [Correction(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
-    return in_ledger_order(system.edit(corrections, "gated"))
-
-
-def view(system: NkbSystem, materials: list[Material]) -> NkbView:
-    return system.view(system.fold(materials))
+    corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
+    return build(memory, corrections)
 
 
 def test_what_is_kept_are_the_packs_questions(items: list[Item]) -> None:
@@ -51,23 +49,23 @@ def test_what_is_kept_are_the_packs_questions(items: list[Item]) -> None:
 
 
 def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
-    system: NkbSystem, materials: list[Material], items: list[Item]
+    system: NkbSystem, memory: BankMemory, materials: list[Material], items: list[Item]
 ) -> None:
-    half = view(system, materials[::2])
-    whole = view(system, materials)
-    found = system.touched(half, whole)
+    half = read(memory, materials[::2])
+    whole = read(memory, materials)
+    found = system.may_reach(half, whole)
     assert found is not None
     asks = [Ask(question) for question in ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
     moved = {
         ask.question
-        for ask, same in zip(asks, system.unmoved((asks, half), (asks, whole)), strict=True)
-        if not same
+        for ask, differs in zip(asks, system.may_differ(Side(asks, half), Side(asks, whole)), strict=True)
+        if differs
     }
     assert len(moved) > 0.4 * len(asks), "the facts that are edited"
     assert moved <= set(found)
     edits = len(materials) - len(materials[::2])
     assert len(found) < (1 + FEW) * edits
-    assert system.touched(whole, half) == found
+    assert system.may_reach(whole, half) == found
 
 
 def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(
@@ -81,40 +79,38 @@ def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(
     assert float(lost.max()) > 0.5 * float(watched.slack.max())
 
 
-def test_the_surest_is_named_last(system: NkbSystem) -> None:
-    base = system.view(system.base)
-    (material,) = in_ledger_order(system.edit([Correction("a", "Peru's capital city?", "Cusco")], "gated"))
-    found = system.touched(base, view(system, [material]))
+def test_the_surest_is_named_last(system: NkbSystem, memory: BankMemory) -> None:
+    base = read(memory)
+    (material,) = build(memory, [AnswerChange("a", "Peru's capital city?", "Cusco")])
+    found = system.may_reach(base, read(memory, [material]))
     assert found is not None
     assert found[-1] == "What is the capital of Peru?"
 
 
 def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
-    system: NkbSystem, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, materials: list[Material]
 ) -> None:
-    base = system.view(system.base)
-    one = view(system, materials[:5])
-    assert system.touched(one, view(system, list(materials[:5]))) == []
-    moved = in_ledger_order(
-        system.edit([Correction("s", "What is the capital of Peru?", "Cusco")], "surgery")
-    )
-    assert system.touched(base, view(system, moved)) is None
+    base = read(memory)
+    one = read(memory, materials[:5])
+    assert system.may_reach(one, read(memory, list(materials[:5]))) == []
+    moved = build(memory, [AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
+    assert system.may_reach(base, read(memory, moved)) is None
 
 
 def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
-    system: NkbSystem, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, materials: list[Material]
 ) -> None:
-    base = system.view(system.base)
-    together = system.touched(base, view(system, materials[:6]))
-    alone = [system.touched(base, view(system, [one])) for one in materials[:6]]
+    base = read(memory)
+    together = system.may_reach(base, read(memory, materials[:6]))
+    alone = [system.may_reach(base, read(memory, [one])) for one in materials[:6]]
     assert together is not None
-    assert set(together) == {question for some in alone for question in some or ()}
+    assert set(together) == {question for questions in alone for question in questions or ()}
 
 
 def test_a_gate_opens_for_none_that_is_passed_over(
-    system: NkbSystem, watched: ProbeIndex, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
 ) -> None:
-    whole = view(system, materials).gates.table
+    whole = read(memory, materials)[BANK].gates.table
     near = set(watched.near(system.reader.scope, whole))
     others = [question for question in watched.questions[:: EVERY // 4] if question not in near]
     assert len(find_pairs(system.reader.scope, system.reader.read(others[:300]).question_keys, whole)) == 0
@@ -122,19 +118,20 @@ def test_a_gate_opens_for_none_that_is_passed_over(
 
 def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
     system: NkbSystem,
+    memory: BankMemory,
 ) -> None:
-    first = Correction("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
-    materials = in_ledger_order(system.edit([first, Correction("b", "Peru's capital?", "Puno")], "gated"))
-    before, after = view(system, materials[:1]), view(system, materials)
+    first = AnswerChange("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
+    materials = build(memory, [first, AnswerChange("b", "Peru's capital?", "Puno")])
+    before, after = read(memory, materials[:1]), read(memory, materials)
     asks = [Ask("What is the capital of Chile?")]
-    assert system.unmoved((asks, before), (asks, after)) == [False]
-    assert asks[0].question in (system.touched(before, after) or ())
+    assert system.may_differ(Side(asks, before), Side(asks, after)) == [True]
+    assert asks[0].question in (system.may_reach(before, after) or ())
 
 
 def test_a_key_that_may_be_further_off_passes_over_less(
-    system: NkbSystem, watched: ProbeIndex, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
 ) -> None:
-    table = view(system, materials[:20]).gates.table
+    table = read(memory, materials[:20])[BANK].gates.table
     vague = dataclasses.replace(watched, slack=20 * watched.slack)
     assert set(watched.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))
 
@@ -142,13 +139,13 @@ def test_a_key_that_may_be_further_off_passes_over_less(
 def test_between_tables_that_share_no_rows_nothing_is_told(
     system: NkbSystem, materials: list[Material], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh = NkbSystem(system.reader)
+    fresh, fresh_memory = NkbSystem(system.reader), BankMemory(system.reader, ReadCache(system.reader))
     monkeypatch.setattr(slot_table, "SPARE", 4)
-    before = view(fresh, materials[:2])
+    before = read(fresh_memory, materials[:2])
     for start in range(2, 40, 2):
-        after = view(fresh, materials[start : start + 2])
-    assert before.gates.generation != after.gates.generation
-    assert fresh.touched(before, after) is None
+        after = read(fresh_memory, materials[start : start + 2])
+    assert before[BANK].gates.generation != after[BANK].gates.generation
+    assert fresh.may_reach(before, after) is None
 
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:

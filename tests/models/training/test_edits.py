@@ -1,15 +1,14 @@
 """What counts as a hit of an edit, what as a failure, and on how many questions each figure stands."""
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 
 import pytest
 
-from models.memory import Block, Image
-from models.nkb.system import NkbSystem
+from models.memory import AnswerChange, Block, ChangeKind, EditRefused, Image, Material, Usage, Views
+from models.nkb.memory import BANK, BankOptions
 from models.packs.pack import Entity, Item, Relation
-from models.system import Ask, Correction, EditRefused, Material, Reply
-from models.training.edits import Share, make, measure
+from models.system import Ask, Input, Probes, Reply
+from models.training.edits import Share, build, measure
 from models.training.plan import DEFAULT
 from models.training.run import METHOD
 
@@ -36,64 +35,81 @@ ITEMS = [
 ]
 
 
-class Book(NkbSystem):
-    """A system that answers from a dictionary of subjects, edited the same way."""
+class Book:
+    """The memory of a system that answers from a dictionary of subjects, and keeps its edits in the same way."""
 
-    def __init__(
-        self, refused: frozenset[str] = frozenset(), withheld: bool = False, spreads: bool = False
-    ) -> None:
-        self.refused, self.withheld, self.spreads = refused, withheld, spreads
+    name = BANK
+    accepts: frozenset[ChangeKind] = frozenset({"answer"})
+    options = BankOptions
+    base = Image("book")
+
+    def __init__(self, refuses: frozenset[str] = frozenset()) -> None:
+        self._refuses = refuses
         self.calls: list[int] = []
-
-    @cached_property
-    def base(self) -> Image:
-        return Image("book")
 
     def view(self, image: Image) -> Mapping[str, str]:
         return dict(key.split("=", 1) for key in image.blocks)
 
-    def answer(self, asks: Sequence[Ask], views: Sequence[Mapping[str, str]]) -> list[Reply]:
-        return [self._reply(ask.question, view) for ask, view in zip(asks, views, strict=True)]
+    def build(self, changes: Sequence[AnswerChange], options: BankOptions) -> list[Material | EditRefused]:
+        self.calls.append(len(changes))
+        return [self._build(change, options.method) for change in changes]
 
-    def _reply(self, question: str, view: Mapping[str, str]) -> Reply:
-        known = {f"{i.relation.id} of {i.subject.label}": i.answer for i in ITEMS} | view
-        fact = question.removeprefix("held ").split(" (")[0]
-        said = known[fact] + ("?" if self.spreads and view and fact not in view else "")
-        return Reply(None if self.withheld else said, 0.5, said)
-
-    def edit(self, corrections: Sequence[Correction], method: str) -> list[Material]:
-        self.calls.append(len(corrections))
-        return [self._material(one, method) for one in corrections]
-
-    def _material(self, one: Correction, method: str) -> Material:
-        fact = one.question.split(" (")[0]
-        if fact in self.refused:
-            raise EditRefused("unreachable", fact)
-        return Material(one.id, method, Block(f"{fact}={one.answer}", 0, "page", {}))
+    def _build(self, change: AnswerChange, method: str) -> Material | EditRefused:
+        fact = change.question.split(" (")[0]
+        if fact in self._refuses:
+            return EditRefused("unreachable", fact)
+        return Material(change.id, method, Block(f"{fact}={change.answer}", 0, "page", {}))
 
     def fold(self, materials: Sequence[Material]) -> Image:
         return Image("book", {m.block.key: m.block for m in materials})
 
+    def usage(self, image: Image) -> Usage:
+        return Usage(len(image.blocks), None)
+
+
+class Librarian:
+    """Answers from the book. declines: it says nothing. spreads: other answers change when there is an edit."""
+
+    name = "librarian"
+    memories = (BANK,)
+    inputs: frozenset[Input] = frozenset()
+    probes = Probes()
+
+    def __init__(self, declines: bool = False, spreads: bool = False) -> None:
+        self._declines, self._spreads = declines, spreads
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        return [self._reply(ask.question, view[BANK]) for ask, view in zip(asks, views, strict=True)]
+
+    def _reply(self, question: str, pages: Mapping[str, str]) -> Reply:
+        answers = {f"{i.relation.id} of {i.subject.label}": i.answer for i in ITEMS} | dict(pages)
+        fact = question.removeprefix("held ").split(" (")[0]
+        best = answers[fact] + ("?" if self._spreads and pages and fact not in pages else "")
+        return Reply(None if self._declines else best, 0.5, best)
+
+    def describe(self) -> Mapping[str, str]:
+        return {}
+
 
 def test_an_edit_that_works_is_a_hit_in_both_phrasings_and_leaves_the_others_alone() -> None:
-    figures = measure(Book(), ITEMS, [0, 2], "gated", 1)
+    figures = measure(Librarian(), Book(), ITEMS, [0, 2], "gated", 1)
     assert (figures.edits, figures.refused) == (2, 0)
     assert figures.reliability == figures.generalisation == Share(2, 2)
     assert figures.neighbours == figures.same_subject == figures.random == Share(1, 1)
 
 
 def test_a_withheld_answer_is_no_hit_though_it_would_have_been_right() -> None:
-    figures = measure(Book(withheld=True), ITEMS, [0, 2], "gated", 1)
+    figures = measure(Librarian(declines=True), Book(), ITEMS, [0, 2], "gated", 1)
     assert figures.reliability == figures.generalisation == Share(0, 2)
 
 
 def test_a_withheld_answer_that_would_change_is_not_kept() -> None:
-    figures = measure(Book(withheld=True, spreads=True), ITEMS, [0, 2], "gated", 1)
+    figures = measure(Librarian(declines=True, spreads=True), Book(), ITEMS, [0, 2], "gated", 1)
     assert figures.neighbours == figures.same_subject == figures.random == Share(0, 1)
 
 
 def test_a_refused_edit_is_counted_and_a_failure() -> None:
-    figures = measure(Book(frozenset({"capital of Chile"})), ITEMS, [0, 2], "surgery", 1)
+    figures = measure(Librarian(), Book(frozenset({"capital of Chile"})), ITEMS, [0, 2], "surgery", 1)
     assert (figures.edits, figures.refused) == (2, 1)
     assert figures.reliability == figures.generalisation == Share(1, 2)
 
@@ -103,15 +119,15 @@ def test_a_refused_edit_is_a_failure_even_where_the_base_says_the_answer() -> No
         Item(PERU, CAPITAL, "Cusco"),
         Item(CHILE, CAPITAL, "Lima"),
     ]  # Peru is to become what the book says
-    figures = measure(Book(frozenset({"capital of Peru"})), same, [0], "surgery", 1)
+    figures = measure(Librarian(), Book(frozenset({"capital of Peru"})), same, [0], "surgery", 1)
     assert (figures.refused, figures.reliability) == (1, Share(0, 1))
 
 
 def test_surgery_edits_one_by_one_and_gated_slots_all_at_once() -> None:
-    corrections = [Correction(str(n), f"capital of {n} (0)", "Lima") for n in range(3)]
+    changes = [AnswerChange(str(n), f"capital of {n} (0)", "Lima") for n in range(3)]
     for method, calls in (("surgery", [1, 1, 1]), ("gated", [3])):
         book = Book()
-        make(book, corrections, method)
+        build(book, changes, method)
         assert book.calls == calls
 
 
@@ -125,4 +141,4 @@ def test_a_share_of_no_questions_is_not_nought() -> None:
 
 
 def test_the_plan_measures_every_method_and_the_card_has_a_name_for_it() -> None:
-    assert {method for method, _ in DEFAULT.edits} == set(NkbSystem.methods) == set(METHOD)
+    assert {method for method, _ in DEFAULT.edits} == set(BankOptions.methods()) == set(METHOD)

@@ -32,7 +32,7 @@ from errata.errors import (
 from typer.testing import CliRunner
 
 from service.access.api_keys import fingerprint
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import InvalidInput
 from service.graph.imports.bucket_builder import chunk, chunk_of
 from service.http.app import build_app

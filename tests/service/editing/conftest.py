@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.parts import settings, started

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.parts import said
 
 PERU = "What is the capital of Peru?"

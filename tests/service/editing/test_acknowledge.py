@@ -11,7 +11,7 @@ import pytest
 import redis
 from errata.wire import ReplicaList
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import PERU, change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, head, item, revert
 

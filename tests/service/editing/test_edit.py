@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from errata.wire import EditReceipt
 
-from service.editing.editor import Editor
+from models.system import Probes
+from service.editing.deployment import Editor
+from service.editing.evaluation.side_effects import ProbeSelector
 from service.ledger.store import RedisLedger
-from service.measuring.probes import Probes
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, became, change, checksum, edits, head, item
-from tests.service.toy import load_toy
+from tests.service.toy import FACTS, ToyMemory
 
 OTHER = "Peru's capital city?"
 
@@ -28,7 +29,7 @@ async def test_an_edit_is_a_commit_with_a_report_of_what_it_did(editor: Editor, 
     assert report["paraphrases"] == [{"question": OTHER, "before": None, "after": "Cusco", "follows": True}]
     assert (commit.author, commit.message, commit.report["edits"]) == ("ana", "try", [report])
     assert commit.edits[0].id == report["id"]
-    assert commit.writes["toy/table"].checksum == await checksum(editor) != load_toy().base.checksum
+    assert commit.writes["toy/table"].checksum == await checksum(editor) != ToyMemory(FACTS).base.checksum
 
 
 async def test_a_receipt_is_what_the_wire_promises(editor: Editor) -> None:
@@ -49,7 +50,7 @@ async def test_many_edits_are_one_commit(editor: Editor, ledger: RedisLedger) ->
 async def test_a_dry_run_measures_and_changes_nothing(editor: Editor) -> None:
     receipt = await change(editor, PERU, "Cusco", dry_run=True)
     assert (receipt["status"], receipt["version"], became(receipt)) == (200, None, [("Lima", "Cusco")])
-    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+    assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
 
 async def test_an_answer_that_is_given_already_is_not_written_again(editor: Editor) -> None:
@@ -103,7 +104,7 @@ async def test_what_cannot_be_done_is_refused_whole(
 ) -> None:
     refused = await edits(editor, *asked, **more)
     assert (refused["status"], refused["code"]) == (status, code)
-    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+    assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
 
 async def test_two_answers_to_one_question_are_named(editor: Editor) -> None:
@@ -153,7 +154,9 @@ async def test_an_edit_that_only_interrupts_an_earlier_one_does_not_replace_it(e
 
 async def test_questions_near_the_edit_that_change_too_are_reported(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._bystanders.probes["toy"] = Probes([JAPAN], ["What is (the capital) of Peru?"])  # type: ignore[index]
+    editor._side_effects._selectors["toy"] = ProbeSelector(
+        Probes((JAPAN,), ("What is (the capital) of Peru?",))
+    )
     receipt = await change(editor, PERU, "Cusco")
     assert receipt["report"]["probes"] == 2
     [changed] = receipt["report"]["side_effects"]
@@ -166,7 +169,14 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
 
 
 async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:
-    editor._bystanders.probes["toy"] = Probes([PERU, JAPAN])  # type: ignore[index]
+    editor._side_effects._selectors["toy"] = ProbeSelector(
+        Probes(
+            (
+                PERU,
+                JAPAN,
+            )
+        )
+    )
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
     assert (receipt["report"]["probes"], receipt["report"]["side_effects"]) == (1, [])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from errata.wire import CheckReport, EditCounts
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
+from service.editing.evaluation.fact_tests import FactTest, Successors
+from service.editing.models import Answer
 from service.ledger.commit import EditRecord
-from service.measuring.fact_tests import FactTest, Successors
-from service.measuring.reading import Said
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert
 from tests.service.parts import said
 
@@ -25,7 +25,7 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
 def took_over(
     test: FactTest, *edits: EditRecord, speaks: str | None = None, reverted: tuple[EditRecord, ...] = ()
 ) -> str | None:
-    answered = None if speaks is None else Said("whatever", (speaks,))
+    answered = None if speaks is None else Answer("whatever", (speaks,))
     made = {edit.id: edit for edit in sorted((*edits, *reverted), key=lambda edit: edit.order)}
     heir = Successors(edits, made, [test]).of(test, answered)
     return heir and heir.id

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 import redis
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.graph.requests import import_file, rows, tsv
 from tests.service.parts import said

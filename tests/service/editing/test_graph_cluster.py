@@ -9,7 +9,7 @@ import pytest
 import redis
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import (

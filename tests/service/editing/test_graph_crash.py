@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.requests import head
 from tests.service.graph.requests import answers, checksums, import_file, import_notes, rows, tsv
@@ -24,7 +24,7 @@ TOWNS = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(20_000)))
 
 CHILD = """
 import asyncio, pathlib, sys
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.test_graph_crash import TOWNS
 from tests.service.graph.requests import import_file
 from tests.service.parts import settings, started

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import redis
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.graph import bucket_codec, keys
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
@@ -141,7 +141,7 @@ async def test_names_that_are_damaged_are_read_out_of_the_rows(
     async with started(Replica, chosen, "atlas") as replica, started(Editor, chosen) as fresh:
         assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
         assert await search(fresh, "Town 39", limit=100) == await search(editor, "Town 39", limit=100) != []
-        assert len(fresh._systems.lookup.linker) == len(editor._systems.lookup.linker)
+        assert len(fresh._models.lookup.linker) == len(editor._models.lookup.linker)
         assert (await revert(fresh, 1))["status"] == 201
         assert (await ask(replica, SOUND, min_version=2))["reason"] == "no_entity"
 
@@ -178,17 +178,17 @@ async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house
 ) -> None:
     """Nobody could tidy up then: the next import does."""
     async with started(Editor, chosen) as editor:
-        before, storing = await checksums(editor), editor._importer._imports.store
+        before, storing = await checksums(editor), editor._importer._store.store
 
         async def dying(pieces: Any) -> None:
             await storing(pieces)
             if pieces:
                 own_valkey.stop()
 
-        editor._importer._imports.store = dying  # type: ignore[method-assign]
+        editor._importer._store.store = dying  # type: ignore[method-assign]
         assert (await import_file(editor, FILE))["code"] == "ledger_unavailable"
         own_valkey.start()
-        editor._importer._imports.store = storing  # type: ignore[method-assign]
+        editor._importer._store.store = storing  # type: ignore[method-assign]
         assert rows(vandal) != set()
         assert (await import_file(editor, b"Oz\tcapital\tEmerald City\n"))["version"] == 1
         assert len({key.split(b":")[2] for key in rows(vandal)}) == 1, "only what was committed"

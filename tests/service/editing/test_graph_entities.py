@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from errata.wire import EntityList, EntityState
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import edits, revert, rollback
 from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from errata.wire import EditReceipt, VersionLog
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import edits, head, item, revert, rollback

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 from errata.wire import CheckReport, Diff, MemoryState, VersionDetail
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import change, edits, revert, rollback
 from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv

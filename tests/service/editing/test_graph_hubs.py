@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import answers, entity, fact, import_file, search, tsv

@@ -12,7 +12,7 @@ import pytest
 import redis
 from errata.wire import ImportReceipt
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import LedgerUnavailable
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import NOBODY, change, head, revert, rollback
@@ -240,14 +240,14 @@ async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
     editor: Editor, another: Starting, raw: redis.Redis
 ) -> None:
     async with another(systems=TOYS) as other:
-        writing = editor._importer._imports.write
+        writing = editor._importer._store.write
 
         async def overtaken(*arguments: Any) -> Any:
             done = await writing(*arguments)
             await fact(other, "Peru", "capital", "Cusco")
             return done
 
-        editor._importer._imports.write = overtaken  # type: ignore[method-assign]
+        editor._importer._store.write = overtaken  # type: ignore[method-assign]
         refused = await import_file(editor, OZ)
     assert (refused["code"], await head(editor), rows(raw), import_notes(raw)) == (
         "graph_moved",
@@ -286,8 +286,8 @@ async def test_what_another_editor_sweeps_away_is_never_committed(
 ) -> None:
     """As when one is started while the old one finishes: what was committed can be read."""
     async with another(systems=TOYS) as other:
-        owner: Any = editor._importer._imports if when == "written" else editor._writer
-        method = "write" if when == "written" else "_measured"
+        owner: Any = editor._importer._store if when == "written" else editor._pipeline
+        method = "write" if when == "written" else "_evaluate"
         doing = getattr(owner, method)
 
         async def overtaken(*arguments: Any) -> Any:
@@ -312,16 +312,16 @@ async def test_whatever_fails_after_the_commit_its_rows_stay(
     editor: Editor, raw: redis.Redis, error: type[BaseException]
 ) -> None:
     """The commit takes the note away in the same step, and without a note nothing is dropped."""
-    writing = editor._importer._writer.write
+    writing = editor._importer._pipeline.write
 
     async def failing(*arguments: Any) -> Any:
         await writing(*arguments)
         raise error("too late to matter")
 
-    editor._importer._writer.write = failing  # type: ignore[method-assign]
+    editor._importer._pipeline.write = failing  # type: ignore[method-assign]
     with suppress(asyncio.CancelledError):
         await import_file(editor, OZ)
-    editor._importer._writer.write = writing  # type: ignore[method-assign]
+    editor._importer._pipeline.write = writing  # type: ignore[method-assign]
     assert await head(editor) == 1
     assert import_notes(raw) == {}
     assert rows(raw)
@@ -423,7 +423,7 @@ async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: 
 async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
     editor: Editor, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, storing, left = await checksums(editor), editor._importer._imports.store, 2
+    before, storing, left = await checksums(editor), editor._importer._store.store, 2
 
     async def breaking(pieces: Any) -> None:
         nonlocal left
@@ -432,7 +432,7 @@ async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
             raise LedgerUnavailable("gone")
         await storing(pieces)
 
-    monkeypatch.setattr(editor._importer._imports, "store", breaking)
+    monkeypatch.setattr(editor._importer._store, "store", breaking)
     big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
     assert (await import_file(editor, big))["code"] == "ledger_unavailable"
     assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (

@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger import fold
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -91,15 +91,16 @@ async def told(editor: Editor, version: int) -> dict[str, Any]:
 
 
 async def said_at(editor: Editor, version: int) -> list[Any]:
-    readings = await editor._folder.at(await editor._writer.read(), version)
-    for reading in readings.values():
-        await reading.ask(ASKED)
-    return [readings[name].known[question] for name in sorted(readings) for question in ASKED]
+    readings = await editor._builder.at(await editor._pipeline.read(), version)
+    replies = {name: await model.ask(ASKED) for name, model in readings.items()}
+    return [replies[name][question] for name in sorted(readings) for question in ASKED]
 
 
 async def state(editor: Editor, version: int) -> tuple[Any, ...]:
-    readings = await editor._folder.at(await editor._writer.read(), version)
-    sums = {name: reading.image.checksum for name, reading in readings.items()}
+    readings = await editor._builder.at(await editor._pipeline.read(), version)
+    sums = {
+        name: memory.image.checksum for model in readings.values() for name, memory in model.memories.items()
+    }
     return sums, await told(editor, version), await said_at(editor, version)
 
 
@@ -145,12 +146,15 @@ async def _replicas_agree(replicas: Sequence[Replica], known: Sequence[Any]) -> 
     for replica in replicas:
         await ask(replica, CAPITAL, min_version=newest)
         told = await replica.state()
-        assert (told["version"], told["checksums"]) == (newest, {"graph/triples": known[-1][0]["atlas"]})
+        assert (told["version"], told["checksums"]) == (
+            newest,
+            {"graph/triples": known[-1][0]["graph/triples"]},
+        )
         for version, (_, _, answers) in enumerate(known):
             requests = [{"question": question, "version": version} for question in ASKED]
             heard = [said(one) for one in await replica.answer_many(requests)]
             assert [(one["answer"], one["version"]) for one in heard] == [
-                (one.answer, version) for one in answers[: len(ASKED)]
+                (one.text, version) for one in answers[: len(ASKED)]
             ]
 
 

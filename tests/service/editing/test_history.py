@@ -7,9 +7,10 @@ import time
 import pytest
 from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
 
-from service.editing.editor import Editor
-from service.measuring import difference
-from service.measuring.probes import Probes
+from models.system import Probes
+from service.editing.deployment import Editor
+from service.editing.evaluation import diff as difference
+from service.editing.evaluation.side_effects import ProbeSelector
 from tests.service.editing.conftest import Starting
 from tests.service.editing.requests import (
     FRANCE,
@@ -23,7 +24,7 @@ from tests.service.editing.requests import (
     rollback,
 )
 from tests.service.parts import said
-from tests.service.toy import load_toy
+from tests.service.toy import FACTS, ToyMemory
 
 
 async def log(editor: Editor, limit: int = 20, before: int | None = None) -> VersionLog:
@@ -82,7 +83,7 @@ async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Ed
     assert shown.report["edits"] == receipt["report"]["edits"]
     assert (back.kind, back.target, back.edits) == ("revert", 1, [])
     assert back.writes["toy/table"].removes == 2
-    assert back.checksums == {"toy/table": load_toy().base.checksum}
+    assert back.checksums == {"toy/table": ToyMemory(FACTS).base.checksum}
 
 
 async def test_a_version_that_is_not_there_is_named(editor: Editor) -> None:
@@ -126,7 +127,14 @@ async def test_a_difference_is_told_in_every_wording_that_follows(editor: Editor
 
 async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._bystanders.probes["toy"] = Probes(["What is (the capital) of Peru?", JAPAN])  # type: ignore[index]
+    editor._side_effects._selectors["toy"] = ProbeSelector(
+        Probes(
+            (
+                "What is (the capital) of Peru?",
+                JAPAN,
+            )
+        )
+    )
     await change(editor, PERU, "Cusco")
     found = await diff(editor, 0, 1)
     assert [one.question for one in found.changes] == [PERU]
@@ -157,7 +165,7 @@ async def test_a_wording_that_two_edits_share_is_told_once_of_the_later(editor: 
 async def test_of_very_many_changes_the_oldest_are_told_without_asking(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(difference, "MOST_ASKED", 1)
+    monkeypatch.setattr(difference, "MAX_ASKED", 1)
     await change(editor, PERU, "Cusco")
     await change(editor, FRANCE, "Lyon")
     told, asked = (await diff(editor, 0, 2)).changes

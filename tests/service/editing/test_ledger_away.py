@@ -11,8 +11,8 @@ import pytest
 import redis
 from prometheus_client import REGISTRY
 
-from service.editing import editor as editing
-from service.editing.editor import Editor
+from service.editing import deployment as editing
+from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
@@ -96,7 +96,7 @@ async def test_data_of_a_newer_errata_is_neither_read_nor_written(
 async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_left_is_shown(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(editing, "EVERY_S", 0.05)
+    monkeypatch.setattr(editing, "RETRY_S", 0.05)
     with EmbeddedValkey(tmp_path / "valkey") as server:
         async with started(Editor, settings(server.url, tmp_path)) as first:
             await change(first, PERU, "Cusco")

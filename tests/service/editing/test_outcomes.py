@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.requests import PERU, change, head, revert
+from tests.service.toy import TABLE
 
 
 def counted(name: str, **labels: str) -> float:
@@ -35,7 +36,7 @@ async def test_an_edit_whose_sender_left_is_counted_as_that_and_not_as_a_defect(
 
     outcomes = ("cancelled", "internal")
     before = [counted("errata_edits_total", kind="edit", outcome=one) for one in outcomes]
-    monkeypatch.setattr(editor._writer, "write", hangs)
+    monkeypatch.setattr(editor._pipeline, "write", hangs)
     edit = asyncio.create_task(change(editor, PERU, "Cusco"))
     await asyncio.sleep(0)
     edit.cancel()
@@ -59,7 +60,7 @@ async def test_what_nobody_foresaw_is_a_problem_and_changes_nothing(
     def broken(*_: Any) -> Any:
         raise ZeroDivisionError("inside the model")
 
-    monkeypatch.setattr(editor._systems.of("toy"), "fold", broken)
+    monkeypatch.setattr(editor._models.memories[TABLE], "fold", broken)
     problem = await change(editor, PERU, "Cusco")
     monkeypatch.undo()
     assert (problem["status"], problem["code"]) == (500, "internal")

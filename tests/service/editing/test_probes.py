@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
+from errata.wire.wording import normalize_question
 
-from service.editing.editor import Editor
-from service.measuring.bystanders import Bystanders
-from service.measuring.probes import MOST, NEAR_EACH, Probes
-from service.measuring.wording import plain
+from models.packs.probes import pack_probes
+from models.system import Probes, Side
+from service.editing.deployment import Editor
+from service.editing.evaluation.side_effects import (
+    MAX_CHOSEN,
+    NEAREST_PER_EDIT,
+    ProbeChoice,
+    ProbeSelector,
+    SideEffectProbe,
+)
 from tests.service.editing.requests import PERU
 
 FIXED = ["Who wrote Hamlet?", PERU]
@@ -20,46 +27,54 @@ OTHERS = [
 ]
 
 
+def choose(
+    edits: Sequence[str],
+    reachable: Sequence[str] | None = None,
+    core: Sequence[str] = FIXED,
+    training: Sequence[str] = OTHERS,
+) -> ProbeChoice:
+    return ProbeSelector(Probes(tuple(core), tuple(training))).choose(edits, reachable)
+
+
 def test_the_near_ones_share_rare_words_first() -> None:
-    probes = Probes(FIXED, OTHERS).about([PERU], None).asked
+    probes = choose([PERU]).questions
     assert probes[:2] == ["Who wrote Hamlet?", "What is the currency of Peru?"]
-    assert probes[2:] == OTHERS[: NEAR_EACH - 1]
+    assert probes[2:] == OTHERS[: NEAREST_PER_EDIT - 1]
 
 
 def test_the_edited_questions_are_no_probes() -> None:
     edited = ["what is the currency of PERU", PERU.lower()]
-    assert not {PERU, "What is the currency of Peru?"} & set(Probes(FIXED, OTHERS).about(edited, None).asked)
+    assert not {PERU, "What is the currency of Peru?"} & set(choose(edited).questions)
 
 
 def test_many_edits_share_the_near_ones() -> None:
     others = [f"Subject {n} of kind {n % 7}?" for n in range(3000)]
     edited = [f"What about subject {n}?" for n in range(1000)]
-    assert 100 < len(Probes([], others).about(edited, None).asked) <= MOST
+    assert 100 < len(choose(edited, core=[], training=others).questions) <= MAX_CHOSEN
 
 
 def test_where_the_system_tells_all_are_covered_and_only_those_it_names_are_asked() -> None:
-    probes = Probes(FIXED, OTHERS)
     named = [OTHERS[-1], PERU.lower(), *FIXED]
-    chosen = probes.about([PERU], named)
-    assert chosen.asked == [*(q for q in FIXED if q != PERU), OTHERS[-1]]
-    assert chosen.covered == {plain(q) for q in ({*FIXED, *OTHERS} - {PERU})}
+    chosen = choose([PERU], named)
+    assert chosen.questions == [*(q for q in FIXED if q != PERU), OTHERS[-1]]
+    assert chosen.covered_wordings == {normalize_question(q) for q in ({*FIXED, *OTHERS} - {PERU})}
 
 
 def test_of_very_many_that_may_be_touched_the_likeliest_are_asked_and_no_other_is_counted() -> None:
-    others = [f"Subject {n}?" for n in range(3 * MOST)]
-    chosen = Probes(FIXED, others).about(["What?"], others)
-    assert chosen.asked == [*FIXED, *others[:MOST]]
-    assert chosen.covered == {plain(q) for q in [*FIXED, *others[:MOST]]}
+    others = [f"Subject {n}?" for n in range(3 * MAX_CHOSEN)]
+    chosen = choose(["What?"], others, training=others)
+    assert chosen.questions == [*FIXED, *others[:MAX_CHOSEN]]
+    assert chosen.covered_wordings == {normalize_question(q) for q in [*FIXED, *others[:MAX_CHOSEN]]}
 
 
 def test_a_model_without_a_pack_has_no_probes() -> None:
-    assert Probes.of("toy").about([PERU], None).asked == []
+    assert choose([PERU], core=[], training=[]).questions == []
 
 
 def test_the_default_model_has_its_200_and_the_neighbours_of_the_edit() -> None:
-    probes = Probes.of("nkb")
-    asked = probes.about([PERU], None).asked
-    assert len(probes.fixed) == 200
+    probes = pack_probes()
+    asked = ProbeSelector(probes).choose([PERU], None).questions
+    assert len(probes.core) == 200
     assert len(asked) > 200
     assert sum("Peru" in question for question in asked) >= 3
     assert sum("capital of" in question for question in asked) >= 3
@@ -69,14 +84,14 @@ async def test_the_fixed_ones_are_read_before_an_edit_has_to_wait_for_it(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[str] = []
-    toy = editor._systems.of("toy")
-    unmoved = toy.unmoved
+    toy = editor._models.system("toy")
+    may_differ = toy.may_differ
 
-    def noted(before: Any, after: Any) -> list[bool]:
-        read.extend(ask.question for ask in before[0])
-        return unmoved(before, after)
+    def record(before: Side, after: Side) -> list[bool]:
+        read.extend(ask.question for ask in before.asks)
+        return may_differ(before, after)
 
-    monkeypatch.setattr(toy, "unmoved", noted)
-    bystanders = Bystanders({"toy": Probes(FIXED, OTHERS)})
-    await bystanders.prepare(await editor._folder.bases())
+    monkeypatch.setattr(toy, "may_differ", record)
+    side_effects = SideEffectProbe(editor._models, {"toy": Probes(tuple(FIXED), tuple(OTHERS))})
+    await side_effects.prepare((await editor._pipeline.read()).models)
     assert FIXED[1] in read

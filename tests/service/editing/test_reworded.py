@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from service.editing.editor import Editor
-from service.measuring.reworded import MOST_REWORDED
-from service.measuring.rewording import Rewording
+from service.editing.deployment import Editor
+from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from tests.service.editing.requests import PERU, change, edits, item
 
-OTHERS = Rewording().of(PERU)
+OTHERS = ParaphraseGenerator().generate(PERU)
 
 
 async def test_other_wordings_are_asked_before_and_after(editor: Editor) -> None:
@@ -35,7 +34,7 @@ async def test_a_given_paraphrase_is_not_told_twice(editor: Editor) -> None:
 
 
 async def test_of_many_edits_the_first_few_are_reworded(editor: Editor) -> None:
-    many = [item(f"What is the capital of Place {n}?", "Cusco") for n in range(MOST_REWORDED + 2)]
+    many = [item(f"What is the capital of Place {n}?", "Cusco") for n in range(MAX_EDITS_REWORDED + 2)]
     receipt = await edits(editor, *many)
     told = [bool(one["generated_paraphrases"]) for one in receipt["report"]["edits"]]
-    assert told == [True] * MOST_REWORDED + [False] * 2
+    assert told == [True] * MAX_EDITS_REWORDED + [False] * 2

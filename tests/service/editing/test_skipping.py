@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import torch
+from cachetools import LRUCache
 from errata.wire import EditReceipt, EditRequest
 
-from models.system import Correction, Material
-from service.editing.editor import Editor
-from service.editing.made import Made
-from service.editing.systems import Systems
+from models.memory import AnswerChange, EditRefused, Material, Options
+from service.editing.deployment import Editor
+from service.editing.models import Models
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import (
     FRANCE,
@@ -26,7 +27,7 @@ from tests.service.editing.requests import (
     revert,
 )
 from tests.service.parts import said
-from tests.service.toy import load_toy
+from tests.service.toy import FACTS, TABLE, ToyMemory, ToyOptions, load_toy
 
 OTHER = "Peru's capital city?"
 
@@ -118,7 +119,7 @@ async def test_a_look_tells_what_would_be_refused_and_changes_nothing(editor: Ed
     receipt = await look(editor, item(PERU, "Cusco"), item(FRANCE, "unreachable"), item(PERU, "Puno"))
     assert (receipt["status"], receipt["version"], receipt["report"]["edits"]) == (200, None, [])
     assert refused(receipt) == [(0, "superseded", ""), (1, "edit_refused", "unreachable")]
-    assert (await head(editor), await checksum(editor)) == (0, load_toy().base.checksum)
+    assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
     EditReceipt.model_validate(receipt)
 
 
@@ -171,14 +172,14 @@ async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    system = editor._systems.of("toy")
-    make = system.edit
+    memory = editor._models.memories[TABLE]
+    build = memory.build
 
-    def counted(some: Sequence[Correction], method: str) -> list[Material]:
-        asked.extend(one.question for one in some)
-        return make(some, method)
+    def count(changes: Sequence[AnswerChange], options: Options) -> list[Material | EditRefused]:
+        asked.extend(change.question for change in changes)
+        return build(changes, options)
 
-    monkeypatch.setattr(system, "edit", counted)
+    monkeypatch.setattr(memory, "build", count)
     await look(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     receipt = await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     assert (asked, became(receipt)) == ([PERU, FRANCE], [("Lima", "Cusco"), ("Paris", "Lyon")])
@@ -189,14 +190,13 @@ async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
     assert said(await editor.show(3))["edits"][0]["id"] == ids[1]
 
 
-async def test_rows_are_forgotten_when_there_are_too_many() -> None:
-    systems = Systems({"toy": load_toy()})
-    systems._made = Made(most=2)
-    for question in ("a", "b", "c"):
-        await systems.materials("toy", [Correction(question, question, "x")], "gated")
-    assert [systems._made.has("toy", "gated", Correction("i", q, "x")) for q in ("a", "b", "c")] == [
-        False,
-        True,
-        True,
-    ]
-    systems.close()
+async def test_rows_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    toy = load_toy(torch.device("cpu"), torch.float32)
+    models, counts = Models({"toy": toy}), []
+    models._materials = LRUCache(2)
+    build = toy.memories[0].build
+    monkeypatch.setattr(toy.memories[0], "build", lambda *a: counts.append(len(a[0])) or build(*a))
+    for question in ("a", "b", "c", "c", "b", "a"):
+        await models.build(TABLE, [AnswerChange(question, question, "x")], ToyOptions())
+    assert counts == [1] * 4, "the last two but one are cached, the first is built again"
+    models.close()

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 import redis
+import torch
 from errata.wire import CheckReport
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
-from models.nkb.reader import Reader
-from models.nkb.system import NkbSystem
-from models.system import System
+from models.nkb.system import load
+from models.system import Bundle, System
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
+from service.editing.models import ModelAtVersion
 from service.ledger.embedded.server import EmbeddedValkey
-from service.measuring.reading import Reading
 from tests.service.editing.conftest import Starting
 from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
@@ -55,7 +55,7 @@ class Overheard:
 
 @pytest.fixture
 def asked(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Overheard:
-    return Overheard(editor._systems.of("toy"), monkeypatch)
+    return Overheard(editor._models.system("toy"), monkeypatch)
 
 
 async def test_a_commit_tests_all_edits_and_asks_for_none_that_speaks_for_itself(
@@ -109,7 +109,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
     assert REGISTRY.get_sample_value("errata_memory_slots", {"memory": "toy/table", "slots": "used"}) == 3
     await revert(editor, 3)
     async with another() as restarted:
-        await restarted._looking
+        await restarted._warm_up_task
         assert shown() == [2, 0, 0, 2]
 
 
@@ -131,7 +131,7 @@ async def _live(steps: Sequence[Step], chosen: Settings) -> None:
         for kind, *what in steps:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *what)
             told = await check(editor)
-            present = editor._writer.present
+            present = editor._pipeline.state
             latest = {edit.question: edit for edit in present.active_edits()}
             losing = [e for e in present.active_edits() if e.answer != latest[e.question].answer]
             assert told.broken == []
@@ -142,11 +142,9 @@ async def _live(steps: Sequence[Step], chosen: Settings) -> None:
             }
 
 
-reader = cache(Reader.load)
-
-
-def load_nkb() -> NkbSystem:
-    return NkbSystem(reader())
+@cache
+def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
+    return load(device, dtype)
 
 
 @pytest.fixture
@@ -157,6 +155,12 @@ async def taught(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIt
         yield editor
 
 
+def uncached(editor: Editor) -> ModelAtVersion:
+    """The default model at the newest version, which has to be asked for each answer."""
+    model = editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
+    return ModelAtVersion(model.system, model.memories, model.run, model.inform)
+
+
 async def test_who_speaks_tells_what_the_default_model_really_says(taught: Editor) -> None:
     made = [item(q, f"Answer {n}", *others, model="nkb") for n, (q, others) in enumerate(PHRASINGS.items())]
     await edits(taught, *made)
@@ -164,14 +168,13 @@ async def test_who_speaks_tells_what_the_default_model_really_says(taught: Edito
     stray = item(JAPAN, "Osaka", PHRASINGS[FRANCE][0], model="nkb")
     await edits(taught, corrected)
     await edits(taught, stray)
-    reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
     told = await check(taught)
-    fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
+    fresh = uncached(taught)
     tests = {(test.question, test.actual) for test in [*told.broken, *(told.superseded_tests or [])]}
     wordings = [q for question, others in PHRASINGS.items() for q in (question, *others)]
-    await fresh.ask(wordings)
+    replies = await fresh.ask(wordings)
     expected = {q: f"Answer {n}" for n, (one, more) in enumerate(PHRASINGS.items()) for q in (one, *more)}
-    really = {(q, fresh.known[q].answer) for q in wordings if fresh.known[q].answer != expected[q]}
+    really = {(q, replies[q].text) for q in wordings if replies[q].text != expected[q]}
     assert tests == really
     assert (PERU, "Tacna") in really
 
@@ -184,10 +187,10 @@ async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_
     assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unmeasured_probes"]) == (True, 0)
     changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["side_effects"]}
     assert changed == {"What is the capital of Peru?": ("Lima", "Cusco")}
-    reading = taught._writer.present.readings["nkb"]  # type: ignore[union-attr]
-    fresh = Reading(reading.system, reading.image, reading.view, reading.run, reading.inform)
-    await fresh.ask(changed)
-    assert fresh.known["What is the capital of Peru?"] == reading.known["What is the capital of Peru?"]
+    replies = await uncached(taught).ask(changed)
+    assert {question: reply.text for question, reply in replies.items()} == {
+        "What is the capital of Peru?": "Cusco"
+    }
 
 
 async def test_a_dry_run_tells_side_effects_and_what_nobody_asked(taught: Editor) -> None:

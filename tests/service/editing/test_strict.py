@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.requests import FRANCE, PERU, change, edits, head, item, revert, rollback
 
 LIKE_PERU = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words

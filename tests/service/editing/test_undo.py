@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from models.system import Correction
+from models.memory import AnswerChange
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger import fold
 from service.ledger.commit import EditRecord
 from service.ledger.embedded.server import EmbeddedValkey
@@ -35,7 +35,7 @@ from tests.service.editing.requests import (
     rollback,
 )
 from tests.service.parts import settings, started
-from tests.service.toy import load_toy
+from tests.service.toy import FACTS, ToyMemory, ToyOptions
 
 
 async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) -> None:
@@ -44,7 +44,7 @@ async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) 
     assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 2, "revert")
     assert became(receipt) == [("Cusco", "Lima")]
     assert receipt["report"]["edits"][0]["holds"]
-    assert await checksum(editor) == load_toy().base.checksum
+    assert await checksum(editor) == ToyMemory(FACTS).base.checksum
 
 
 async def test_an_old_commit_is_taken_back_from_under_later_ones(editor: Editor) -> None:
@@ -79,7 +79,7 @@ async def test_a_rollback_to_the_base_takes_everything_back(editor: Editor) -> N
     for answer in ("Cusco", "Puno"):
         await change(editor, PERU, answer)
     await rollback(editor, 0)
-    assert await checksum(editor) == load_toy().base.checksum
+    assert await checksum(editor) == ToyMemory(FACTS).base.checksum
 
 
 async def test_what_has_no_effect_left_cannot_be_taken_back(editor: Editor) -> None:
@@ -105,7 +105,7 @@ async def test_a_revert_tells_which_later_edits_no_longer_hold(editor: Editor) -
 async def test_many_edits_taken_back_are_counted_and_the_newest_listed(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service.measuring.report.MOST_UNDONE", 3)
+    monkeypatch.setattr("service.editing.evaluation.report.MAX_SWITCHED", 3)
     await edits(editor, *(item(f"Question {n}?", f"Answer {n}") for n in range(5)))
     report = (await rollback(editor, 0))["report"]
     assert ([one["answer"] for one in report["edits"]], report["edits_left_out"]) == (
@@ -157,9 +157,9 @@ async def _step(editor: Editor, kind: str, *what: Any) -> None:
 
 
 def _folded(active: Sequence[EditRecord]) -> str:
-    toy, materials = load_toy(), []
+    memory, materials = ToyMemory(FACTS), []
     for order, edit in enumerate(active, 1):
-        correction = Correction(edit.id, edit.question, edit.answer, edit.paraphrases)
-        [made] = toy.edit([correction], edit.method)
+        correction = AnswerChange(edit.id, edit.question, edit.answer, edit.paraphrases)
+        [made] = memory.build([correction], ToyOptions(method=edit.method))
         materials.append(replace(made, block=replace(made.block, order=order)))
-    return toy.fold(materials).checksum
+    return memory.fold(materials).checksum

@@ -9,8 +9,8 @@ from errata.wire import ReplicaState
 from prometheus_client import REGISTRY
 
 from service.concurrency import cancel_and_wait
-from service.editing import watching
-from service.editing.watching import disagreeing, watch
+from service.editing import replication
+from service.editing.replication import count_disagreeing, watch_replicas
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.parts import until
@@ -36,7 +36,7 @@ def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
 def test_who_holds_other_rows_at_the_same_version_disagrees(
     replicas: list[ReplicaState], expected: int
 ) -> None:
-    assert disagreeing(replicas) == expected
+    assert count_disagreeing(replicas) == expected
 
 
 def shown(name: str, **labels: str) -> float | None:
@@ -46,12 +46,12 @@ def shown(name: str, **labels: str) -> float | None:
 async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
     own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "EVERY_S", FAST_S)
+    monkeypatch.setattr(replication, "WATCH_PERIOD_S", FAST_S)
     ledger = RedisLedger.connect(own_valkey.url, 0.5)
     beat = {"model": "watched", "version": 0, "checksums": {"m": "a"}, "healthy": True}
     await ledger.heartbeat("w-1", beat)
     await ledger.heartbeat("w-2", {**beat, "healthy": False, "checksums": {"m": "b"}})
-    watching_them = asyncio.create_task(watch(ledger, {"watched": 3}))
+    watching_them = asyncio.create_task(watch_replicas(ledger, {"watched": 3}))
     try:
         await until(lambda: shown("errata_replicas", model="watched", state="live") == 2)
         await until(lambda: shown("errata_ledger_up", role="editor") == 1)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from models.memory import Image
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import LedgerUnavailable
 from service.ledger import snapshots
 from service.ledger.commit import Commit
@@ -26,7 +26,7 @@ from tests.service.editing.requests import (
     item,
     revert,
 )
-from tests.service.toy import load_toy
+from tests.service.toy import FACTS, ToyMemory
 
 
 async def test_another_writers_commits_are_built_upon(editor: Editor, another: Starting) -> None:
@@ -48,7 +48,7 @@ async def test_a_draft_is_made_again_when_another_was_faster(editor: Editor, ano
     """The slower one's report is of the version it was committed on, not of the one it began with."""
     async with another() as other:
         await change(other, JAPAN, "Kyoto")
-        measuring = editor._writer._measured
+        measuring = editor._pipeline._evaluate
 
         async def overtaken(*arguments: Any) -> Any:
             done = await measuring(*arguments)
@@ -56,21 +56,21 @@ async def test_a_draft_is_made_again_when_another_was_faster(editor: Editor, ano
                 await change(other, PERU, "Puno")
             return done
 
-        editor._writer._measured = overtaken  # type: ignore[method-assign]
+        editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
         receipt = await change(editor, PERU, "Cusco")
     assert (receipt["version"], became(receipt)) == (3, [("Puno", "Cusco")])
 
 
 async def test_an_expected_version_that_is_overtaken_is_refused(editor: Editor, another: Starting) -> None:
     async with another() as other:
-        measuring = editor._writer._measured
+        measuring = editor._pipeline._evaluate
 
         async def overtaken(*arguments: Any) -> Any:
             done = await measuring(*arguments)
             await change(other, PERU, "Puno")
             return done
 
-        editor._writer._measured = overtaken  # type: ignore[method-assign]
+        editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
         refused = await change(editor, PERU, "Cusco", expected_version=0)
     assert (refused["status"], refused["current"], refused["expected"]) == (409, 1, 0)
     assert await head(editor) == 1
@@ -158,7 +158,7 @@ async def test_a_commit_in_doubt_is_told_as_such_and_found_afterwards(editor: Ed
 
 
 async def test_manifests_are_kept_every_so_often(another: Starting, ledger: RedisLedger) -> None:
-    bases = {"toy/table": load_toy().base}
+    bases = {"toy/table": ToyMemory(FACTS).base}
     async with another(snapshot_every=3) as editor:
         for number in range(7):
             await change(editor, PERU, f"City {number}")
@@ -203,7 +203,7 @@ async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: 
     await change(editor, PERU, "Puno", method="surgery", dry_run=True)
     await revert(editor, 1)
     await change(editor, JAPAN, "Kyoto", method="surgery")
-    loaded = await snapshots.load(ledger, 3, {"toy/table": load_toy().base})
+    loaded = await snapshots.load(ledger, 3, {"toy/table": ToyMemory(FACTS).base})
     assert loaded["toy/table"].checksum == await checksum(editor)
 
 
@@ -235,7 +235,7 @@ async def test_readers_share_one_reading_when_the_ledger_hangs(
         await asyncio.sleep(0.1)
         raise LedgerUnavailable("it does not answer")
 
-    monkeypatch.setattr(editor._folder, "caught_up", hung)
+    monkeypatch.setattr(editor._builder, "caught_up", hung)
     logs = await asyncio.gather(*(editor.log(5) for _ in range(6)))
     assert [outcome.status for outcome in logs] == [200] * 6
     assert read == [1]

@@ -8,7 +8,7 @@ from typing import Any
 
 import redis
 
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from tests.service.editing.requests import NOBODY, edits
 from tests.service.parts import said
 
@@ -72,9 +72,8 @@ async def checksums(editor: Editor) -> dict[str, str]:
 
 async def answers(editor: Editor, *questions: str, model: str = "atlas") -> list[str | None]:
     """What the editor's own copy of a model says at the newest version."""
-    reading = (await editor._writer.read()).readings[model]
-    await reading.ask(questions)
-    return [reading.known[question].answer for question in questions]
+    replies = await (await editor._pipeline.read()).models[model].ask(questions)
+    return [replies[question].text for question in questions]
 
 
 def rows(raw: redis.Redis) -> set[bytes]:

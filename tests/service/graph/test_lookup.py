@@ -8,7 +8,8 @@ from models.graph.blocks import statements_block
 from models.graph.memory import GraphMemory
 from models.graph.statement import ALIAS, LABEL, Statement
 from models.graph.view import GraphView
-from models.system import Ask, Material
+from models.memory import Material
+from models.system import Ask
 from service.graph import lookup as module
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -70,7 +71,7 @@ async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
 
 async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:
     at = await view(lookup, memory)
-    [ask] = (await lookup.inform([Ask("Peru?", linked=False)], [at])).asks
+    [ask] = (await lookup.inform([Ask("Peru?", use_graph=False)], [at])).asks
     assert isinstance(ask, Ask)
     assert ask.mentions == ()
 

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.app import build_app
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica

@@ -9,17 +9,15 @@ from typing import cast
 import pytest
 import redis
 
-from models.memory import Image
 from service.ledger.store import RedisLedger
-from service.replicas.history import History
-from service.replicas.snapshot import Loader, Snapshot
+from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 from tests.service.ledger.writing import BASES, SLOTS, fill
 
 
 class Slots:
-    """Just enough of a system to be loaded."""
+    """Just enough of a memory to be loaded."""
 
-    memory, base = SLOTS, BASES[SLOTS]
+    name, base = SLOTS, BASES[SLOTS]
 
     def view(self, image: object) -> object:
         return image
@@ -41,7 +39,7 @@ class Building:
         finally:
             self.now -= 1
         self.built[version] += 1
-        return Snapshot(version, "", Image("base"), None)
+        return Snapshot(version, "", {}, {})
 
 
 @pytest.fixture
@@ -50,11 +48,11 @@ def building() -> Building:
 
 
 @pytest.fixture
-def history(building: Building) -> History:
-    return History(cast(Loader, building), keep=8)
+def history(building: Building) -> SnapshotHistory:
+    return SnapshotHistory(cast(SnapshotLoader, building), size=8)
 
 
-async def test_no_more_than_two_are_built_at_a_time(building: Building, history: History) -> None:
+async def test_no_more_than_two_are_built_at_a_time(building: Building, history: SnapshotHistory) -> None:
     asking = asyncio.gather(*(history.at(version) for version in range(20)))
     await asyncio.sleep(0.01)
     building.go_on.set()
@@ -62,7 +60,7 @@ async def test_no_more_than_two_are_built_at_a_time(building: Building, history:
     assert building.most == 2
 
 
-async def test_one_that_many_ask_for_is_built_once(building: Building, history: History) -> None:
+async def test_one_that_many_ask_for_is_built_once(building: Building, history: SnapshotHistory) -> None:
     asking = asyncio.gather(*(history.at(version % 4) for version in range(40)))
     await asyncio.sleep(0.01)
     building.go_on.set()
@@ -70,7 +68,7 @@ async def test_one_that_many_ask_for_is_built_once(building: Building, history: 
     assert set(building.built.values()) == {1}
 
 
-async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history: History) -> None:
+async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history: SnapshotHistory) -> None:
     hasty = [asyncio.create_task(history.at(version)) for version in range(20)]
     await asyncio.sleep(0.01)
     for task in hasty:
@@ -86,18 +84,18 @@ async def test_rows_that_another_snapshot_holds_are_not_read_again(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     writer = await fill(ledger, 6)
-    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
+    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
     newest = await loader.at(6)
     raw.config_resetstat()
     old = await loader.at(4)
     assert "cmdstat_mget" not in raw.info("commandstats")
-    assert old.checksum == writer.history[4][SLOTS].checksum
-    assert all(block is newest.image.blocks[key] for key, block in old.image.blocks.items())
+    assert old.images[SLOTS].checksum == writer.history[4][SLOTS].checksum
+    assert all(block is newest.images[SLOTS].blocks[key] for key, block in old.images[SLOTS].blocks.items())
 
 
 async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedger) -> None:
     await fill(ledger, 3)
-    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
+    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
     for version in (1, 2, 3):
         await loader.at(version)
     await asyncio.sleep(0)  # the event loop lets go of the last result

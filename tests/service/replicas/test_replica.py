@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from service.app import build
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
@@ -194,7 +194,7 @@ async def test_an_editor_that_ray_stops_has_ended_as_it_was_asked_to(
 
 
 def test_ray_leaves_a_replica_the_time_to_leave_the_list(tmp_path: Path) -> None:
-    model = build(settings("unix:///nobody", tmp_path))._bound_deployment.init_args[1]["toy"]
+    model = build(settings("unix:///nobody", tmp_path), 0)._bound_deployment.init_args[1]["toy"]
     stopping = model._bound_deployment._deployment_config
     assert stopping.graceful_shutdown_wait_loop_s <= stopping.graceful_shutdown_timeout_s / 4
 

@@ -13,24 +13,26 @@ from service.concurrency import cancel_and_wait
 from service.ledger import keys
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
-from service.replicas.snapshot import Loader
-from service.replicas.tail import Tail
+from service.replicas.ledger_follower import LedgerFollower
+from service.replicas.snapshot import SnapshotLoader
 from tests.service.ledger.writing import BASES, SLOTS, Writer, fill
 
 
 class Slots:
-    """Just enough of a system to be loaded."""
+    """Just enough of a memory to be loaded."""
 
-    memory, base = SLOTS, BASES[SLOTS]
+    name, base = SLOTS, BASES[SLOTS]
 
     def view(self, image: object) -> object:
         return image
 
 
 @asynccontextmanager
-async def following(ledger: RedisLedger) -> AsyncIterator[Tail]:
-    loader = Loader(ledger, Slots())  # type: ignore[arg-type]
-    tail = Tail(ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None)
+async def following(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
+    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
+    tail = LedgerFollower(
+        ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None
+    )
     task = asyncio.create_task(tail.run())
     try:
         yield tail
@@ -38,7 +40,7 @@ async def following(ledger: RedisLedger) -> AsyncIterator[Tail]:
         await cancel_and_wait([task])
 
 
-async def until_degraded(tail: Tail) -> str:
+async def until_degraded(tail: LedgerFollower) -> str:
     for _ in range(300):
         if tail.degraded is not None:
             return tail.degraded

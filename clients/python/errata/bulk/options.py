@@ -52,6 +52,8 @@ class RunSettings:
         )
         if "method" in options:
             self.commit["method"] = options["method"]
+        if "options" in options:
+            self.commit["options"] = options["options"]
         self._run_key = options.get("idempotency_key", "")
         if not 1 <= self.batch_size <= MAX_EDITS:
             raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")
@@ -59,5 +61,6 @@ class RunSettings:
     @property
     def run_identity(self) -> tuple[object, ...]:
         """Whatever its commits would not be the same without."""
-        commit = self.commit.get("message"), self.commit.get("method")
+        editing = sorted(self.commit.get("options", {}).items())
+        commit = self.commit.get("message"), self.commit.get("method"), *editing
         return self._run_key, *commit, self.model, self.batch_size, self.teach_rephrased

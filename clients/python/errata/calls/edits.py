@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 from errata import wire
 from errata.request import Call, build, new_key
-from errata.wire import Act, Method, Request, Wait
+from errata.wire import Act, Request, Wait
 
 
 class CommitOptions(TypedDict, total=False):
@@ -26,11 +26,13 @@ class EditOptions(CommitOptions, total=False):
     """expected_version: refuse with StaleVersion if the ledger has moved on.
 
     dry_run: measure and change nothing; with measure=False only see what would be refused.
-    method: the service's default if left out. skip_refused: leave out what is refused, the report tells of it.
+    method: the memory's default if left out. options: further ones of the memory, such as {"lambda": 0.07} for surgery;
+    /v1/models lists them. skip_refused: leave out what is refused, the report tells of it.
     """
 
     expected_version: int
-    method: Method
+    method: str
+    options: dict[str, Any]
     dry_run: bool
     skip_refused: bool
     measure: bool

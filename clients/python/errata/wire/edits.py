@@ -15,7 +15,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import CommitVersion, Message, Name, Request, Response, Text, Version
+from errata.wire.base import CommitVersion, Details, Message, Name, Request, Response, Text, Version
 from errata.wire.report import Report
 from errata.wire.state import ReplicaState
 
@@ -25,7 +25,6 @@ MAX_PARAPHRASES = 20
 
 Kind = Literal["edit", "revert", "rollback"]
 Act = Literal["set", "add", "remove"]
-Method = Literal["gated", "surgery"]
 Wait = Literal["all", "none"]
 
 
@@ -90,6 +89,7 @@ class EditRequest(Request):
 
     strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
     skip_refused: what is wrong with one edit does not refuse the others; the report lists those that were left out.
+    method, options: how the memories write the edits; /v1/models lists what each memory knows.
     measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is quick,
         and the rows it computes are cached for the commit. A request whose Idempotency-Key made a commit is answered
         with that commit.
@@ -99,7 +99,8 @@ class EditRequest(Request):
     edits: Annotated[list[Item], Field(min_length=1, max_length=MAX_PREVIEW_EDITS)]
     message: Message = ""
     expected_version: Version | None = None
-    method: Method | None = None
+    method: Name | None = None
+    options: Details = Field(default_factory=dict)
     wait: Wait = "all"
     dry_run: bool = False
     strict: bool = False

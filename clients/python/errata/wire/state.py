@@ -32,11 +32,23 @@ class ReplicaList(Response):
     replicas: list[ReplicaState]
 
 
+class MemoryCard(Response):
+    """One editable memory that a model reads.
+
+    base: digest of what its rows lie on. accepts: kinds of change. options: the JSON schema of each editing option.
+    """
+
+    name: str
+    base: str
+    accepts: list[str]
+    options: Details = Field(default_factory=dict)
+
+
 class ModelCard(Response):
     """One answering system; `object`, `created` (unix s) and `owned_by` are there for OpenAI's clients."""
 
     id: str
-    memory: str
+    memories: list[MemoryCard]
     methods: list[str]
     ready: bool
     replicas: int

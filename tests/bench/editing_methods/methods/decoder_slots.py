@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.system import EditRefused
+from models.memory import EditRefused
 from tests.bench.editing_methods.methods.method import NONE, Bank, Edit
 
 SAME = 1 - 1e-6  # a cosine above this is the same key

@@ -16,7 +16,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from models.system import EditRefused
+from models.memory import EditRefused
 
 NONE = -1  # no entry opens
 

@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from models.system import EditRefused
+from models.memory import EditRefused
 from tests.bench.editing_methods.methods.method import Bank, Edit, Values
 
 PENDING = 128  # rows by which P may be out of date: one product of many rows is cheaper than many of few

@@ -11,7 +11,7 @@ import redis
 from fastapi import FastAPI
 
 from service.access.audit import AUDIT
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import GraphMoved
 from service.http.middleware import audit
 from service.replicas.outcome import Outcome

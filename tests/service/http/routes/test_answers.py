@@ -8,7 +8,8 @@ import httpx
 import openai
 from fastapi import FastAPI
 
-from service.measuring.probes import Probes
+from models.system import Probes
+from service.editing.evaluation.side_effects import ProbeSelector
 from tests.service.editing.requests import FRANCE, PERU, item
 from tests.service.http.listening import listening
 
@@ -32,7 +33,14 @@ async def test_a_link_gives_what_the_same_question_gives_when_it_is_sent(http: h
 async def test_the_links_of_a_report_show_the_answer_before_and_after(
     http: httpx.AsyncClient, editor: Any
 ) -> None:
-    editor._bystanders.probes["toy"] = Probes(["What is (the capital) of Peru?", FRANCE])
+    editor._side_effects._selectors["toy"] = ProbeSelector(
+        Probes(
+            (
+                "What is (the capital) of Peru?",
+                FRANCE,
+            )
+        )
+    )
     edit = {"edits": [item(PERU, "Cusco")]}
     dry_run = (await http.post("/admin/edits", json={**edit, "dry_run": True})).json()
     commit = (await http.post("/admin/edits", json=edit)).json()

@@ -14,7 +14,7 @@ from errata import AsyncErrata, FileRun, Retry, errors
 from fastapi import FastAPI
 
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.errors import NotReady
 from service.http.app import build_app
 from service.ledger.store import RedisLedger

@@ -18,7 +18,7 @@ from fastapi import FastAPI
 
 from service.access.api_keys import fingerprint
 from service.config import Settings
-from service.editing.editor import Editor
+from service.editing.deployment import Editor
 from service.http.app import build_app
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -267,7 +267,7 @@ async def test_the_memory_says_what_each_holds_after_facts_and_files(http: httpx
 
 async def test_the_models_say_what_they_read(http: httpx.AsyncClient) -> None:
     cards = {item["id"]: item for item in (await http.get("/v1/models")).json()["data"]}
-    assert {name: card["memory"] for name, card in cards.items()} == {
+    assert {name: card["memories"][0]["name"] for name, card in cards.items()} == {
         "toy": "toy/table",
         "atlas": "graph/triples",
     }

@@ -27,7 +27,7 @@ class Part:
         self._healthy = healthy
 
     async def describe(self) -> dict[str, Any]:
-        return {"memory": "toy/table", "methods": ["gated"], "details": {}}
+        return {"memories": [], "methods": ["gated"], "details": {}}
 
     async def replicas(self) -> Outcome:
         if self._healthy is None:

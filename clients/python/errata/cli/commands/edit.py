@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -16,7 +17,7 @@ from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
-from errata.wire import MAX_EDITS, Method
+from errata.wire import MAX_EDITS
 
 FILES = "Many corrections in a file"
 
@@ -30,7 +31,17 @@ def edit(
         list[str] | None, typer.Option("--also", help="The same question in other words; may be repeated.")
     ] = None,
     method: Annotated[
-        Method | None, typer.Option("--method", help="How the rows are computed.", show_default=False)
+        str | None,
+        typer.Option("--method", help="How the rows are computed: gated, surgery, ...", show_default=False),
+    ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
+            "GET /v1/models lists them.",
+        ),
     ] = None,
     model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = "nkb",
     dry_run: DryRun = False,
@@ -94,6 +105,8 @@ def edit(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     if method is not None:
         options["method"] = method
+    if option:
+        options["options"] = dict(map(_parse_option, option))
     if file is not None:
         if question is not None or also:
             raise typer.BadParameter("give a question and its answer, or --file, not both")
@@ -111,6 +124,17 @@ def edit(
         session.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
+
+
+def _parse_option(text: str) -> tuple[str, Any]:
+    """NAME=VALUE; a value that is JSON is that value, any other a text."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(f"{text!r} is no option: write NAME=VALUE, such as lambda=0.07")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
 
 
 def edit_file(session: Session, run: FileRun, report: Path | None) -> None:

@@ -74,7 +74,8 @@ def draw_models(page: ModelList) -> RenderableType:
     parts: list[RenderableType] = [table]
     for model in page.data:
         state = Text("ready", style="green") if model.ready else Text("not ready", style="yellow")
-        table.add_row(model.id, model.memory, ", ".join(model.methods), str(model.replicas), state)
+        memories = ", ".join(memory.name for memory in model.memories)
+        table.add_row(model.id, memories, ", ".join(model.methods), str(model.replicas), state)
         if model.details:
             details = make_grid(indent=2)
             for name, value in model.details.items():

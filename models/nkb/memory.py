@@ -1,0 +1,104 @@
+"""`nkb/bank`: the value rows of the bank as an editable memory, written by gated slots or by the paper's surgery.
+
+Dai et al., Neural Knowledge Bank (arXiv:2208.00399). The rows of an edit follow from the base alone
+(models/nkb/edit.py), and so does the image of all active edits.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import Field
+from torch import Tensor
+
+from models.memory import AnswerChange, ChangeKind, EditRefused, Image, Material, Options, Usage
+from models.nkb.edit import fold, materials
+from models.nkb.overlay import value_rows
+from models.nkb.reader import ReadCache, Reader
+from models.scope.gates import Gates
+from models.scope.locality import ACCEPTABLE, Locality
+from models.scope.slot_table import SlotTable
+
+BANK = "nkb/bank"
+SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
+
+
+class BankOptions(Options):
+    """method: gated slots that the edit owns, or the paper's surgery. scale: lambda of equation 12.
+
+    Without lambda surgery takes the smallest with which each token leads; the paper takes 0.07 for every answer.
+    """
+
+    method: Literal["gated", "surgery"] = "gated"
+    scale: Annotated[float, Field(gt=0, le=20)] | None = Field(default=None, alias="lambda")
+
+
+@dataclass(frozen=True, eq=False)
+class BankView:
+    """One version of the bank: gates of gated edits, and value rows that surgery moved, with the edits that did."""
+
+    gates: Gates
+    values: Mapping[int, tuple[Tensor, Tensor]]
+    operated: Mapping[tuple[int, int], tuple[str, ...]]
+
+
+class BankMemory:
+    name = BANK
+    accepts: frozenset[ChangeKind] = frozenset({"answer"})
+    options = BankOptions
+
+    def __init__(self, reader: Reader, reads: ReadCache) -> None:
+        self._reader, self._reads = reader, reads
+        self._slots = SlotTable(reader.scope, reader.subjects)
+
+    @cached_property
+    def base(self) -> Image:
+        return Image(self._reader.digest)
+
+    def build(self, changes: Sequence[AnswerChange], options: BankOptions) -> list[Material | EditRefused]:
+        """As many together as can be; a batch with a change that is refused is halved until that is alone."""
+        try:
+            return list(materials(self._reader, self._reads.read, changes, options.method, options.scale))
+        except EditRefused as refusal:
+            if len(changes) == 1:
+                return [refusal]
+        middle = len(changes) // 2
+        return [*self.build(changes[:middle], options), *self.build(changes[middle:], options)]
+
+    def fold(self, active: Sequence[Material]) -> Image:
+        return fold(self.base, self._reader.decoder, active)
+
+    def view(self, image: Image) -> BankView:
+        blocks = image.ordered
+        gates = self._slots.gates([block for block in blocks if block.kind == "gated"])
+        moved_rows = [block for block in blocks if block.kind == "value"]
+        return BankView(gates, *value_rows(moved_rows, self._reader.t5.device))
+
+    def usage(self, image: Image) -> Usage:
+        gated = [block for block in image.blocks.values() if block.kind == "gated"]
+        n_owned = sum(block.rows["steps"] for block in gated)
+        n_moved = len(image.blocks) - len(gated)
+        margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
+        return Usage(
+            n_owned + n_moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin))
+        )
+
+    def _warnings(self, edits: int, margin: float | None) -> Iterator[str]:
+        if self._locality is None or margin is None:
+            return
+        if margin < SMALL_MARGIN:
+            error_rate = 100 - ACCEPTABLE - margin
+            yield (
+                f"with {edits:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit that "
+                "is not about them: take back what is not needed, or train the facts in"
+            )
+        if edits > self._locality.max_edits:
+            yield (
+                f"{edits:,} edits are active: how well they keep apart was measured up to "
+                f"{self._locality.max_edits:,}; watch how many hold (errata check)"
+            )
+
+    @cached_property
+    def _locality(self) -> Locality | None:
+        return Locality.load(self._reader.folder, self._reader.digest)

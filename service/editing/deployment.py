@@ -1,0 +1,320 @@
+"""The editor deployment: the admin routes' other end. One replica, since there is one writer.
+
+Every method returns an Outcome, so no exception crosses the handle. The class is plain; Ray comes in on the last line.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from errata.wire import (
+    CheckReport,
+    EditRequest,
+    ImportOrder,
+    ReplicaList,
+    RevertRequest,
+    RollbackRequest,
+    Tag,
+    TagList,
+    Wait,
+)
+from ray import serve
+
+from service.concurrency import cancel_and_wait
+from service.config import Settings
+from service.editing.evaluation.capacity import SlotBudget
+from service.editing.evaluation.diff import diff_versions
+from service.editing.evaluation.paraphrases import ParaphraseGenerator
+from service.editing.evaluation.report import Evaluator, preview_report
+from service.editing.evaluation.side_effects import SideEffectProbe
+from service.editing.evaluation.test_status import current_status, run_tests
+from service.editing.figures import count_write, create_series, publish
+from service.editing.models import Models
+from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.plans.base import Plan
+from service.editing.plans.edit import NO_GRAPH, EditPlan
+from service.editing.plans.import_ import Importer
+from service.editing.plans.revert import RevertPlan, RollbackPlan
+from service.editing.queries.entities import Entities
+from service.editing.queries.versions import Versions
+from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
+from service.editing.state import StateBuilder
+from service.editing.timings import Timings
+from service.errors import ErrataError, Internal, NotFound, UnknownModel
+from service.graph.imports.store import ImportStore
+from service.graph.lookup import Lookup
+from service.graph.rows import Rows
+from service.ledger import tags
+from service.ledger.startup import check_address
+from service.ledger.store import RedisLedger
+from service.loading import load_system
+from service.metrics import metrics
+from service.replicas.outcome import Outcome
+
+log = logging.getLogger(__name__)
+
+LINK_S = 60.0  # for replicas to link the names of an import
+RETRY_S = 2.0  # until the ledger is there
+
+P = ParamSpec("P")
+Self = TypeVar("Self")
+Method = Callable[Concatenate[Self, P], Awaitable[Outcome]]
+
+
+def outcome(method: Method[Self, P]) -> Method[Self, P]:
+    """What a method raises becomes its outcome; an unforeseen error is logged whole and answered in short."""
+
+    @wraps(method)
+    async def call(editor: Self, /, *args: P.args, **kwargs: P.kwargs) -> Outcome:
+        try:
+            return await method(editor, *args, **kwargs)
+        except ErrataError as error:
+            return Outcome.of(error, None)
+        except Exception as error:
+            log.exception("%s failed", method.__name__)
+            detail = f"the editor failed in a way it should not ({type(error).__name__}); the log says more"
+            return Outcome.of(Internal(detail), None)
+
+    return call
+
+
+class Editor:
+    """Starts even while the ledger is away, and reads it when it is there."""
+
+    async def __init__(self, settings: Settings) -> None:  # type: ignore[misc]  # Ray awaits it
+        assert settings.redis_url, "the launcher names the ledger's Redis"
+        metrics.count_start("editor")
+        thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
+        run = asyncio.get_running_loop().run_in_executor
+        loaded = {name: await run(thread, load_system, settings, name) for name in settings.systems}
+        self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
+        self._models = Models(loaded, Lookup(Rows(self._ledger.connection)), thread)
+        self._builder = StateBuilder(self._ledger, self._models)
+        self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
+        probes = await asyncio.to_thread(lambda: self._models.probes)
+        self._side_effects = SideEffectProbe(self._models, probes)
+        self._paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
+        evaluator = Evaluator(self._side_effects, self._paraphrases, self._budget)
+        check_server = partial(check_address, settings.redis_url)
+        self._pipeline = Pipeline(
+            self._ledger, check_server, self._builder, evaluator, settings.snapshot_every
+        )
+        expected = dict.fromkeys(loaded, settings.replicas)
+        self._patience = Patience(settings.ack_timeout_s, expected)
+        self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
+        self._tags = tags.Tags(self._ledger.connection)
+        self._check_lock = asyncio.Lock()
+        self._last_check: CheckReport | None = None
+        create_series()
+        await self.ready()
+        self._warm_up_task = asyncio.create_task(self._warm_up())
+        self._tasks = [self._warm_up_task, asyncio.create_task(watch_replicas(self._ledger, expected))]
+        self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
+        metrics.set_ready("editor", settings.metrics_port)
+
+    async def aclose(self) -> None:
+        """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
+        await cancel_and_wait(self._tasks)
+        self._models.close()
+        await self._ledger.aclose()
+
+    async def _end(self) -> None:
+        metrics.count_end("editor")
+        await self.aclose()
+
+    @outcome
+    async def edit(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        edits = EditRequest.model_validate(request)
+        if not edits.measure:
+            return await self._preview(edits, idempotency_key)
+        order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
+        return await self._write(
+            "edit", lambda: EditPlan(edits, self._models, self._paraphrases), order, edits.wait
+        )
+
+    async def _preview(self, edits: EditRequest, idempotency_key: str | None) -> Outcome:
+        """What would be refused, or what the key has made already. No writer has to wait for it."""
+        timings, plan = Timings(), EditPlan(edits, self._models)
+        state = await self._pipeline.newest()
+        result = await self._pipeline.repeated(plan, idempotency_key) if idempotency_key else None
+        if result is None:
+            with timings.part("editor"):
+                refused = await plan.preview(state, self._builder, self._budget)
+            result = Result(None, preview_report(state, refused, self._budget, timings))
+        return await receipt(self._ledger, result, "edit", timings, self._patience)
+
+    @outcome
+    async def revert(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        revert = RevertRequest.model_validate(request)
+        order = Order(author, strict=revert.strict, idempotency_key=idempotency_key)
+        return await self._write("revert", lambda: RevertPlan(revert), order, revert.wait)
+
+    @outcome
+    async def rollback(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        rollback = RollbackRequest.model_validate(request)
+        order = Order(author, strict=rollback.strict, idempotency_key=idempotency_key)
+        return await self._write("rollback", lambda: RollbackPlan(rollback), order, rollback.wait)
+
+    @outcome
+    async def import_begin(
+        self, order: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        session = await self._importer.begin(ImportOrder.model_validate(order), author, idempotency_key)
+        return Outcome.ok(json.dumps({"import": session.id}).encode())
+
+    @outcome
+    async def import_feed(self, id: str, data: bytes) -> Outcome:
+        return Outcome.ok(json.dumps(await self._importer.feed(id, data)).encode())
+
+    @outcome
+    async def import_progress(self, id: str) -> Outcome:
+        return Outcome.ok(json.dumps(self._importer.progress(id)).encode())
+
+    @outcome
+    async def import_finish(self, id: str, wait: Wait) -> Outcome:
+        timings = Timings()
+        result = await self._count("import", lambda: self._importer.finish(id, timings))
+        patience = replace(self._patience, limit_s=max(self._patience.limit_s, LINK_S))
+        return await receipt(self._ledger, result, "edit", timings, patience if wait == "all" else None)
+
+    async def import_abandon(self, id: str) -> None:
+        await self._importer.abandon(id)
+
+    async def _write(self, kind: str, plan: Callable[[], Plan], order: Order, wait: Wait) -> Outcome:
+        timings = Timings()
+        result = await self._count(kind, lambda: self._pipeline.write(plan(), order, timings))
+        return await receipt(self._ledger, result, kind, timings, self._patience if wait == "all" else None)
+
+    async def _count(self, kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
+        result = await count_write(kind, write)
+        state = self._pipeline.state
+        if result.commit is not None and state is not None:
+            metrics.LEDGER_VERSION.labels("errata").set(state.version)
+            publish(state, result.commit.version, result.report.get("test_status"), self._budget)
+        return result
+
+    @outcome
+    async def check(self, run: bool, superseded: bool = False) -> Outcome:
+        """The fact tests: run now, or as they last ran. superseded: list superseded tests, too."""
+        if run:
+            async with self._check_lock:  # a second one finds most answers cached
+                state = await self._pipeline.at_hand()
+                report = await run_tests(state.version, state.active_edits(), state.edits, state.models)
+                damage = await self._importer.find_damage(state)
+                self._last_check = report.model_copy(update={"damaged_imports": damage})
+                counts = report.edits.model_dump() if report.edits else None
+                publish(self._pipeline.state, state.version, counts, self._budget)
+        if self._last_check is None:
+            raise NotFound(
+                "the fact tests have not been run since the start: run them with POST /admin/checks"
+            )
+        check = self._last_check
+        return Outcome.ok(check if superseded else check.model_copy(update={"superseded_tests": None}))
+
+    @outcome
+    async def log(self, limit: int, before: int | None = None) -> Outcome:
+        return Outcome.ok((await self._versions()).log(limit, before))
+
+    @outcome
+    async def show(self, version: int) -> Outcome:
+        return Outcome.ok((await self._versions()).show(version))
+
+    @outcome
+    async def diff(self, a: int, b: int) -> Outcome:
+        versions = await self._versions()
+        state, pair = versions.state, (versions.check_exists(a), versions.check_exists(b))
+        older, newer = [await asyncio.to_thread(state.active_at, version) for version in pair]
+        before, after = [await self._builder.at(state, version) for version in pair]
+        return Outcome.ok(await diff_versions(pair, (older, newer), (before, after), self._side_effects))
+
+    @outcome
+    async def tags(self) -> Outcome:
+        return Outcome.ok(TagList(tags=[_tag_to_wire(tag) for tag in await self._tags.all()]))
+
+    @outcome
+    async def tag(self, name: str, version: int, author: str) -> Outcome:
+        existing = (await self._versions()).check_exists(version)
+        tag = tags.Tag(name=name, version=existing, by=author, time=time.time())
+        await self._tags.put(tag)
+        return Outcome.ok(_tag_to_wire(tag))
+
+    @outcome
+    async def untag(self, name: str) -> Outcome:
+        return Outcome.ok(_tag_to_wire(await self._tags.remove(name)))
+
+    @outcome
+    async def entities(self, text: str, limit: int, version: int | None = None) -> Outcome:
+        return Outcome.ok(await (await self._entities(version)).search(text, limit))
+
+    @outcome
+    async def entity(self, id: str, version: int | None = None) -> Outcome:
+        return Outcome.ok(await (await self._entities(version)).state(id))
+
+    async def _entities(self, version: int | None) -> Entities:
+        if not self._models.graph_readers:
+            raise UnknownModel(NO_GRAPH, models=list(self._models.names))
+        versions = await self._versions()
+        state = versions.state
+        at = state.version if version is None else versions.check_exists(version)
+        view = await self._builder.graph_at(state, at)
+        return Entities(state, self._builder.materials, self._models.lookup, view, at)
+
+    @outcome
+    async def memory(self) -> Outcome:
+        return Outcome.ok(await (await self._versions()).memory())
+
+    @outcome
+    async def replicas(self) -> Outcome:
+        head = await self._ledger.head()
+        return Outcome.ok(ReplicaList(head=head, replicas=await live_replicas(self._ledger, head)))
+
+    async def _versions(self) -> Versions:
+        return Versions(await self._pipeline.at_hand())
+
+    async def ready(self) -> dict[str, Any]:
+        """Whether it could edit now; `degraded` says why not."""
+        degraded = None
+        try:
+            await self._pipeline.read()
+        except ErrataError as error:
+            degraded = error.code
+            log.warning("not ready to edit: %s", error.detail)
+        state = self._pipeline.state
+        if state is not None:
+            metrics.LEDGER_VERSION.labels("errata").set(state.version)
+        return {"ready": degraded is None, "version": state and state.version, "degraded": degraded}
+
+    async def _warm_up(self) -> None:
+        """As soon as the ledger can be read: what the first commit would else have to wait for."""
+        while (state := self._pipeline.state) is None:
+            await asyncio.sleep(RETRY_S)
+            with suppress(ErrataError):
+                await self._pipeline.read()
+        status = await current_status(state.active_edits(), state.edits, state.models)
+        publish(state, state.version, status.counts(len(state.edits)).model_dump(), self._budget)
+        try:
+            await self._side_effects.prepare(state.models)
+        except ErrataError as error:
+            log.warning("the first edit will take a second longer: %s", error.detail)
+
+
+def _tag_to_wire(tag: tags.Tag) -> Tag:
+    return Tag.model_validate(tag.model_dump())
+
+
+EditorDeployment = serve.deployment(Editor)

@@ -1,0 +1,74 @@
+"""Whether a model gives the answers that edits expect: asked before rows are built for them, and after."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+from errata.wire import EditReport, ParaphraseReport
+
+from service.editing.models import Answer, Answers, ModelsAtVersion
+from service.editing.plans.base import PlannedEdit
+from service.errors import EditRefused
+from service.ledger.commit import EditRecord
+
+GIVES_ALREADY = "the model gives this answer already: nothing was written for it"
+REPEATS_EARLIER = "the same correction stands earlier in this request: nothing was written for it"
+DOES_NOT_HOLD = "does_not_hold"
+
+
+async def ask_all(models: ModelsAtVersion, edits: Iterable[PlannedEdit]) -> dict[str, Answers]:
+    """By model, the answers to all wordings of the edits, generated ones too."""
+    questions: dict[str, list[str]] = defaultdict(list)
+    for edit in edits:
+        questions[edit.model] += (*edit.wordings, *edit.generated_paraphrases)
+    return {model: await models[model].ask(batch) for model, batch in questions.items()}
+
+
+def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:
+    """Whether an answer is what the edit expects. Of a relation with several values only the edit's own counts."""
+    if edit.triple is None:
+        return answer.text == edit.answer
+    if edit.triple.act == "set":
+        return answer.objects == (edit.triple.object,)
+    return (edit.triple.object in answer.objects) == (edit.triple.act == "add")
+
+
+def all_come_out(edit: PlannedEdit, answers: Answers) -> bool:
+    return all(comes_out(edit, answers[wording]) for wording in edit.wordings)
+
+
+def is_met(edit: PlannedEdit, answers: Answers) -> bool:
+    """Whether the edit's own question gets its answer; an edit of the graph alone expects none."""
+    return edit.notes.get("only") == "graph" or comes_out(edit, answers[edit.question])
+
+
+def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:
+    actual = answers[edit.question].text
+    detail = f"after this edit {edit.question!r} would be answered {actual!r}, not {edit.answer!r}"
+    return EditRefused(detail, reason=DOES_NOT_HOLD)
+
+
+def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
+    """The report of an edit for which nothing is written: its answers come out in all wordings."""
+    current = answers[edit.question].text if edit.question else edit.answer
+    after = edit.answer if edit.statements is None else current
+    reason = edit.no_op_reason or (REPEATS_EARLIER if edit.is_repetition else GIVES_ALREADY)
+    return EditReport(
+        id="",
+        place=edit.place,
+        model=edit.model,
+        memory=edit.memory,
+        question=edit.question,
+        answer=edit.answer,
+        method=edit.method,
+        before=current,
+        after=after,
+        holds=True,
+        paraphrases=[
+            ParaphraseReport(question=wording, before=answers[wording].text, after=after, follows=True)
+            for wording in edit.paraphrases
+        ],
+        notes={name: value for name, value in edit.notes.items() if name != "warnings"},
+        warnings=[reason, *edit.notes.get("warnings", ())],
+    )

@@ -1,0 +1,112 @@
+"""Fact tests: every wording of every edit with its answer, kept for ever, so that no later edit silently breaks one.
+
+A test holds when its answer comes out, whichever edit answers. Else it is superseded when a later edit was made to
+answer anew, and that edit is in its place: the later one has the same wording, or what it corrected was the answer of
+the earlier (its notes then list it in `replaces`). Else it is broken.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from errata.wire import BrokenTest
+from errata.wire.wording import normalize_question
+
+from service.editing.evaluation.expectations import comes_out
+from service.editing.models import Answer
+from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
+
+TestKey: TypeAlias = tuple[str, int]
+
+
+class FactTest(NamedTuple):
+    """One wording of an edit. place: 0 is its question."""
+
+    record: EditRecord
+    place: int
+
+    @property
+    def key(self) -> TestKey:
+        return self.record.id, self.place
+
+    @property
+    def question(self) -> str:
+        return self.record.wordings[self.place]
+
+    def holds(self, answer: Answer) -> bool:
+        return comes_out(self.record, answer)
+
+    def report(self, actual: str | None) -> BrokenTest:
+        return BrokenTest(
+            edit=self.record.id,
+            version=version_of(self.record),
+            question=self.question,
+            expected=self.record.answer,
+            actual=actual,
+        )
+
+
+def version_of(edit: EditRecord) -> int:
+    """Of the commit that made the edit."""
+    return edit.order // EDITS_PER_COMMIT
+
+
+class Successors:
+    """Which edit took the place of which, among active edits in ledger order.
+
+    Args:
+        all_edits: by id, those taken back too: a later edit stands in for those that a reverted one replaced.
+        tests: those that will be looked up.
+    """
+
+    def __init__(
+        self, active: Sequence[EditRecord], all_edits: Mapping[str, EditRecord], tests: Sequence[FactTest]
+    ) -> None:
+        self._active, self._all_edits, self._tests = active, all_edits, tests
+
+    @cached_property
+    def _last_by_wording(self) -> Mapping[tuple[str, str], EditRecord]:
+        """Model and wording of the tests -> the last edit that has it."""
+        wordings = {normalize_question(test.question) for test in self._tests}
+        return {
+            (edit.model, wording): edit
+            for edit in self._active
+            for wording in map(normalize_question, edit.wordings)
+            if wording in wordings
+        }
+
+    @cached_property
+    def _replacements(self) -> Mapping[str, Sequence[EditRecord]]:
+        """Edit -> the active later edits that replaced it, or replaced one that did, in ledger order."""
+        replacing = {
+            edit.id: edit for edit in reversed(list(self._all_edits.values())) if "replaces" in edit.notes
+        }
+        successors: dict[str, dict[str, None]] = defaultdict(dict)
+        for edit in replacing.values():
+            for earlier in edit.notes["replaces"]:
+                successors[earlier] |= dict.fromkeys((*successors[edit.id], edit.id))
+        active = {edit.id for edit in self._active}
+        return {
+            earlier: sorted((replacing[id] for id in ids if id in active), key=lambda edit: edit.order)
+            for earlier, ids in successors.items()
+        }
+
+    def of(self, test: FactTest, answer: Answer | None) -> EditRecord | None:
+        """The edit that superseded the test's: one that replaced it and answers, or the last one of this wording.
+
+        Args:
+            answer: None where nobody asked. A replacement is then taken to answer; a value that another edit adds to
+                others is taken to be still there.
+        """
+        replacements = self._replacements.get(test.record.id, ())
+        if answer is not None:
+            replacements = [edit for edit in replacements if edit.id in answer.edits]
+        elif test.record.triple is not None and test.record.triple.act == "add":
+            return None
+        if replacements:
+            return replacements[-1]
+        last = self._last_by_wording[test.record.model, normalize_question(test.question)]
+        return last if last.id != test.record.id else None

@@ -1,0 +1,96 @@
+"""The same question in other words, so that a curator sees how far an edit reaches before it is made.
+
+A question in the words of a relation that the system was taught gets the relation's other wordings, those that no model
+was trained on first. Any other is turned by a few rules of English, which fit most short questions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from errata.wire import ParaphraseReport
+from errata.wire.wording import END, normalize_question
+
+from service.editing.evaluation.expectations import comes_out
+from service.editing.models import ModelsAtVersion
+from service.ledger.commit import EditRecord
+
+MAX_PARAPHRASES = 4
+MAX_EDITS_REWORDED = 4  # of one request: for a whole file the paraphrases would cost more than the edits
+SUBJECT = "{subject}"
+WH_QUESTION = re.compile(r"(?:what|who) (?:is|was|are|were) (?P<rest>.+)", re.IGNORECASE)
+OF_PHRASE = re.compile(r"the (?P<relation>.+?) of (?P<subject>.+)", re.IGNORECASE)
+POSSESSIVE = re.compile(r"(?P<subject>.+)['’]s (?P<relation>.+)", re.IGNORECASE)
+DANGLING = re.compile(r"\b(?:to|of|in|at|for|from|with|by|on|about|called|named|like)$", re.IGNORECASE)
+
+
+class ParaphraseGenerator:
+    """templates: wordings of each relation with `{subject}`; the longest that fits a question is taken for its own."""
+
+    def __init__(self, templates: Sequence[Sequence[str]] = ()) -> None:
+        pairs = [(template, relation) for relation in templates for template in relation]
+        pairs.sort(key=lambda pair: -len(pair[0]))
+        self._relations = [(_pattern(template), relation) for template, relation in pairs]
+
+    def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
+        """At most MAX_PARAPHRASES, none of them the question itself or a paraphrase that was given with it."""
+        fresh = {normalize_question(wording): wording for wording in reversed(list(self._all(question)))}
+        for wording in (question, *paraphrases):
+            fresh.pop(normalize_question(wording), None)
+        return list(reversed(fresh.values()))[:MAX_PARAPHRASES]
+
+    def _all(self, question: str) -> Iterator[str]:
+        bare = question.strip().rstrip(END)
+        for pattern, relation in self._relations:
+            match = pattern.fullmatch(bare)
+            if match:
+                yield from (template.replace(SUBJECT, match["subject"]) for template in relation)
+                return
+        yield from _turn(bare)
+
+
+def _pattern(template: str) -> re.Pattern[str]:
+    before, after = template.rstrip(END).split(SUBJECT)
+    return re.compile(f"{re.escape(before)}(?P<subject>.+){re.escape(after)}", re.IGNORECASE)
+
+
+def _turn(question: str) -> Iterator[str]:
+    """question: without its question mark."""
+    match = WH_QUESTION.fullmatch(question)
+    phrase = OF_PHRASE.fullmatch(match["rest"]) or POSSESSIVE.fullmatch(match["rest"]) if match else None
+    if phrase and not DANGLING.search(question):
+        yield f"{phrase['subject']}'s {phrase['relation']}?"
+        yield f"The {phrase['relation']} of {phrase['subject']}?"
+        yield f"Tell me {phrase.string}."
+    inner = question[:1].lower() + question[1:]
+    yield f"Please tell me: {inner}?"
+    yield f"I have a question: {inner}?"
+    yield f"{question}, please?"
+    yield f"{question}? Do you know?"
+
+
+async def measure_paraphrases(
+    edits: Sequence[EditRecord],
+    generators: Mapping[str, ParaphraseGenerator],
+    before: ModelsAtVersion,
+    after: ModelsAtVersion,
+) -> dict[str, list[ParaphraseReport]]:
+    """By edit, for the first few: the answers before and after to wordings that nobody gave."""
+    texts = {edit.id: edit.answer for edit in edits}
+    reports: dict[str, list[ParaphraseReport]] = {}
+    for edit in [edit for edit in edits if edit.question][:MAX_EDITS_REWORDED]:
+        generator = generators.get(edit.model, ParaphraseGenerator())
+        questions = generator.generate(edit.question, edit.paraphrases)
+        old = await before[edit.model].ask(questions)
+        new = await after[edit.model].ask_unless_routed(questions, texts)
+        reports[edit.id] = [
+            ParaphraseReport(
+                question=question,
+                before=old[question].text,
+                after=new[question].text,
+                follows=comes_out(edit, new[question]),
+            )
+            for question in questions
+        ]
+    return reports

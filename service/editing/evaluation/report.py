@@ -1,0 +1,251 @@
+"""What a commit would do, measured by asking before and after it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
+from errata.wire.wording import normalize_question
+
+from models.graph.memory import GRAPH
+from service.editing.evaluation.capacity import SlotBudget
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, comes_out
+from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
+from service.editing.evaluation.side_effects import SideEffectProbe
+from service.editing.evaluation.test_status import TestStatus, current_status, status_after
+from service.editing.models import Answers
+from service.editing.plans.base import Build, Draft
+from service.editing.state import EditorState
+from service.editing.timings import Timings
+from service.errors import JSON, BreaksTests, EditRefused
+from service.ledger.commit import EditRecord
+
+MAX_NAMED = 20  # edits that do not hold, in the refusal
+MAX_SWITCHED = 1_000  # edits that the report of a revert or rollback lists
+
+
+@dataclass(frozen=True)
+class Evaluator:
+    side_effects: SideEffectProbe
+    paraphrases: Mapping[str, ParaphraseGenerator]
+    budget: SlotBudget
+
+    async def evaluate(self, build: Build, timings: Timings, version: int | None) -> dict[str, Any]:
+        """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
+        state, draft, after = build.state, build.draft, build.models
+        with timings.part("report"):
+            edits_to_report, n_left_out = _edits_to_report(state, draft)
+            edits = await _report_edits(edits_to_report, build)
+            paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
+            edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
+            superseded_ids = [key for edit in edits_to_report for key in edit.notes.get("replaces", ())]
+            effects = await self.side_effects.measure(
+                [*edits_to_report, *(state.edits[key] for key in superseded_ids if key in state.edits)],
+                state.models,
+                after,
+                (state.version, version),
+                known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
+            )
+            tests = await _evaluate_tests(build)
+            capacity = self.budget.describe(build.memories.values())
+        report = Report(
+            edits=edits,
+            probes=effects.n_compared,
+            unmeasured_probes=effects.n_unmeasured,
+            side_effects=effects.changed,
+            broken_tests=tests.broken,
+            superseded_tests=tests.superseded,
+            test_status=tests.status.counts(len(state.edits) + len(draft.records)),
+            capacity=capacity,
+            timings=timings.to_wire(),
+            edits_left_out=n_left_out,
+            refused=list(draft.refused),
+        )
+        return report.model_dump(mode="json")
+
+
+def preview_report(
+    state: EditorState, refused: Sequence[RefusedEdit], budget: SlotBudget, timings: Timings
+) -> dict[str, Any]:
+    """The wire's Report of a request that was not measured."""
+    report = Report(
+        edits=[],
+        probes=0,
+        broken_tests=[],
+        capacity=budget.describe(state.memories.values()),
+        timings=timings.to_wire(),
+        refused=list(refused),
+    )
+    return report.model_dump(mode="json")
+
+
+def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
+    """EditRefused when a new edit's own question does not get its answer.
+
+    An edit that comes back is not checked: a later one may have superseded it.
+    """
+    fresh = {record.id for record in draft.records if record.notes.get("only") != "graph"}
+    failing = [edit for edit in report["edits"] if edit["id"] in fresh and not edit["holds"]]
+    if not failing:
+        return
+    first, suffix = failing[0], f" (and {len(failing) - 1:,} more would fail)" if len(failing) > 1 else ""
+    detail = (
+        f"after this edit {first['question']!r} would be answered {first['after']!r}, not {first['answer']!r}"
+    )
+    alternative = "keep it in the graph with `only`" if first["memory"] == GRAPH else "use another method"
+    advice = f"nothing was changed; see the report of a dry run, or {alternative}"
+    questions: list[JSON] = [edit["question"] for edit in failing[:MAX_NAMED]]
+    refused: list[JSON] = [
+        {
+            "place": edit["place"],
+            "code": EditRefused.code,
+            "reason": DOES_NOT_HOLD,
+            "detail": f"{edit['question']!r} would be answered {edit['after']!r} and not {edit['answer']!r}",
+        }
+        for edit in failing
+    ]
+    raise EditRefused(f"{detail}{suffix}: {advice}", reason=DOES_NOT_HOLD, failing=questions, refused=refused)
+
+
+def check_tests(report: Mapping[str, Any]) -> None:
+    """BreaksTests when a fact test of an earlier edit holds and would not."""
+    broken: list[dict[str, JSON]] = report["broken_tests"]
+    if not broken:
+        return
+    first, suffix = broken[0], f" (and {len(broken) - 1:,} more would break)" if len(broken) > 1 else ""
+    detail = f"version {first['version']} made {first['question']!r} be answered {first['expected']!r}"
+    now = (
+        f"after this it would be {first['actual']!r}"
+        if first["actual"]
+        else "after this nothing would be said"
+    )
+    advice = (
+        "nothing was changed; word this differently, take that one back first, or repeat it without strict"
+    )
+    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=broken[:MAX_NAMED])
+
+
+def _edits_to_report(state: EditorState, draft: Draft) -> tuple[list[EditRecord], int]:
+    """All new edits, or the newest of those that are switched, in ledger order; and how many are left out."""
+    if draft.records:
+        return list(draft.records), 0
+    switched_ids = {*draft.change.activates, *draft.change.deactivates}
+    edits = [edit for key, edit in state.edits.items() if key in switched_ids]
+    return edits[-MAX_SWITCHED:], max(0, len(edits) - MAX_SWITCHED)
+
+
+async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
+    """In the order of the request; of a revert or rollback in ledger order."""
+    state, draft = build.state, build.draft
+    texts = {edit.id: edit.answer for edit in (*state.edits.values(), *draft.records)}
+    wordings: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
+    for edit in records:
+        wordings[edit.model] += [(question, edit.id, place) for place, question in enumerate(edit.wordings)]
+    before, after = {}, {}
+    for model, batch in wordings.items():
+        before[model] = await state.models[model].ask(question for question, _, _ in batch)
+        after[model] = await build.models[model].ask_wordings(batch, texts)
+    deactivated_ids = set(draft.change.deactivates)
+    reports = [
+        _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _taken_over(state, e))
+        for e in records
+    ]
+    for place, report in sorted(draft.no_ops.items()):
+        reports.insert(place, report)
+    return [
+        report.model_copy(update={"place": draft.places.get(report.id, report.place)}) for report in reports
+    ]
+
+
+def _taken_over(state: EditorState, edit: EditRecord) -> list[str]:
+    """Questions of earlier edits that this one answers from now on, though it was not given their words."""
+    own_wordings = {normalize_question(wording) for wording in edit.wordings}
+    superseded = (state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits)
+    return [
+        earlier.question
+        for earlier in superseded
+        if earlier.question and normalize_question(earlier.question) not in own_wordings
+    ]
+
+
+def _report_edit(
+    edit: EditRecord, is_deactivated: bool, before: Answers, after: Answers, taken_over: Sequence[str]
+) -> EditReport:
+    """An edit that is taken back holds in that it no longer answers."""
+
+    def is_expected(question: str) -> bool:
+        answer = after[question]
+        return edit.id not in answer.edits if is_deactivated else comes_out(edit, answer)
+
+    paraphrases = [
+        ParaphraseReport(
+            question=wording,
+            before=before[wording].text,
+            after=after[wording].text,
+            follows=is_expected(wording),
+        )
+        for wording in edit.paraphrases
+    ]
+    holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
+    values: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)
+    unasked_before, unasked_after = values[::-1] if is_deactivated else values
+    return EditReport(
+        id=edit.id,
+        model=edit.model,
+        memory=edit.memory,
+        question=edit.question,
+        answer=edit.answer,
+        method=edit.method,
+        before=before[edit.question].text if edit.question else unasked_before,
+        after=after[edit.question].text if edit.question else unasked_after,
+        holds=holds,
+        paraphrases=paraphrases,
+        notes={name: value for name, value in edit.notes.items() if name != "warnings"},
+        warnings=[] if is_deactivated else list(_warnings(holds, paraphrases, edit.notes, taken_over)),
+    )
+
+
+def _warnings(
+    holds: bool,
+    paraphrases: Sequence[ParaphraseReport],
+    notes: Mapping[str, Any],
+    taken_over: Sequence[str],
+) -> Iterable[str]:
+    yield from map(str, notes.get("warnings", ()))
+    for question in taken_over:
+        yield f"{question!r}, which was corrected before, is taken for the same question and answered like it now"
+    if not holds:
+        yield "the question does not get this answer: take the edit back, or word the question differently"
+    failing = sum(not paraphrase.follows for paraphrase in paraphrases)
+    if failing:
+        yield f"{failing} of {len(paraphrases)} other wordings do not get this answer"
+
+
+@dataclass(frozen=True)
+class _TestEvaluation:
+    """broken, superseded: tests of edits that this commit does not switch, and that held until now."""
+
+    broken: list[BrokenTest]
+    superseded: list[SupersededTest]
+    status: TestStatus
+
+
+async def _evaluate_tests(build: Build) -> _TestEvaluation:
+    """All fact tests of all active edits."""
+    state, draft = build.state, build.draft
+    switched_ids = {*draft.change.activates, *draft.change.deactivates}
+    active = [*state.active_edits(draft.change), *draft.records]
+    all_edits = {**state.edits, **{record.id: record for record in draft.records}}
+    status = await status_after(active, all_edits, state.models, build.models, switched_ids)
+    failing = {key for key in (*status.broken, *status.superseded) if key[0] not in switched_ids}
+    if failing:
+        before = await current_status(state.active_edits(), state.edits, state.models)
+        failing -= {*before.broken, *before.superseded}
+    return _TestEvaluation(
+        [test for key, test in status.broken.items() if key in failing],
+        [test for key, test in status.superseded.items() if key in failing],
+        status,
+    )

@@ -1,0 +1,143 @@
+"""The status of the fact tests of all active edits at one version: holding, broken or superseded.
+
+Where a system routes questions to edits nobody is asked: an edit that a wording is routed to gives its own answer.
+Other wordings are asked by `run_tests`, and by a commit when it may have changed their answers; in between, a cached
+answer stands. A test that nobody asked yet is taken to hold, as it did when its edit was made.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
+
+from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
+from service.editing.models import Answer, ModelsAtVersion
+from service.ledger.commit import EditRecord
+
+AllEdits: TypeAlias = Mapping[str, EditRecord]
+"""All that were ever made, those taken back too, in ledger order."""
+
+UncertainTest: TypeAlias = tuple[FactTest, str | None]
+"""A test that its own edit does not certainly answer, and the edit that does; None where only asking tells."""
+
+
+@dataclass(frozen=True)
+class TestStatus:
+    """edits, tests: how many there are; all hold but those that are named."""
+
+    edits: int
+    tests: int
+    broken: Mapping[TestKey, BrokenTest]
+    superseded: Mapping[TestKey, SupersededTest]
+
+    def counts(self, total_edits: int) -> EditCounts:
+        """total_edits: those taken back included. An edit is superseded when its question is."""
+        superseded = {edit for edit, place in self.superseded if place == 0}
+        broken = {edit for edit, _ in self.broken} - superseded
+        return EditCounts(
+            active=self.edits,
+            holding=self.edits - len(broken) - len(superseded),
+            broken=len(broken),
+            superseded=len(superseded),
+            reverted=total_edits - self.edits,
+        )
+
+
+async def current_status(
+    active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
+) -> TestStatus:
+    """From what is at hand, without asking."""
+    return _status(active, all_edits, await _uncertain_tests(active, models), models)
+
+
+async def run_tests(
+    version: int, active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
+) -> CheckReport:
+    """Ask all that only asking tells."""
+    uncertain = await _uncertain_tests(active, models)
+    for model, questions in _unrouted_questions(uncertain).items():
+        await models[model].ask(questions)
+    status = _status(active, all_edits, uncertain, models)
+    return CheckReport(
+        version=version,
+        total=status.tests,
+        holding=status.tests - len(status.broken) - len(status.superseded),
+        broken=list(status.broken.values()),
+        superseded=len(status.superseded),
+        edits=status.counts(len(all_edits)),
+        superseded_tests=list(status.superseded.values()),
+    )
+
+
+async def status_after(
+    active: Sequence[EditRecord],
+    all_edits: AllEdits,
+    before: ModelsAtVersion,
+    after: ModelsAtVersion,
+    switched_ids: Set[str],
+) -> TestStatus:
+    """The status after a change: what only asking tells is asked on both sides, as far as the change may reach it.
+
+    Args:
+        active: after the change, in ledger order. switched_ids: edits that are active on one side only.
+    """
+    uncertain = await _uncertain_tests(active, after)
+    common = (item for item in uncertain if item[0].record.id not in switched_ids)
+    for model, questions in _unrouted_questions(common).items():
+        differing = await after[model].differing_since(before[model], questions)
+        await before[model].ask(differing)
+        await after[model].ask(differing)
+    return _status(active, all_edits, uncertain, after)
+
+
+async def _uncertain_tests(active: Sequence[EditRecord], models: ModelsAtVersion) -> list[UncertainTest]:
+    uncertain: list[UncertainTest] = []
+    for model, at_version in models.items():
+        routing = await at_version.routing()
+        for edit in active:  # of tens of thousands nearly all are passed over
+            if edit.model == model and not routing.is_certain(edit.id):
+                owners = (routing.answering_edit(edit.id, place) for place in range(len(edit.wordings)))
+                uncertain += [
+                    (FactTest(edit, p), owner) for p, owner in enumerate(owners) if owner != edit.id
+                ]
+    return uncertain
+
+
+def _status(
+    active: Sequence[EditRecord],
+    all_edits: AllEdits,
+    uncertain: Sequence[UncertainTest],
+    models: ModelsAtVersion,
+) -> TestStatus:
+    tests = sum(len(edit.wordings) for edit in active if edit.model in models)
+    broken: dict[TestKey, BrokenTest] = {}
+    superseded: dict[TestKey, SupersededTest] = {}
+    successors = Successors(active, all_edits, [test for test, _ in uncertain])
+    for test, owner in uncertain:
+        answer = models[test.record.model].recall([test.question]).get(test.question)
+        if answer is None and owner is not None:
+            answer = Answer(all_edits[owner].answer, (owner,))
+        if answer is not None and test.holds(answer):
+            continue
+        successor = successors.of(test, answer)
+        if successor is not None:
+            actual = successor.answer if answer is None else answer.text
+            superseded[test.key] = SupersededTest(
+                **test.report(actual).model_dump(), by=successor.id, by_version=version_of(successor)
+            )
+        elif answer is not None:
+            broken[test.key] = test.report(answer.text)
+    return TestStatus(len(active), tests, broken, superseded)
+
+
+def _unrouted_questions(uncertain: Iterable[UncertainTest]) -> Mapping[str, list[str]]:
+    """Model -> the questions that have to be asked."""
+    questions: dict[str, list[str]] = defaultdict(list)
+    for test, owner in uncertain:
+        if owner is None:
+            questions[test.record.model].append(test.question)
+    return questions

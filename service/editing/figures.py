@@ -1,0 +1,77 @@
+"""What the editor publishes on the metrics page: commits by outcome, edits by status, memories and the graph."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+
+from models.graph.view import GraphView
+from service.editing.evaluation.capacity import SlotBudget
+from service.editing.pipeline import Result
+from service.editing.state import EditorState
+from service.editing.timings import PARTS
+from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
+from service.metrics import metrics
+
+KINDS = ("edit", "revert", "rollback", "import")
+CANCELLED = "cancelled"  # by the caller or by Ray
+FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.code, CANCELLED)
+
+
+def create_series() -> None:
+    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    for kind in KINDS:
+        for outcome in ("committed", *FAILURES):
+            metrics.EDITS.labels(kind, outcome)
+    for part in PARTS:
+        metrics.COMMIT_PARTS.labels(part)
+    metrics.REDIS_FAILURES.labels("editor")
+
+
+async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Result:
+    """Every write is counted once, by its kind and its outcome."""
+    outcome = Internal.code
+    try:
+        result = await write()
+        outcome = "dry_run" if result.commit is None else "committed"
+    except ErrataError as error:
+        outcome = error.code
+        if isinstance(error, LedgerUnavailable):
+            metrics.REDIS_FAILURES.labels("editor").inc()
+        raise
+    except asyncio.CancelledError:
+        outcome = CANCELLED
+        raise
+    finally:
+        metrics.EDITS.labels(kind, outcome).inc()
+    if result.commit is not None:
+        metrics.count_commit(result.commit.author)
+    return result
+
+
+def publish(
+    state: EditorState | None, version: int, counts: Mapping[str, int] | None, budget: SlotBudget
+) -> None:
+    """counts: of edits at `version`, by status. An older version than the state's is of no interest."""
+    if counts is None or state is None or state.version != version:
+        return
+    metrics.set_edit_states(counts)
+    for name, memory in state.memories.items():
+        capacity = budget.describe([memory])
+        limit = capacity.slots_reserved if memory.usage.slots_reserved is None else None  # else it has none
+        metrics.set_memory_usage(name, capacity.slots_used, limit, capacity.rows_per_slot, capacity.margin)
+        if isinstance(memory.view, GraphView):
+            _publish_graph(memory.view)
+
+
+def _publish_graph(view: GraphView) -> None:
+    manifests = [active.manifest for active in view.imports]
+    n_edit_statements = sum(len(source.statements) for pairs in view.edits.values() for _, source in pairs)
+    sizes = {
+        "base": (sum(map(len, view.base.statements.values())), len(view.base.statements)),
+        "imports": (sum(m.triples for m in manifests), sum(m.entities for m in manifests)),
+        "edits": (n_edit_statements, len(view.edits)),
+    }
+    for source, (n_statements, n_entities) in sizes.items():
+        metrics.GRAPH_STATEMENTS.labels(source).set(n_statements)
+        metrics.GRAPH_ENTITIES.labels(source).set(n_entities)

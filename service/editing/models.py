@@ -1,0 +1,374 @@
+"""The models as the editor uses them: every memory and every system at a version, asked in one thread.
+
+A `ModelAtVersion` never changes: what it answers follows from its views. It caches its answers, so that nothing is
+asked twice, and hands them out as frozen mappings.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+from cachetools import LRUCache
+
+from models.graph.memory import GRAPH
+from models.memory import (
+    AnswerChange,
+    Change,
+    ChangeKind,
+    Image,
+    Material,
+    Memory,
+    Options,
+    Usage,
+    View,
+    Views,
+    block_key,
+)
+from models.memory import EditRefused as Refusal
+from models.system import (
+    Ask,
+    BrokenContract,
+    Bundle,
+    Foresees,
+    ForeseesTaught,
+    Probes,
+    Reply,
+    Routes,
+    Side,
+    System,
+)
+from service.errors import EditRefused, ErrataError, LedgerCorrupt, UnknownModel
+from service.graph.lookup import Lookup
+
+CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a quarter of a second
+QUESTIONS_PER_PASS = 64  # in one forward pass; between two passes other work gets its turn
+QUESTIONS_PER_COMPARISON = 256  # most of them were read before
+MATERIALS_CACHED = 20_000  # about 10 kB each
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Run: TypeAlias = Callable[..., Coroutine[Any, Any, Any]]
+Inform: TypeAlias = Callable[[Sequence[Ask], Sequence[View]], Awaitable[list[Ask]]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """text: None when the system declines. edits, objects: what it rests on; objects of facts of the graph."""
+
+    text: str | None
+    edits: tuple[str, ...]
+    objects: tuple[str, ...] = ()
+
+
+Answers: TypeAlias = Mapping[str, Answer]
+"""Question -> its answer by one model at one version."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryAtVersion:
+    memory: Memory
+    image: Image
+    view: View = field(repr=False)
+
+    @cached_property
+    def usage(self) -> Usage:
+        return self.memory.usage(self.image)
+
+
+@dataclass(frozen=True)
+class Routing:
+    """Which edit answers each wording of an edit, without asking.
+
+    misrouted: as `Routes.find_misrouted`; None for a system that does not route. blocks: keys of the active blocks.
+    """
+
+    misrouted: Mapping[str, Sequence[str | None]] | None
+    blocks: frozenset[str] | Mapping[str, Any]
+
+    def answering_edit(self, edit: str, place: int) -> str | None:
+        """The edit that answers this wording of `edit`; None where only asking tells, as of one that is not active."""
+        if self.misrouted is None:
+            return None
+        if edit not in self.misrouted:
+            return edit if block_key(edit) in self.blocks else None
+        owners = self.misrouted[edit]
+        return owners[place] if owners else None
+
+    def is_certain(self, edit: str) -> bool:
+        """Whether the edit certainly answers each of its own wordings."""
+        return self.misrouted is not None and edit not in self.misrouted
+
+
+@dataclass(eq=False)
+class ModelAtVersion:
+    """A system with its memories at one version. inform: adds to questions what the graph says of their words."""
+
+    system: System
+    memories: Mapping[str, MemoryAtVersion]
+    run: Run = field(repr=False)
+    inform: Inform | None = field(default=None, repr=False)
+    _cache: dict[str, Answer] = field(default_factory=dict, init=False, repr=False)
+    _routing: Routing | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def views(self) -> Views:
+        return {name: memory.view for name, memory in self.memories.items()}
+
+    async def ask(self, questions: Iterable[str]) -> Answers:
+        """The answers to these questions."""
+        questions = list(dict.fromkeys(questions))
+        unasked = [question for question in questions if question not in self._cache]
+        by_length = sorted(unasked, key=lambda question: (len(question), question))  # little padding
+        for batch in _batches(by_length, QUESTIONS_PER_PASS):
+            asks = await self._asks(batch)
+            replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
+            for question, reply in zip(batch, replies, strict=True):
+                objects = tuple(str(fact["object"]) for fact in reply.facts)
+                self._cache[question] = Answer(reply.answer, reply.edits, objects)
+        return MappingProxyType({question: self._cache[question] for question in questions})
+
+    def recall(self, questions: Iterable[str]) -> Answers:
+        """Of these questions those whose answers are at hand, without asking."""
+        return {question: self._cache[question] for question in questions if question in self._cache}
+
+    async def ask_unless_routed(self, questions: Sequence[str], texts: Mapping[str, str]) -> Answers:
+        """As `ask`, without a forward pass for questions that are routed to an edit of `texts` (edit -> its answer)."""
+        unasked = [question for question in questions if question not in self._cache]
+        for question, edit in zip(unasked, await self.route(unasked), strict=True):
+            if edit is not None and edit in texts:
+                self._cache[question] = Answer(texts[edit], (edit,))
+        return await self.ask(questions)
+
+    async def ask_wordings(
+        self, wordings: Iterable[tuple[str, str, int]], texts: Mapping[str, str]
+    ) -> Answers:
+        """As `ask_unless_routed`, for wordings of edits: (question, edit, its place among the edit's wordings)."""
+        routing = await self.routing()
+        wordings = list(wordings)
+        for question, edit, place in wordings:
+            owner = routing.answering_edit(edit, place)
+            if owner is not None and owner in texts:
+                self._cache.setdefault(question, Answer(texts[owner], (owner,)))
+        return await self.ask(question for question, _, _ in wordings)
+
+    async def routing(self) -> Routing:
+        if self._routing is None:
+            misrouted, blocks = None, {}
+            if isinstance(self.system, Routes):
+                misrouted = await self.run(self.system.find_misrouted, self.views)
+                blocks = {
+                    key: block
+                    for memory in self.memories.values()
+                    for key, block in memory.image.blocks.items()
+                }
+            self._routing = Routing(misrouted, blocks)
+        return self._routing
+
+    async def route(self, questions: Sequence[str]) -> list[str | None]:
+        """The edit that answers each question; None where only asking tells."""
+        if not isinstance(self.system, Routes):
+            return [None] * len(questions)
+        edits: list[str | None] = []
+        for batch in _batches(questions, QUESTIONS_PER_COMPARISON):
+            edits += await self.run(self.system.route, await self._asks(batch), self.views)
+        return edits
+
+    async def reached_since(self, before: ModelAtVersion) -> Sequence[str] | None:
+        """The taught questions that may be answered differently than before; None where nobody can tell."""
+        if not isinstance(self.system, ForeseesTaught):
+            return None
+        reached: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
+        return reached
+
+    async def differing_since(self, before: ModelAtVersion, questions: Iterable[str]) -> list[str]:
+        """Those that may be answered differently than before. The cached answers to the others carry over."""
+        if before is self:
+            return []
+        if not isinstance(self.system, Foresees):
+            return list(dict.fromkeys(questions))
+        differing: list[str] = []
+        for batch in _batches(list(dict.fromkeys(questions)), QUESTIONS_PER_COMPARISON):
+            sides = Side(await before._asks(batch), before.views), Side(await self._asks(batch), self.views)
+            may_differ = await self.run(self.system.may_differ, *sides)
+            for question, differs in zip(batch, may_differ, strict=True):
+                if differs:
+                    differing.append(question)
+                elif question in before._cache:
+                    self._cache[question] = before._cache[question]
+        return differing
+
+    async def prepare_comparison(self, questions: Iterable[str]) -> None:
+        """So that `differing_since` finds the questions encoded."""
+        if isinstance(self.system, Foresees):
+            for batch in _batches(list(questions), QUESTIONS_PER_COMPARISON):
+                side = Side(await self._asks(batch), self.views)
+                await self.run(self.system.may_differ, side, side)
+
+    async def _asks(self, questions: Sequence[str]) -> list[Ask]:
+        asks = [Ask(question) for question in questions]
+        return asks if self.inform is None else await self.inform(asks, [self.views[GRAPH]] * len(asks))
+
+
+ModelsAtVersion: TypeAlias = Mapping[str, ModelAtVersion]
+"""Model name -> the model, all at one version."""
+
+
+class Models:
+    """Every system that is served, by name, with the memories they share.
+
+    lookup: what the graph says of the words of a question; needed where a system has the input `graph`. thread: in
+    which the systems were loaded; torch in a second thread takes twice as long in both (service/loading.py).
+    """
+
+    def __init__(
+        self,
+        loaded: Mapping[str, Bundle],
+        lookup: Lookup | None = None,
+        thread: ThreadPoolExecutor | None = None,
+    ) -> None:
+        self._systems = {name: item.system for name, item in loaded.items()}
+        self.memories = _shared_memories(loaded)
+        self._lookup = lookup
+        self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
+        self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._systems)
+
+    @property
+    def lookup(self) -> Lookup:
+        assert self._lookup is not None, "a system reads the graph"
+        return self._lookup
+
+    @property
+    def graph_readers(self) -> tuple[str, ...]:
+        return self.readers_of(GRAPH)
+
+    @cached_property
+    def answer_memories(self) -> dict[str, Memory]:
+        """Model -> its memory that is corrected by a question and its answer; models without one are left out."""
+        memories = {name: self.memory_for(name, "answer") for name in self._systems}
+        return {name: memory for name, memory in memories.items() if memory is not None}
+
+    @property
+    def probes(self) -> dict[str, Probes]:
+        """Reads packs. PackError when one is damaged."""
+        return {name: system.probes for name, system in self._systems.items()}
+
+    def readers_of(self, memory: str) -> tuple[str, ...]:
+        return tuple(name for name, system in self._systems.items() if memory in system.memories)
+
+    def memory_for(self, model: str, kind: ChangeKind) -> Memory | None:
+        """The first memory of the model that accepts this kind of change. UnknownModel."""
+        names = self.system(model).memories
+        return next((self.memories[name] for name in names if kind in self.memories[name].accepts), None)
+
+    def system(self, model: str) -> System:
+        if model not in self._systems:
+            served = ", ".join(self._systems)
+            raise UnknownModel(
+                f"there is no model {model!r} here: there is {served}", models=list(self._systems)
+            )
+        return self._systems[model]
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
+
+    async def view(self, memory: str, image: Image) -> MemoryAtVersion:
+        """The memory as `image` says, its names linkable where it is the graph."""
+        view = await self.run(self.memories[memory].view, image)
+        if memory == GRAPH and self._lookup is not None:
+            await self._lookup.prepare(view)
+        return MemoryAtVersion(self.memories[memory], image, view)
+
+    def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
+        """The model with its own of these memories."""
+        system = self.system(model)
+        inform = self._inform if "graph" in system.inputs else None
+        return ModelAtVersion(system, {name: memories[name] for name in system.memories}, self.run, inform)
+
+    async def _inform(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
+        """Raises what keeps the graph from being read: a report is measured whole or not at all.
+
+        Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is
+        asked as if the graph said nothing of it, which is what a person sees of it, too: no answer.
+        """
+        informed = (await self.lookup.inform(asks, views)).asks
+        for ask in informed:
+            if isinstance(ask, ErrataError) and not isinstance(ask, LedgerCorrupt):
+                raise ask
+        return [
+            with_facts if isinstance(with_facts, Ask) else ask
+            for with_facts, ask in zip(informed, asks, strict=True)
+        ]
+
+    async def build(
+        self, memory: str, changes: Sequence[Change], options: Options
+    ) -> list[Material | EditRefused]:
+        """The rows of each change, or why the memory refuses it.
+
+        Rows follow from the base alone, so those built lately for the same words are taken from a cache: a file is
+        checked before it is committed, a curator tries an edit out before she makes it.
+        """
+        keys = [
+            (memory, options, replace(change, id=""))
+            if isinstance(change, AnswerChange)
+            else (memory, change.id)
+            for change in changes
+        ]
+        built = {key: self._materials[key] for key in keys if key in self._materials}
+        refused: dict[tuple[object, ...], EditRefused] = {}
+        missing = list(
+            {key: change for key, change in zip(keys, changes, strict=True) if key not in built}.items()
+        )
+        for start in range(0, len(missing), CHANGES_PER_TURN):
+            turn = missing[start : start + CHANGES_PER_TURN]
+            results = await self.run(self.memories[memory].build, [change for _, change in turn], options)
+            for (key, _), result in zip(turn, results, strict=True):
+                if isinstance(result, Material):
+                    built[key] = self._materials[key] = result
+                else:
+                    refused[key] = _to_error(result)
+        return [
+            _owned(built[key], change.id) if key in built else refused[key]
+            for key, change in zip(keys, changes, strict=True)
+        ]
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _shared_memories(loaded: Mapping[str, Bundle]) -> dict[str, Memory]:
+    """By name. BrokenContract when two systems bring different memories under one name."""
+    memories: dict[str, Memory] = {}
+    for model, item in loaded.items():
+        for memory in item.memories:
+            first = memories.setdefault(memory.name, memory)
+            if first is not memory and first.base.base != memory.base.base:
+                raise BrokenContract(
+                    f"{model!r} brings a memory {memory.name!r} with another base than the systems before it: "
+                    "serve them with one checkpoint, or name the memories differently"
+                )
+    return memories
+
+
+def _owned(material: Material, edit: str) -> Material:
+    """The same rows as this edit's: its id is in the block's key and nowhere else."""
+    return replace(material, edit=edit, block=replace(material.block, key=block_key(edit)))
+
+
+def _to_error(refusal: Refusal) -> EditRefused:
+    error = EditRefused(refusal.detail, reason=refusal.code)
+    error.__cause__ = refusal
+    return error
+
+
+def _batches(questions: Sequence[str], size: int) -> list[Sequence[str]]:
+    return [questions[start : start + size] for start in range(0, len(questions), size)]

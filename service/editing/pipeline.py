@@ -1,0 +1,252 @@
+"""The one writer. A commit passes through these stages, each of which returns one frozen value:
+
+    plan.build       Build        the draft on the newest version, every memory folded with it
+    evaluate         Evaluation   the report: expectations, side effects, fact tests, capacity
+    check            -            refuses what does not hold, does not fit, or (strict) breaks a test
+    append           Commit       compare-and-append in the ledger; again from the start when another writer was faster
+
+Who asked for it then waits for the replicas (replication.py) and gets the receipt.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from models.memory import Block, Image
+from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
+from service.editing.evaluation.supersession import mark_superseded
+from service.editing.plans.base import Build, Plan
+from service.editing.state import EditorState, StateBuilder
+from service.editing.timings import Timings
+from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
+from service.ledger.commit import Commit, Write
+from service.ledger.startup import Server
+from service.ledger.store import Ledger
+
+log = logging.getLogger(__name__)
+
+MAX_ATTEMPTS = 10  # when others write too; each attempt measures again
+
+
+@dataclass(frozen=True)
+class Order:
+    """Who wants a commit, and under which conditions. strict: not if a fact test of an earlier edit breaks."""
+
+    author: str
+    expected_version: int | None = None
+    dry_run: bool = False
+    strict: bool = False
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A build with its report, as the wire's Report in JSON values."""
+
+    build: Build
+    report: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Result:
+    """commit: None for a dry run. extra: further fields of the receipt."""
+
+    commit: Commit | None
+    report: Mapping[str, Any]
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Pipeline:
+    """Serialises what it writes. `state` is what it knows of the ledger; None until it was read once.
+
+    Args:
+        check_server: whether the server can hold the ledger, asked until it was read.
+        snapshot_every: commits between two manifests, which let replicas start quickly.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        check_server: Callable[[], Awaitable[Server]],
+        builder: StateBuilder,
+        evaluator: Evaluator,
+        snapshot_every: int,
+    ) -> None:
+        self._ledger, self._check_server, self._builder = ledger, check_server, builder
+        self._evaluator, self._snapshot_every = evaluator, snapshot_every
+        self._writing, self._reading = asyncio.Lock(), asyncio.Lock()
+        self._shared_read: asyncio.Task[EditorState] | None = None
+        self._manifest_version = 0  # of the last one; what an earlier process stored is not looked up
+        self._manifest_task: asyncio.Task[None] | None = None
+        self.state: EditorState | None = None
+
+    async def newest(self) -> EditorState:
+        """The state with all that others have written. Raises what is wrong with the ledger."""
+        async with self._reading:
+            if self.state is None:
+                await self._ledger.head()  # one that is away is known sooner by this
+                server = await self._check_server()
+                for warning in server.warnings:
+                    log.warning("%s %s: %s", server.name, server.version, warning)
+            return self._learn(await self._builder.caught_up(self.state))
+
+    async def read(self) -> EditorState:
+        """As `newest`, by one read for all who ask meanwhile: with the ledger hung they do not queue up."""
+        if self._shared_read is None or self._shared_read.done():
+            self._shared_read = asyncio.create_task(self.newest())
+        return await asyncio.shield(self._shared_read)
+
+    async def at_hand(self) -> EditorState:
+        """The state for readers: the one at hand when the ledger is away or a commit is being made."""
+        if self.state is not None and self._writing.locked():
+            return self.state
+        try:
+            return await self.read()
+        except LedgerUnavailable:
+            if self.state is None:
+                raise
+            return self.state
+
+    async def write(self, plan: Plan, order: Order, timings: Timings) -> Result:
+        """One commit, or what it would be. Raises what is wrong with the plan or with the ledger."""
+        async with self._writing:
+            for _ in range(MAX_ATTEMPTS):
+                try:
+                    return await self._attempt(plan, order, timings)
+                except StaleVersion as stale:
+                    if order.expected_version is not None:
+                        raise
+                    log.info("another writer was faster: %s", stale.detail)
+            raise NotReady(
+                f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished"
+            )
+
+    async def newest_restored(self) -> EditorState:
+        """As `newest`. NotReady while a restore is not at its end."""
+        state = await self.newest()
+        await self._ledger.check_restored(state.version)
+        return state
+
+    async def remembers(self, idempotency_key: str) -> bool:
+        """Whether a commit was made with this key."""
+        return await self._ledger.find_version(idempotency_key) is not None
+
+    async def repeated(self, plan: Plan, idempotency_key: str) -> Result | None:
+        """The result of the first request with this key, if there was one."""
+        version = await self._ledger.find_version(idempotency_key)
+        return None if version is None else await self._first_result(plan, version)
+
+    async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:
+        state = await self.newest()
+        if order.idempotency_key is not None and not order.dry_run:
+            repeated = await self.repeated(plan, order.idempotency_key)
+            if repeated is not None:
+                return repeated
+        if order.expected_version is not None and order.expected_version != state.version:
+            raise StaleVersion.at(current=state.version, expected=order.expected_version)
+        build = await plan.build(state, self._builder, timings)
+        evaluation = await self._evaluate(build, timings, order.dry_run)
+        if order.dry_run:
+            return Result(None, evaluation.report)
+        self._check(evaluation, order.strict)
+        return await self._append(plan, order, evaluation, timings)
+
+    async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:
+        with timings.part("report"):
+            draft = await mark_superseded(build.state, build.draft, build.models)
+        build = replace(build, draft=draft)
+        version = None if dry_run else build.state.version + 1
+        return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
+
+    def _check(self, evaluation: Evaluation, strict: bool) -> None:
+        check_expectations(evaluation.build.draft, evaluation.report)
+        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
+            self._evaluator.budget.check(evaluation.build.memories.values())
+        if strict:
+            check_tests(evaluation.report)
+
+    async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
+        commit, blocks = _commit(plan, order, evaluation)
+        build, key = evaluation.build, order.idempotency_key
+        with timings.part("commit"):
+            try:
+                version = await self._append_twice(commit, blocks, key)
+                is_own = key is None or (
+                    version == commit.version and (await self._ledger.get(version)).digest == commit.digest
+                )
+            except LedgerUnavailable as error:
+                doubt = "whether the commit was made is not known: look at the log before you send it again"
+                raise LedgerUnavailable(f"{error.detail}; {doubt}", in_doubt=True) from error
+        if not is_own:
+            return await self._first_result(plan, version)
+        self._builder.materials.add(build.draft.materials)
+        state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
+        self._store_manifest(self._learn(state))
+        return Result(commit, evaluation.report)
+
+    async def _append_twice(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
+        """The version that the commit has now, or the one its idempotency key made before."""
+        try:
+            return await self._ledger.append(commit, blocks, key)
+        except LedgerUnavailable:  # the reply may be all that was lost
+            return await self._ledger.append(commit, blocks, key)
+
+    async def _first_result(self, plan: Plan, version: int) -> Result:
+        """What the first request with this key made. InvalidInput when it asked for something else."""
+        commit = await self._ledger.get(version)
+        if commit.report.get("request") != plan.request:
+            detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
+            raise InvalidInput(detail, field="Idempotency-Key", version=version)
+        return Result(commit, commit.report)
+
+    def _learn(self, fresh: EditorState) -> EditorState:
+        if self.state is None or fresh.version > self.state.version:
+            self.state = fresh
+        return self.state
+
+    def _store_manifest(self, state: EditorState) -> None:
+        """Every so many commits, beside the work. One that fails is tried again after the next commit."""
+        is_due = state.version - self._manifest_version >= self._snapshot_every
+        if is_due and (self._manifest_task is None or self._manifest_task.done()):
+            images = {name: memory.image for name, memory in state.memories.items()}
+            self._manifest_task = asyncio.create_task(self._put_manifest(state.version, images))
+
+    async def _put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
+        try:
+            await self._ledger.put_manifest(version, images)
+            self._manifest_version = version
+        except LedgerUnavailable as error:
+            log.warning("the manifest of version %d has to wait: %s", version, error.detail)
+
+
+def _commit(plan: Plan, order: Order, evaluation: Evaluation) -> tuple[Commit, list[Block]]:
+    """The commit, and every block that it names."""
+    state, draft = evaluation.build.state, evaluation.build.draft
+    writes: dict[str, Write] = {}
+    blocks = [material.block for material in draft.materials]
+    for name, memory in evaluation.build.memories.items():
+        delta = state.memories[name].image.delta_to(memory.image)
+        if delta:
+            puts = tuple((block.key, block.order, block.digest) for block in delta.puts)
+            writes[name] = Write(memory.image.checksum, puts, delta.removes)
+            blocks += delta.puts
+    commit = Commit(
+        version=state.version + 1,
+        kind=plan.kind,
+        author=order.author,
+        time=time.time(),
+        message=plan.message,
+        edits=draft.records,
+        activates=draft.change.activates,
+        deactivates=draft.change.deactivates,
+        target=draft.target,
+        writes=writes,
+        report={**evaluation.report, "request": plan.request},
+        previous=state.digest,
+    )
+    return commit, blocks

@@ -1,0 +1,1 @@
+"""What is asked for, as plans: each drafts a commit on the newest version."""

@@ -1,0 +1,133 @@
+"""What every plan comes down to: the edits it plans, and the draft of a commit.
+
+A plan is what somebody asks for; it drafts a commit on one version, and drafts again when another writer was faster.
+Edit, import, revert and rollback differ in this first stage only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+from errata.wire import EditReport, RefusedEdit
+from errata.wire.wording import normalize_question
+
+from models.graph.blocks import EntityStatements
+from models.graph.memory import TripleChange
+from models.memory import AnswerChange, Change, Material
+from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
+from service.ledger.fold import Change as Switch
+
+if TYPE_CHECKING:
+    from service.editing.models import ModelsAtVersion
+    from service.editing.state import EditorState, MemoriesAtVersion, StateBuilder
+    from service.editing.timings import Timings
+
+
+@dataclass(frozen=True)
+class PlannedEdit:
+    """One edit of one memory, before its rows are built.
+
+    place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows
+    how to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that
+    nobody gave, asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit
+    of the graph. no_op_reason: why nothing has to be written for it.
+    """
+
+    place: int
+    model: str
+    memory: str
+    method: str
+    question: str
+    answer: str
+    given_paraphrases: tuple[str, ...] = ()
+    is_repetition: bool = False
+    generated_paraphrases: tuple[str, ...] = ()
+    triple: Triple | None = None
+    statements: EntityStatements | None = None
+    no_op_reason: str | None = None
+    notes: dict[str, Any] = field(default_factory=dict)
+    id: str = field(default_factory=new_edit_id)
+
+    @cached_property
+    def paraphrases(self) -> tuple[str, ...]:
+        """Without repetitions."""
+        distinct = {normalize_question(self.question): self.question}
+        for wording in self.given_paraphrases:
+            distinct.setdefault(normalize_question(wording), wording)
+        return tuple(distinct.values())[1:]
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        return (self.question, *self.paraphrases) if self.question else ()
+
+    @property
+    def change(self) -> Change:
+        if self.statements is not None:
+            return TripleChange(self.id, self.statements)
+        return AnswerChange(self.id, self.question, self.answer, self.paraphrases)
+
+    def record(self, material: Material) -> EditRecord:
+        return EditRecord(
+            id=self.id,
+            model=self.model,
+            memory=self.memory,
+            question=self.question,
+            answer=self.answer,
+            paraphrases=self.paraphrases,
+            method=self.method,
+            material=material.block.digest,
+            order=material.block.order,
+            notes={**material.notes, **self.notes},
+            triple=self.triple,
+        )
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A commit before it is one: valid on the version that it was made on.
+
+    target: the commit a revert takes back, the version a rollback returns to. records, materials: of new edits.
+    no_ops: place in the request -> report of an edit for which nothing is written. places: id of a new edit -> its
+    place in the request. refused: edits that were left out.
+    """
+
+    change: Switch
+    target: int | None = None
+    records: tuple[EditRecord, ...] = ()
+    materials: tuple[Material, ...] = ()
+    no_ops: Mapping[int, EditReport] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)
+    refused: tuple[RefusedEdit, ...] = ()
+
+
+@dataclass(frozen=True)
+class Build:
+    """A draft with every memory and model as they would be after it."""
+
+    state: EditorState
+    draft: Draft
+    memories: MemoriesAtVersion
+    models: ModelsAtVersion
+
+
+class Plan(Protocol):
+    """What somebody asks for. request: its digest, by which a repetition is told from another use of its key."""
+
+    kind: Kind
+    message: str
+    request: str
+
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        """The draft on `state`, folded. NothingToDo when the state is as it should be."""
+
+
+def request_digest(kind: Kind, content: Mapping[str, object]) -> str:
+    return sha256(canonical({"kind": kind, **content}))
+
+
+def one_line(values: Sequence[str], limit: int = 10) -> str:
+    suffix = f" and {len(values) - limit:,} more" if len(values) > limit else ""
+    return ", ".join(values[:limit]) + suffix

@@ -1,0 +1,165 @@
+"""What the edits of one request do to each other: repetitions, contradictions, and which of them are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from errata.wire import RefusedEdit
+from errata.wire.wording import normalize_question
+
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, failure, is_met
+from service.editing.models import ModelsAtVersion
+from service.editing.plans.base import PlannedEdit
+from service.editing.state import EditorState
+from service.errors import ErrataError
+
+MAX_NAMED = 20  # refused edits that a problem document names
+SUPERSEDED = "superseded"
+LATER_WINS = "edits.{later} gives {wording!r} another answer: the later one was taken"
+KEEP_ONE = "edits.{earlier} and edits.{later} give {wording!r} two answers: keep one of them"
+ANSWERED_BY_OTHER = (
+    "{question!r} would be answered {actual!r} and not {answer!r}, by {other}; leave one of the two out"
+)
+
+
+class Refusals:
+    """Refused edits by place in the request. skip: they are left out; otherwise the first raises and names the rest."""
+
+    def __init__(self, skip: bool, by_place: Mapping[int, RefusedEdit] | None = None) -> None:
+        self.skip = skip
+        self.by_place = dict(by_place or {})
+        self._superseded: dict[int, RefusedEdit] = {}
+
+    def __contains__(self, place: int) -> bool:
+        return place in self.by_place or place in self._superseded
+
+    @contextmanager
+    def collect(self, place: int) -> Iterator[None]:
+        """What is wrong with one edit is noted, where it is to be left out."""
+        try:
+            yield
+        except ErrataError as error:
+            self.add({place: error})
+
+    def add(self, errors: Mapping[int, ErrataError]) -> None:
+        """Raises what is not the fault of an edit; and, unless they are to be left out, what is."""
+        for error in errors.values():
+            if error.status >= 500:
+                raise error
+        refused = {
+            place: RefusedEdit(
+                place=place, code=error.code, reason=str(error.extras.get("reason", "")), detail=error.detail
+            )
+            for place, error in sorted(errors.items())
+        }
+        if refused and not self.skip:
+            raise _whole_request(errors[min(refused)], list(refused.values()))
+        self.by_place |= refused
+        if refused:
+            self._superseded.clear()  # a refused edit may be what superseded them
+
+    def supersede(self, earlier: int, detail: str) -> None:
+        self._superseded[earlier] = RefusedEdit(place=earlier, code=SUPERSEDED, reason="", detail=detail)
+
+    def in_order(self) -> list[RefusedEdit]:
+        refused = self.by_place | self._superseded
+        return [refused[place] for place in sorted(refused)]
+
+
+def _whole_request(first: ErrataError, refused: list[RefusedEdit]) -> ErrataError:
+    """The first refusal in its own words, for the whole request."""
+    suffix = f" (and {len(refused) - 1:,} more are refused)" if len(refused) > 1 else ""
+    refused_edits = [edit.model_dump(mode="json") for edit in refused[:MAX_NAMED]]
+    return type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
+
+
+@dataclass(frozen=True)
+class Contradiction:
+    """Two places of the request that answer one wording differently."""
+
+    earlier: int
+    later: int
+    wording: str
+
+
+def find_contradiction(edits: Sequence[PlannedEdit]) -> Contradiction | None:
+    """The first there is, if there is one."""
+    for first, edit, wording in _shared_wordings(edits):
+        if _contradicts(first, edit):
+            return Contradiction(first.place, edit.place, wording)
+    return None
+
+
+def mark_repetitions(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
+    """Edits that do not contradict each other, in the order of the request, repetitions marked."""
+    first_ids = {edit.id for first, edit, _ in _shared_wordings(edits) if first is edit}
+    in_order = sorted(edits, key=lambda edit: edit.place)
+    return [
+        replace(edit, is_repetition=bool(edit.wordings) and edit.id not in first_ids) for edit in in_order
+    ]
+
+
+def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit, PlannedEdit, str]]:
+    """For each wording of each edit: the first edit that has it, the edit itself, and the wording."""
+    first_edits: dict[tuple[str, ...], PlannedEdit] = {}
+    for edit in sorted(edits, key=lambda edit: edit.place):
+        for wording, subject in _subjects(edit):
+            yield first_edits.setdefault((edit.model, *subject), edit), edit, wording
+
+
+def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:
+    """What is answered, in words and as a key: its wordings; where nobody can ask for it, what it is said of."""
+    if edit.wordings or edit.statements is None:
+        return [(wording, (normalize_question(wording),)) for wording in edit.wordings]
+    if edit.triple is None:
+        return [(str(edit.notes["define"]), (subject, "")) for subject in edit.statements]
+    subject, relation = edit.triple.subject, edit.triple.relation
+    return [(f"{relation.lstrip('@')} of {subject}", (subject, relation))]
+
+
+def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
+    """Values that one fact adds to those of another are no contradiction."""
+    if first.statements is not None and first.triple is None:
+        old, new = first.notes, second.notes
+        return any(old[name] != new[name] for name in ("holds", "label") if name in old and name in new)
+    if first.triple is None or second.triple is None:
+        return first.answer != second.answer
+    if first.triple.subject != second.triple.subject:  # namesakes
+        return False
+    return "set" in (first.triple.act, second.triple.act) and first.triple != second.triple
+
+
+async def find_unmet(
+    fresh: Sequence[PlannedEdit], state: EditorState, models: ModelsAtVersion
+) -> dict[int, RefusedEdit]:
+    """Edits whose own question another edit would answer, or nothing would, by place.
+
+    Args:
+        models: every model with all of `fresh`. Where a system does not route, its edits are asked.
+    """
+    by_id = {edit.id: edit for edit in fresh}
+    unmet: dict[int, str] = {}
+    to_ask: dict[str, list[PlannedEdit]] = {}
+    for edit in fresh:
+        owner = (await models[edit.model].routing()).answering_edit(edit.id, 0)
+        if owner is None:
+            to_ask.setdefault(edit.model, []).append(edit)
+        elif owner != edit.id:
+            other = by_id.get(owner) or state.edits[owner]
+            if other.answer != edit.answer:
+                place = f"edits.{by_id[owner].place}" if owner in by_id else "an edit that is there already"
+                unmet[edit.place] = ANSWERED_BY_OTHER.format(
+                    question=edit.question,
+                    actual=other.answer,
+                    answer=edit.answer,
+                    other=f"{place}, {other.question!r}",
+                )
+    for model, edits in to_ask.items():
+        answers = await models[model].ask(edit.question for edit in edits)
+        unmet |= {e.place: failure(e, answers).detail for e in edits if not is_met(e, answers)}
+    return {
+        place: RefusedEdit(place=place, code="edit_refused", reason=DOES_NOT_HOLD, detail=detail)
+        for place, detail in unmet.items()
+    }

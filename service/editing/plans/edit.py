@@ -1,0 +1,321 @@
+"""The plan of POST /admin/edits: from edits as they are requested to a draft of only what changes something."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from errata.wire import EditItem, EditReport, EditRequest, FactItem, Item, RefusedEdit, RelationItem
+
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.memory import Material, Options
+from service.editing.evaluation.capacity import SlotBudget
+from service.editing.evaluation.expectations import all_come_out, ask_all, failure, is_met, report_no_op
+from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
+from service.editing.models import Models
+from service.editing.plans.base import Build, Draft, PlannedEdit, request_digest
+from service.editing.plans.conflicts import (
+    KEEP_ONE,
+    LATER_WINS,
+    Contradiction,
+    Refusals,
+    find_contradiction,
+    find_unmet,
+    mark_repetitions,
+)
+from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
+from service.editing.plans.fact_resolver import FactResolver, clean_fact
+from service.editing.plans.options import resolve_options
+from service.editing.state import EditorState, StateBuilder
+from service.editing.timings import Timings
+from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
+from service.ledger.commit import Kind, edit_order, new_edit_id
+from service.ledger.fold import Change
+
+GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
+NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"
+
+NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
+
+
+class EditPlan:
+    """Edits of any models, and facts for all of them, as one commit."""
+
+    kind: Kind = "edit"
+
+    def __init__(
+        self,
+        request: EditRequest,
+        models: Models,
+        paraphrases: Mapping[str, ParaphraseGenerator] = NO_PARAPHRASES,
+    ) -> None:
+        content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
+        if not content["options"]:
+            del content[
+                "options"
+            ]  # requests without options keep the digest that they had before there were any
+        self.message = request.message
+        self.request = request_digest("edit", content)
+        self._dry_run = request.dry_run
+        self._models, self._paraphrases = models, paraphrases
+        self._items = request.edits
+        if not models.graph_readers and not all(isinstance(item, EditItem) for item in request.edits):
+            raise UnknownModel(NO_GRAPH, models=list(models.names))
+        self._options = resolve_options(request, models)
+        self._version_independent = Refusals(request.skip_refused or not request.measure)
+        self._answer_edits = list(self._plan_answers())
+        self._version, self._refusals = -1, self._version_independent
+        self._ids: dict[tuple[int, str], str] = defaultdict(new_edit_id)
+        self._needed_edits: set[str] = set()
+
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        """Drafts until the draft is settled: nothing refused is in it, and nothing that it needs is missing."""
+        self._begin(state)
+        while True:
+            with timings.part("editor"):
+                edits = await self._plan_all(state)
+            with timings.part("report"):
+                no_ops = await self._no_ops(edits, state)
+            fresh = [edit for index, edit in enumerate(edits) if index not in no_ops]
+            if not fresh and not self._dry_run:
+                raise self._nothing_to_do(edits, no_ops, state)
+            with timings.part("editor"):
+                materials = await self._build_rows(fresh)
+                if materials is None:
+                    continue
+                build = await builder.build(state, self._draft(fresh, materials, no_ops, state.version + 1))
+            with timings.part("report"):
+                if await self._is_settled(fresh, [edits[index] for index in no_ops], build):
+                    return build
+
+    async def preview(
+        self, state: EditorState, builder: StateBuilder, budget: SlotBudget
+    ) -> list[RefusedEdit]:
+        """Which edits would be refused, as far as that shows without measuring what each of them does.
+
+        Also those that another edit answers for: with all of them in place, that is known without asking.
+        MemoryFull when none is refused and they do not fit.
+        """
+        try:
+            await self._preview(state, builder, budget, ask=False)
+        except MemoryFull:  # a model may give the answers of some already: those take no slots
+            await self._preview(state, builder, budget, ask=True)
+        return self._refusals.in_order()
+
+    async def _preview(
+        self, state: EditorState, builder: StateBuilder, budget: SlotBudget, ask: bool
+    ) -> None:
+        """ask: whether each edit is needed; it takes as long as building it."""
+        self._begin(state)
+        materials = None
+        while materials is None:
+            edits = [edit for edit in await self._plan_all(state) if edit.statements is None]
+            no_ops = await self._no_ops(edits, state) if ask else {}
+            fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
+            materials = await self._build_rows(fresh)
+        build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
+        self._refusals.by_place |= await find_unmet(fresh, state, build.models)
+        if fresh and not self._refusals.by_place:
+            budget.check(build.memories.values())
+
+    def _begin(self, state: EditorState) -> None:
+        """What was refused on another version may be right on this one."""
+        if state.version != self._version:
+            self._version = state.version
+            self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
+
+    def _plan_answers(self) -> Iterator[PlannedEdit]:
+        for place, item in enumerate(self._items):
+            if isinstance(item, EditItem):
+                with self._version_independent.collect(place):
+                    yield self._plan_answer(place, item)
+
+    def _plan_answer(self, place: int, item: EditItem) -> PlannedEdit:
+        memory = self._models.memory_for(item.model, "answer")
+        if memory is None:
+            detail = (
+                f"{item.model} answers from the graph: correct it with {{subject, relation, object}}, "
+                "not with a free answer"
+            )
+            raise EditRefused(detail, reason="triples_only")
+        paraphrases = tuple(item.paraphrases)
+        generator = self._paraphrases.get(item.model)
+        generate = generator is not None and place < MAX_EDITS_REWORDED
+        return PlannedEdit(
+            place,
+            item.model,
+            memory.name,
+            _method(self._options[memory.name]),
+            item.question,
+            item.answer,
+            paraphrases,
+            generated_paraphrases=tuple(generator.generate(item.question, paraphrases))
+            if generator and generate
+            else (),
+        )
+
+    async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
+        """In the order of the request, without what is refused."""
+        while True:
+            answers = [edit for edit in self._answer_edits if edit.place not in self._refusals]
+            edits = [*answers, *await self._plan_facts(state)]
+            contradiction = find_contradiction(edits)
+            if contradiction is None:
+                return mark_repetitions(edits)
+            self._supersede(contradiction)
+
+    def _supersede(self, contradiction: Contradiction) -> None:
+        words = {
+            "earlier": contradiction.earlier,
+            "later": contradiction.later,
+            "wording": contradiction.wording,
+        }
+        if not self._refusals.skip:
+            raise InvalidInput(KEEP_ONE.format(**words), field=f"edits.{contradiction.later}")
+        self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**words))
+
+    async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
+        """The facts, and what is said of relations, on this version of the graph."""
+        if all(isinstance(item, EditItem) for item in self._items):
+            return []
+        view = state.memories[GRAPH].view
+        resolver = FactResolver(view, self._models.lookup)
+        edits: list[PlannedEdit] = []
+        for place, item in enumerate(self._items):
+            if place not in self._refusals:
+                with self._refusals.collect(place), resolver.transaction():
+                    edits += await self._plan_item(place, item, view, resolver)
+        return [replace(edit, id=self._ids[edit.place, edit.model]) for edit in _last_answers(edits)]
+
+    async def _plan_item(
+        self, place: int, item: Item, view: GraphView, resolver: FactResolver
+    ) -> list[PlannedEdit]:
+        if isinstance(item, FactItem):
+            fact = clean_fact(item, place)
+            resolution = await resolver.resolve(fact, place)
+            methods = {
+                name: _method(self._options[m.name]) for name, m in self._models.answer_memories.items()
+            }
+            return plan_fact(fact, resolution, place, view, self._models, methods)
+        if isinstance(item, RelationItem):
+            relation = clean_relation(item, place)
+            resolver.define(relation)
+            return [plan_relation(relation, place, view, self._models)]
+        return []
+
+    async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
+        """Index in `edits` -> its report, for edits that need no rows."""
+        answers = await ask_all(state.models, edits)
+
+        def is_no_op(edit: PlannedEdit) -> bool:
+            if edit.statements is not None:
+                return edit.no_op_reason is not None
+            return edit.is_repetition or all_come_out(edit, answers[edit.model])
+
+        return {
+            index: report_no_op(edit, answers.get(edit.model, {}))
+            for index, edit in enumerate(edits)
+            if edit.id not in self._needed_edits and is_no_op(edit)
+        }
+
+    async def _build_rows(self, edits: Sequence[PlannedEdit]) -> dict[str, Material] | None:
+        """Edit -> its rows; None where some edits are refused, which the next draft leaves out."""
+        by_memory: dict[str, list[PlannedEdit]] = defaultdict(list)
+        for edit in edits:
+            by_memory[edit.memory].append(edit)
+        materials: dict[str, Material] = {}
+        refused: dict[int, ErrataError] = {}
+        for memory, batch in by_memory.items():
+            changes = [edit.change for edit in batch]
+            results = await self._models.build(memory, changes, self._options[memory])
+            for edit, result in zip(batch, results, strict=True):
+                if isinstance(result, Material):
+                    materials[edit.id] = result
+                else:
+                    refused[edit.place] = result
+        self._refusals.add(refused)
+        return None if refused else materials
+
+    def _draft(
+        self,
+        fresh: Sequence[PlannedEdit],
+        materials: Mapping[str, Material],
+        no_ops: Mapping[int, EditReport],
+        version: int,
+    ) -> Draft:
+        ordered_materials = [
+            replace(
+                materials[edit.id], block=replace(materials[edit.id].block, order=edit_order(version, index))
+            )
+            for index, edit in enumerate(fresh)
+        ]
+        return Draft(
+            Change(tuple(edit.id for edit in fresh), ()),
+            None,
+            tuple(edit.record(material) for edit, material in zip(fresh, ordered_materials, strict=True)),
+            tuple(ordered_materials),
+            no_ops,
+            {edit.id: edit.place for edit in fresh},
+            tuple(self._refusals.in_order()),
+        )
+
+    async def _is_settled(
+        self,
+        fresh: Sequence[PlannedEdit],
+        no_ops: Sequence[PlannedEdit],
+        build: Build,
+    ) -> bool:
+        """Not when an edit that needed no rows needs them because of the others, nor when one is now left out."""
+        answer_edits = [edit for edit in no_ops if edit.triple is None]
+        answers = await ask_all(build.models, answer_edits)
+        missing = {
+            edit.id
+            for edit in answer_edits
+            if edit.no_op_reason is None and not all_come_out(edit, answers[edit.model])
+        }
+        self._needed_edits |= missing
+        if missing:
+            return False
+        return not (self._refusals.skip and await self._refuse_unmet(fresh, build))
+
+    async def _refuse_unmet(self, fresh: Sequence[PlannedEdit], build: Build) -> bool:
+        """Whether there are edits whose own question does not get the answer; the next draft is without them."""
+        texts = {record.id: record.answer for record in build.draft.records}
+        by_model: dict[str, list[PlannedEdit]] = defaultdict(list)
+        for edit in fresh:
+            if edit.question:
+                by_model[edit.model].append(edit)
+        unmet: dict[int, ErrataError] = {}
+        for model, edits in by_model.items():
+            answers = await build.models[model].ask_wordings([(e.question, e.id, 0) for e in edits], texts)
+            unmet |= {edit.place: failure(edit, answers) for edit in edits if not is_met(edit, answers)}
+        self._refusals.add(unmet)
+        return bool(unmet)
+
+    def _nothing_to_do(
+        self, edits: Sequence[PlannedEdit], no_ops: Mapping[int, EditReport], state: EditorState
+    ) -> NothingToDo:
+        has_answers = any(edits[index].statements is None for index in no_ops)
+        count = len(no_ops)
+        subject = "this question has" if count == 1 else f"all {count:,} questions have"
+        reason = (
+            f"{subject} the wanted answer already; there is nothing to edit" if has_answers else GRAPH_SAYS_SO
+        )
+        refused: list[JSON] = [edit.model_dump(mode="json") for edit in self._refusals.in_order()]
+        if not refused:
+            return NothingToDo(reason, version=state.version)
+        detail = f"{len(refused):,} of {len(self._items):,} edits are refused"
+        rest = reason if no_ops else "there is nothing to edit"
+        return NothingToDo(f"{detail}; {rest}", version=state.version, refused=refused)
+
+
+def _method(options: Options) -> str:
+    return str(getattr(options, "method", "answer"))
+
+
+def _last_answers(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
+    """Of several facts that make up one answer, the answer after the last of them."""
+    last = {(edit.model, edit.question): edit for edit in edits if edit.statements is None}
+    return [e for e in edits if e.statements is not None or last[e.model, e.question] is e]

@@ -1,0 +1,131 @@
+"""From facts with their names resolved to the edits of each memory: a triple, and the answers that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from errata.wire import FactItem, RelationItem
+
+from models.graph.memory import GRAPH, TRIPLE
+from models.graph.statement import HOLDS, LABEL, RELATION, Statement
+from models.graph.view import GraphView
+from service.editing.models import Models
+from service.editing.plans.base import PlannedEdit, one_line
+from service.editing.plans.fact_resolver import ResolvedFact, clean_text
+from service.errors import InvalidInput
+from service.graph.formats.text import MAX_RELATION_CHARS
+from service.graph.name_resolution import NAME_RELATIONS, resolve_relation
+from service.ledger.commit import Triple
+
+MAX_VALUES = 32  # values of a relation that make up one answer
+GRAPH_SAYS_SO = "the graph says so already: nothing was written for it"
+NO_PHRASING = "nobody knows how to ask for the relation {!r}, so only the graph was changed"
+CANNOT_FORGET = "{} cannot forget: it goes on giving the answer it gave"
+TOO_MANY_VALUES = "{} values are too many for one answer, so only the graph was changed"
+
+
+def plan_fact(
+    item: FactItem,
+    fact: ResolvedFact,
+    place: int,
+    view: GraphView,
+    models: Models,
+    methods: Mapping[str, str],
+) -> list[PlannedEdit]:
+    """One edit of the graph, and one of each memory that is corrected by questions and answers."""
+    relation = view.base.relations.get(fact.relation)
+    question, *paraphrases = (
+        [p.replace("{subject}", fact.label) for p in relation.phrasings] if relation else [""]
+    )
+    obstacle = None if item.only else _only_the_graph(item, fact, relation is not None, models)
+    notes = {
+        "subject": fact.label,
+        "relation": item.relation,
+        "object": fact.object,
+        "act": fact.act,
+        "before": one_line(fact.before),
+        "after": one_line(fact.after),
+        "warnings": [*fact.warnings, *([obstacle] if obstacle else [])],
+        **({"only": item.only} if item.only else {}),
+    }
+    graph_edit = PlannedEdit(
+        place=place,
+        model=models.graph_readers[0],
+        memory=GRAPH,
+        method=TRIPLE,
+        question=question,
+        answer=one_line(sorted(fact.after)),
+        given_paraphrases=tuple(paraphrases),
+        triple=Triple(fact.subject, fact.relation, fact.object, fact.act),
+        statements={fact.subject: fact.statements},
+        no_op_reason=GRAPH_SAYS_SO if fact.before == fact.after else None,
+        notes=notes,
+    )
+    if item.only or obstacle is not None or fact.relation in NAME_RELATIONS.values():
+        return [graph_edit]
+    answer = ", ".join(sorted(fact.after))
+    return [graph_edit, *_answer_edits(graph_edit, answer, models, methods)]
+
+
+def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, models: Models) -> str | None:
+    """Why no answer can be edited for this fact."""
+    if fact.relation in NAME_RELATIONS.values():
+        return None
+    if not has_phrasing:
+        return NO_PHRASING.format(item.relation)
+    if not fact.after:
+        return CANNOT_FORGET.format(" and ".join(models.answer_memories)) if models.answer_memories else None
+    return TOO_MANY_VALUES.format(len(fact.after)) if len(fact.after) > MAX_VALUES else None
+
+
+def _answer_edits(
+    graph_edit: PlannedEdit, answer: str, models: Models, methods: Mapping[str, str]
+) -> list[PlannedEdit]:
+    return [
+        PlannedEdit(
+            place=graph_edit.place,
+            model=model,
+            memory=memory.name,
+            method=methods[model],
+            question=graph_edit.question,
+            answer=answer,
+            given_paraphrases=graph_edit.given_paraphrases,
+        )
+        for model, memory in models.answer_memories.items()
+    ]
+
+
+def plan_relation(item: RelationItem, place: int, view: GraphView, models: Models) -> PlannedEdit:
+    """What a relation is, kept in the graph as what is said of the relation itself. Of a cleaned item."""
+    relation = resolve_relation(item.define, view)
+    if relation in NAME_RELATIONS.values():
+        raise InvalidInput(
+            f"{item.define!r} is what entities are called by, and no relation", field=f"edits.{place}"
+        )
+    statements = [Statement(HOLDS, item.holds, "", "set")] if item.holds else []
+    statements += [Statement(LABEL, item.label, "", "set")] if item.label else []
+    is_current = item.holds in (None, view.cardinality(relation)) and item.label in (
+        None,
+        view.label(relation),
+    )
+    content: dict[str, Any] = {"define": relation, "holds": item.holds, "label": item.label}
+    return PlannedEdit(
+        place=place,
+        model=models.graph_readers[0],
+        memory=GRAPH,
+        method=TRIPLE,
+        question="",
+        answer="",
+        statements={RELATION + relation: tuple(statements)},
+        no_op_reason=GRAPH_SAYS_SO if is_current else None,
+        notes={name: value for name, value in content.items() if value is not None},
+    )
+
+
+def clean_relation(item: RelationItem, place: int) -> RelationItem:
+    """As `clean_fact` does of a fact."""
+    where = f"edits.{place}"
+    name = clean_text(f"{where}.define", item.define, MAX_RELATION_CHARS)
+    label = clean_text(f"{where}.label", item.label) if item.label else None
+    return item.model_copy(update={"define": name, "label": label})

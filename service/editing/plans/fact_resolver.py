@@ -1,0 +1,222 @@
+"""Resolves the names of a fact: its entity, relation and values, on one version of the graph.
+
+Facts of one request see those before them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from errata.wire import Act, FactItem, RelationItem
+
+from models.graph.knowledge import Entity
+from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
+from models.graph.view import GraphView
+from service.editing.plans.base import one_line
+from service.errors import ErrataError, InvalidInput, NothingToDo
+from service.graph.formats.row import Refused
+from service.graph.formats.text import MAX_RELATION_CHARS, clean
+from service.graph.linking.folding import fold
+from service.graph.linking.words import unlinkable
+from service.graph.lookup import Lookup
+from service.graph.name_resolution import NAME_RELATIONS, find_free_id, resolve_entity, resolve_relation
+
+NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
+STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
+AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
+ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # what looks like one
+
+
+@dataclass(frozen=True)
+class ResolvedFact:
+    """A fact with its names resolved. before, after: the values of its relation, in the graph's order.
+
+    statements: what is said of the subject, its name first where it is new.
+    """
+
+    subject: str
+    label: str
+    relation: str
+    object: str
+    act: Act
+    before: tuple[str, ...]
+    after: tuple[str, ...]
+    statements: tuple[Statement, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass
+class Subject:
+    """An entity as the facts of the request so far make it. entity: as the graph has it; None where it is new."""
+
+    id: str
+    label: str
+    entity: Entity | None
+    values: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def current(self, relation: str) -> tuple[str, ...]:
+        return self.values.get(relation, _values(self.entity, relation))
+
+
+@dataclass
+class FactResolver:
+    """On one version. subjects: of the request so far, by id and by every name that they are called by."""
+
+    view: GraphView
+    lookup: Lookup
+    subjects: dict[str, Subject] = field(default_factory=dict)
+    holds: dict[str, Cardinality] = field(default_factory=dict)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A fact that is refused leaves no trace of itself for those after it."""
+        subjects, holds = dict(self.subjects), dict(self.holds)
+        try:
+            yield
+        except ErrataError:
+            self.subjects, self.holds = subjects, holds
+            raise
+
+    def define(self, item: RelationItem) -> None:
+        if item.holds is not None:
+            self.holds[resolve_relation(item.define, self.view)] = item.holds
+
+    async def resolve(self, item: FactItem, place: int) -> ResolvedFact:
+        """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
+        where = f"edits.{place}"
+        relation = resolve_relation(item.relation, self.view)
+        act = item.act or self._act(relation)
+        _check_name(item, relation, where)
+        subject, warnings = await self._subject(item.subject, f"{where}.subject")
+        text, object_id, object_warnings = await self._object(item, relation)
+        before = subject.current(relation)
+        if act == "remove":
+            text, statements = _removal(item, subject, relation, text, object_id, before)
+        else:
+            text = _current_spelling(subject.entity, relation, object_id, text)
+            statements = (Statement(relation, text, object_id, act),)
+        if warnings and relation != LABEL:
+            statements = (Statement(LABEL, subject.label), *statements)
+        if relation == LABEL and act == "set" and subject.entity and text != subject.label:
+            statements = (*statements, Statement(ALIAS, subject.label))
+            object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
+        after = _after(before, text, act)
+        subject.values[relation] = after
+        if relation in (LABEL, ALIAS) and act != "remove":
+            self.subjects[fold(text)] = subject
+        warnings = [*warnings, *object_warnings]
+        return ResolvedFact(
+            subject.id, subject.label, relation, text, act, before, after, statements, tuple(warnings)
+        )
+
+    async def _subject(self, name: str, where: str) -> tuple[Subject, list[str]]:
+        """And a warning where it is new."""
+        subject = self.subjects.get(name) or self.subjects.get(fold(name))
+        if subject is not None:
+            return subject, []
+        entity = await resolve_entity(name, self.view, self.lookup, where)
+        if entity is not None:
+            if entity.id not in self.subjects:
+                complete = await self.lookup.load_entity(entity.id, self.view)
+                self.subjects[entity.id] = Subject(entity.id, entity.label, complete)
+            return self.subjects[entity.id], []
+        if ID_PATTERN.fullmatch(name):
+            detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
+            raise InvalidInput(detail, field=where)
+        id, nameless = await find_free_id(name, self.view, self.lookup)
+        subject = Subject(id, name, nameless)
+        self.subjects[id] = self.subjects[fold(name)] = subject
+        return subject, [NEW_ENTITY.format(name, id)]
+
+    def _act(self, relation: str) -> Act:
+        holds = self.holds.get(relation) or self.view.cardinality(relation)
+        return "set" if holds == "one" else "add"
+
+    async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
+        """Its text, its id where it is one entity, and what a person should know."""
+        if relation in NAME_RELATIONS.values():
+            return item.object, "", []
+        by_id = (await self.lookup.entities([item.object], self.view))[item.object]
+        entities = [by_id] if by_id else await self.lookup.entities_named(item.object, self.view)
+        if len(entities) == 1:
+            label = entities[0].label
+            return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
+        return item.object, "", [AMBIGUOUS_OBJECT.format(item.object)] if entities else []
+
+
+def clean_fact(item: FactItem, place: int) -> FactItem:
+    """Its texts in the one spelling that files are read in, too. InvalidInput for what no text may hold."""
+    where = f"edits.{place}"
+    subject, text = clean_text(f"{where}.subject", item.subject), clean_text(f"{where}.object", item.object)
+    relation = clean_text(f"{where}.relation", item.relation, MAX_RELATION_CHARS)
+    return item.model_copy(update={"subject": subject, "relation": relation, "object": text})
+
+
+def clean_text(where: str, text: str, *limit: int) -> str:
+    try:
+        return clean(where, text, *limit)
+    except Refused as refused:
+        raise InvalidInput(str(refused), field=where) from refused
+
+
+def _values(entity: Entity | None, relation: str) -> tuple[str, ...]:
+    if entity is None:
+        return ()
+    if relation == LABEL:
+        return (entity.label,)
+    if relation == ALIAS:
+        return entity.aliases
+    if relation == DESCRIPTION:
+        return (entity.description,) if entity.description else ()
+    return tuple(dict.fromkeys(fact.object for fact in entity.facts if fact.relation == relation))
+
+
+def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
+    """One entity is one value, whichever of its names was written."""
+    facts = entity.facts if entity and object_id else ()
+    spellings = (fact.object for fact in facts if (fact.relation, fact.object_id) == (relation, object_id))
+    return next(spellings, text)
+
+
+def _removal(
+    item: FactItem, subject: Subject, relation: str, text: str, object_id: str, before: Sequence[str]
+) -> tuple[str, tuple[Statement, ...]]:
+    """The value as the graph spells it, and what takes it away: every entity that is called so, and the text."""
+    spelling = _current_spelling(subject.entity, relation, object_id, text)
+    removed_value = next((value for value in before if fold(value) == fold(spelling)), None)
+    if removed_value is None:
+        raise _not_there(item, before)
+    facts = subject.entity.facts if subject.entity else ()
+    ids = {f.object_id for f in facts if (f.relation, f.object) == (relation, removed_value) and f.object_id}
+    ids |= {object_id} - {""}
+    removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids))
+    return removed_value, (*removals, Statement(relation, removed_value, "", "remove"))
+
+
+def _after(before: tuple[str, ...], text: str, act: Act) -> tuple[str, ...]:
+    if act == "set":
+        return (text,)
+    if act == "remove":
+        return tuple(value for value in before if value != text)
+    return before if text in before else (*before, text)
+
+
+def _not_there(item: FactItem, before: Sequence[str]) -> NothingToDo:
+    says = f"it says {one_line(before)}" if before else "it says nothing of that"
+    detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
+    return NothingToDo(f"{detail}; there is nothing to remove")
+
+
+def _check_name(item: FactItem, relation: str, where: str) -> None:
+    """A name that could never be found in a question, or would be found in every one, is a mistake."""
+    if relation not in (LABEL, ALIAS) or item.act == "remove":
+        return
+    place = f"{where}.object"
+    if not fold(item.object):
+        raise InvalidInput(f"{place}: {item.object!r} holds no letter: give a name", field=place)
+    reason = unlinkable(item.object)
+    if reason is not None and relation == ALIAS:
+        raise InvalidInput(f"{place}: {item.object!r} cannot be an alias: {reason}", field=place)

@@ -1,0 +1,348 @@
+"""Imports: a file streams in, is read and spooled beside the work, and becomes one commit, or nothing.
+
+Until the last byte nothing is in Redis; until the commit nothing of it is seen. A session that nobody feeds is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from hashlib import sha256
+from itertools import islice
+from time import monotonic
+from typing import Any
+
+from errata.wire import ImportOrder
+
+from models.graph.blocks import Manifest, manifest_block
+from models.graph.knowledge import Entity
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.memory import Material, block_key
+from service.editing.models import Models
+from service.editing.pipeline import Order, Pipeline, Result
+from service.editing.plans.base import Build, Draft, request_digest
+from service.editing.plans.edit import NO_GRAPH
+from service.editing.state import EditorState, StateBuilder
+from service.editing.timings import Timings
+from service.errors import (
+    GraphMoved,
+    InvalidInput,
+    LedgerUnavailable,
+    NotFound,
+    StaleVersion,
+    TooMany,
+    UnknownModel,
+)
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import GraphFileError, Rejection, Row
+from service.graph.imports.bucket_builder import BucketBuilder, bucket_count
+from service.graph.imports.row_resolver import RowResolver
+from service.graph.imports.store import ImportStore
+from service.graph.lookup import Lookup
+from service.ledger.commit import IMPORT, EditRecord, Kind, edit_order, new_edit_id
+from service.ledger.fold import Change
+
+MAX_SESSIONS = 2  # each has a spool on the disk
+IDLE_S = 120.0
+ROWS_PER_LOOKUP = 10_000
+GRAPH_ALONE = (
+    "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
+)
+
+
+@dataclass
+class ImportSession:
+    """One file on its way into the graph: read as it arrives, spooled, counted; nothing of it is in Redis yet.
+
+    version, view: of the graph on which names are resolved. progress_count, total: in the phase's own unit.
+    """
+
+    id: str
+    order: ImportOrder
+    author: str
+    idempotency_key: str | None
+    version: int
+    view: GraphView
+    resolver: RowResolver
+    reader: GraphFileReader
+    created_at: float = field(default_factory=monotonic)
+    last_feed_at: float = field(default_factory=monotonic)
+    n_bytes: int = 0
+    phase: str = "reading"
+    progress_count: int = 0
+    total: int | None = None
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    content: Any = field(default_factory=sha256)
+
+    def add(self, rows: Iterable[Row | Rejection]) -> None:
+        """Many together, so that their names are looked up together."""
+        rows = iter(rows)
+        while batch := list(islice(rows, ROWS_PER_LOOKUP)):
+            self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
+            self.resolver.prefetch(batch)
+            for row in batch:
+                self.resolver.add(row)
+
+    def start_phase(self, name: str, total: int | None = None) -> None:
+        self.phase, self.progress_count, self.total = name, 0, total
+
+    def progress(self) -> dict[str, Any]:
+        counts = self.resolver.counts
+        return {
+            "phase": self.phase,
+            "done": self.progress_count,
+            "total": self.total,
+            "lines": self.reader.lines,
+            "triples": counts.triples,
+            "rejected": counts.rejections.total(),
+        }
+
+    def counts(self, manifest: Manifest, n_new_entities: int) -> dict[str, Any]:
+        """The wire's ImportCounts."""
+        counts = self.resolver.counts
+        return {
+            "format": self.reader.format or "tsv",
+            "lines": self.reader.lines,
+            "triples": manifest.triples,
+            "entities": manifest.entities,
+            "new_entities": n_new_entities,
+            "rejected": counts.rejections.total(),
+            "rejected_by": dict(counts.rejections),
+            "skipped": dict(counts.skipped + self.reader.skipped),
+            "rejected_lines": list(counts.rejected_lines),
+            "seconds": round(monotonic() - self.created_at, 3),
+            "source": self.order.source,
+        }
+
+    def check_graph(self, state: EditorState) -> None:
+        """GraphMoved when the graph was written since: names were resolved on what it was."""
+        later = state.commits[self.version :]
+        if any(GRAPH in commit.writes for commit in later):
+            raise GraphMoved(
+                f"the graph was changed in version {state.version} while the file was read on version "
+                f"{self.version}: nothing was imported; send it again",
+                current=state.version,
+                expected=self.version,
+            )
+
+
+class ImportPlan:
+    """POST /admin/graph/import, once its rows are written.
+
+    Args:
+        model: that reads the graph. unaffected: models that the import does not change.
+    """
+
+    kind: Kind = "edit"
+
+    def __init__(
+        self,
+        session: ImportSession,
+        manifest: Manifest,
+        counts: Mapping[str, Any],
+        model: str,
+        unaffected: Sequence[str],
+    ) -> None:
+        order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
+        self.message = session.order.message or f"import {session.order.source}".strip()
+        self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
+        self._session, self._manifest, self._model = session, manifest, model
+        warnings = [GRAPH_ALONE.format(" and ".join(unaffected))] if unaffected else []
+        self._notes = {**counts, "warnings": warnings}
+
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        self._session.check_graph(state)
+        order = edit_order(state.version + 1, 0)
+        block = manifest_block(block_key(self._session.id), order, self._manifest)
+        record = EditRecord(
+            id=self._session.id,
+            model=self._model,
+            memory=GRAPH,
+            question="",
+            answer="",
+            paraphrases=(),
+            method=IMPORT,
+            material=block.digest,
+            order=order,
+            notes=self._notes,
+        )
+        material = Material(self._session.id, IMPORT, block)
+        with timings.part("editor"):
+            return await builder.build(state, Draft(Change((record.id,), ()), None, (record,), (material,)))
+
+
+class Importer:
+    """All import sessions of the one writer."""
+
+    def __init__(self, pipeline: Pipeline, models: Models, store: ImportStore) -> None:
+        self._pipeline, self._models, self._store = pipeline, models, store
+        self._sessions: dict[str, ImportSession] = {}
+
+    async def begin(
+        self, order: ImportOrder, author: str, idempotency_key: str | None = None
+    ) -> ImportSession:
+        """A file that is sent again with its Idempotency-Key is answered with its first result."""
+        if not self._models.graph_readers:
+            raise UnknownModel(NO_GRAPH, models=list(self._models.names))
+        await self._close_idle()
+        self._refuse_too_many()
+        state = await self._pipeline.newest_restored()
+        is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
+        if not is_repeated and order.expected_version not in (None, state.version):
+            raise StaleVersion.at(current=state.version, expected=order.expected_version)
+        await self._store.sweep(self._sessions)
+        self._refuse_too_many()  # others may have begun meanwhile
+        view, lookup = state.memories[GRAPH].view, self._models.lookup
+        resolver = RowResolver(
+            view, lookup.linker, _entities_by_name(lookup, view), lookup.has_no_other_names(view)
+        )
+        session = ImportSession(
+            new_edit_id(),
+            order,
+            author,
+            idempotency_key,
+            state.version,
+            view,
+            resolver,
+            GraphFileReader(order.format, order.language),
+        )
+        self._sessions[session.id] = session
+        return session
+
+    def _refuse_too_many(self) -> None:
+        if len(self._sessions) >= MAX_SESSIONS:
+            raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
+
+    async def feed(self, id: str, data: bytes) -> dict[str, Any]:
+        """InvalidInput when the file cannot be read at all; the session is then over."""
+        async with self._session(id).lock:
+            session = self._session(id)  # it may have been closed meanwhile
+            try:
+                if self._pipeline.state is not None:
+                    session.check_graph(self._pipeline.state)
+                session.content.update(data)
+                await _run_to_end(session.add, session.reader.feed(data))
+            except GraphFileError as error:
+                self._close(session)
+                raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
+            session.last_feed_at = monotonic()
+            session.n_bytes += len(data)
+            session.progress_count = session.n_bytes
+            return session.progress()
+
+    async def finish(self, id: str, timings: Timings) -> Result:
+        """The commit, with the wire's ImportCounts. What no commit names is dropped, now or by the next import."""
+        async with self._session(id).lock:
+            session = self._session(id)
+            try:
+                await _run_to_end(session.add, session.reader.finish())
+                return await self._commit(session, timings)
+            except GraphFileError as error:
+                raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
+            finally:
+                self._close(session)
+
+    async def _commit(self, session: ImportSession, timings: Timings) -> Result:
+        resolver, reader, order = session.resolver, session.reader, session.order
+        if not resolver.spool.rows:
+            listed = resolver.counts.rejected_lines[:3]
+            reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in listed)
+            detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
+            raise InvalidInput(detail, field="body")
+        session.check_graph(await self._pipeline.newest())
+        session.start_phase("writing", resolver.counts.triples)
+        buckets = BucketBuilder(
+            resolver.spool,
+            session.id,
+            bucket_count(resolver.spool.rows),
+            resolver.labels,
+            resolver.ids_by_name,
+            resolver.has_entity,
+        )
+        try:
+            with timings.part("editor"):
+                manifest = await self._store.write(
+                    buckets, resolver.relations, lambda count: setattr(session, "progress_count", count)
+                )
+            session.start_phase("committing")
+            counts = session.counts(manifest, buckets.new_entities)
+            readers = self._models.graph_readers
+            plan = ImportPlan(session, manifest, counts, readers[0], list(self._models.answer_memories))
+            conditions = Order(
+                session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
+            )
+            result = await self._pipeline.write(plan, conditions, timings)
+        except BaseException:
+            await self._drop(session)
+            raise
+        record = result.commit.edits[0] if result.commit else None
+        if record is None or record.id != session.id:
+            await self._drop(session)
+            await self._models.lookup.rebuild_names(session.view)
+        session.phase = "replicas"
+        recorded = counts if record is None else {k: record.notes.get(k, v) for k, v in counts.items()}
+        return replace(result, extra={"counts": recorded})
+
+    async def _drop(self, session: ImportSession) -> None:
+        """Unless a commit names it. What cannot be dropped now is swept away before the next import."""
+        with suppress(LedgerUnavailable):
+            await asyncio.shield(self._store.drop(session.id))
+
+    async def find_damage(self, state: EditorState) -> list[str]:
+        """What is wrong with the rows of the imports in force."""
+        if GRAPH not in state.memories:
+            return []
+        imports = state.memories[GRAPH].view.imports
+        damage = [await self._store.find_damage(active.manifest) for active in imports]
+        return [sentence for sentence in damage if sentence is not None]
+
+    def progress(self, id: str) -> dict[str, Any]:
+        return self._session(id).progress()
+
+    async def abandon(self, id: str) -> None:
+        """The sender is gone. An import that is being committed goes on."""
+        session = self._sessions.get(id)
+        if session is not None and session.phase == "reading":
+            self._sessions.pop(id, None)
+            async with session.lock:
+                session.resolver.spool.close()
+
+    def _session(self, id: str) -> ImportSession:
+        if id not in self._sessions:
+            raise NotFound(
+                f"the import {id} was given up, or the editor was started again: send the file again"
+            )
+        return self._sessions[id]
+
+    def _close(self, session: ImportSession) -> None:
+        self._sessions.pop(session.id, None)
+        session.resolver.spool.close()
+
+    async def _close_idle(self) -> None:
+        now = monotonic()
+        for session in list(self._sessions.values()):
+            if session.phase == "reading" and now - session.last_feed_at > IDLE_S:
+                await self.abandon(session.id)
+
+
+def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
+    """The entities with these names at this version, asked from the reader's thread, for many names at once."""
+    loop = asyncio.get_running_loop()
+
+    def find(names: Sequence[str]) -> dict[str, list[Entity]]:
+        return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
+
+    return find
+
+
+async def _run_to_end(work: Callable[..., None], *arguments: Any) -> None:
+    """In a thread, to its end also where the caller is gone: what it works on is closed after that."""
+    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -1,0 +1,59 @@
+"""What a curator sets beside the changes: `method` and `options` of a request, checked by the memories' own models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from errata.wire import EditItem, EditRequest
+from pydantic import ValidationError
+
+from models.graph.memory import GRAPH
+from models.memory import Memory, Options
+from service.editing.models import Models
+from service.errors import InvalidInput
+
+
+def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
+    """Memory -> its options, for each memory that the request may write.
+
+    An option goes to every memory that knows it. InvalidInput when none does, or when a value is out of its range.
+    """
+    values: dict[str, Any] = dict(request.options)
+    if request.method is not None:
+        values["method"] = request.method
+    memories = _memories(request, models)
+    names = {name for memory in memories for name in memory.options.names()}
+    unknown = next((name for name in values if name not in names), None)
+    if unknown is not None and memories:
+        names_of_memories = ", ".join(memory.name for memory in memories)
+        detail = f"it has {', '.join(sorted(names))}" if names else "it has none"
+        raise InvalidInput(
+            f"{names_of_memories} has no option {unknown!r}: {detail}", field=f"options.{unknown}"
+        )
+    return {memory.name: _validate(memory, values) for memory in memories}
+
+
+def _memories(request: EditRequest, models: Models) -> list[Memory]:
+    facts = any(not isinstance(item, EditItem) for item in request.edits)
+    models_named = {item.model for item in request.edits if isinstance(item, EditItem)}
+    memories = {m.name: m for model, m in models.answer_memories.items() if facts or model in models_named}
+    if facts and GRAPH in models.memories:
+        memories[GRAPH] = models.memories[GRAPH]
+    return list(memories.values())
+
+
+def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
+    known_values = {name: value for name, value in values.items() if name in memory.options.names()}
+    try:
+        return memory.options.model_validate(known_values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0])
+        if name == "method":
+            methods = ", ".join(memory.options.methods())
+            detail = f"the memory {memory.name!r} has no method {values['method']!r}: it has {methods}"
+            raise InvalidInput(detail, field="method") from error
+        raise InvalidInput(
+            f"{name}: {first['msg']}, not {known_values[name]!r}", field=f"options.{name}"
+        ) from error

@@ -1,0 +1,1 @@
+"""What the editor answers from its state: versions, entities."""

@@ -1,0 +1,233 @@
+"""The editor's state: every commit, the active edits, and every memory and model at the newest version.
+
+A state is immutable. `StateBuilder` makes the next one from commits or from a draft, and any older one on request; each
+fold is checked against the checksum that the ledger recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from cachetools import LRUCache
+
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.memory import Material, block_key
+from service.concurrency import SingleFlight
+from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
+from service.editing.plans.base import Build, Draft
+from service.errors import LedgerCorrupt, UnknownModel
+from service.ledger import fold
+from service.ledger.commit import Commit, EditRecord
+from service.ledger.snapshots import read_newer
+from service.ledger.store import Ledger
+
+OLD_VERSIONS = 4  # kept for comparison
+
+MemoriesAtVersion = Mapping[str, MemoryAtVersion]
+NO_CHANGE = fold.Change((), ())
+
+
+@dataclass(frozen=True, eq=False)
+class EditorState:
+    """The ledger at its newest version.
+
+    commits: packed, for all of them are here. edits: every edit ever made, in ledger order. active: ids.
+    """
+
+    commits: tuple[Commit, ...]
+    edits: Mapping[str, EditRecord] = field(repr=False)
+    active: frozenset[str]
+    memories: MemoriesAtVersion
+    models: ModelsAtVersion
+
+    @property
+    def version(self) -> int:
+        return len(self.commits)
+
+    @property
+    def digest(self) -> str:
+        """Of the newest commit: what the next one has to name."""
+        return self.commits[-1].digest if self.commits else ""
+
+    def active_edits(self, change: fold.Change = NO_CHANGE) -> list[EditRecord]:
+        """In ledger order, as if `change` were applied."""
+        active = (self.active - set(change.deactivates)) | set(change.activates)
+        return [edit for key, edit in self.edits.items() if key in active]
+
+    def active_at(self, version: int) -> list[EditRecord]:
+        return list(fold.active(self.commits[:version]).values())
+
+
+class MaterialStore:
+    """Materials by edit, loaded with the commits, so that old versions can be folded while Redis is away."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._materials: dict[str, Material] = {}
+
+    def add(self, materials: Iterable[Material]) -> None:
+        self._materials.update((material.edit, material) for material in materials)
+
+    async def load(self, edits: Iterable[EditRecord]) -> None:
+        missing = [edit for edit in edits if edit.id not in self._materials]
+        entries = [(block_key(edit.id), edit.order, edit.material) for edit in missing]
+        for edit, block in zip(missing, await self._ledger.blocks(entries), strict=True):
+            self._materials[edit.id] = Material(edit.id, edit.method, block, edit.notes)
+
+    def of(self, edits: Iterable[EditRecord]) -> list[Material]:
+        return [self._materials[edit.id] for edit in edits]
+
+
+class StateBuilder:
+    """Folds memories and assembles models. The base and the newest version cost nothing."""
+
+    def __init__(self, ledger: Ledger, models: Models) -> None:
+        self._ledger, self._models = ledger, models
+        self.materials = MaterialStore(ledger)
+        self._base: MemoriesAtVersion = {}
+        self._old: LRUCache[int, ModelsAtVersion] = LRUCache(OLD_VERSIONS)
+        self._graphs: LRUCache[int, GraphView] = LRUCache(OLD_VERSIONS)
+        self._graph_flights = SingleFlight[GraphView](1)  # the editor's one thread is for edits
+
+    async def caught_up(self, state: EditorState | None) -> EditorState:
+        """With what others have written; the same object when there is nothing new."""
+        current = state or EditorState(
+            (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
+        )
+        if await self._ledger.head() == current.version:
+            return current
+        commits = await read_newer(self._ledger, current.version, current.digest)
+        if state is None:
+            await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
+        served = [edit for commit in commits for edit in commit.edits if edit.memory in self._models.memories]
+        await self.materials.load(served)
+        written = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
+        ids, edits = _switched(current.active, commits), {**current.edits, **fold.edits(commits)}
+        active = [edit for key, edit in edits.items() if key in ids]
+        memories = await self._fold(active, written, current.memories)
+        for memory in written:
+            _check(memories[memory], commits)
+        return self.followed_by(current, commits, memories)
+
+    def followed_by(
+        self,
+        state: EditorState,
+        commits: Sequence[Commit],
+        memories: MemoriesAtVersion,
+        models: ModelsAtVersion | None = None,
+    ) -> EditorState:
+        """The state after `commits`, whose memories are folded; `models` too, with their caches, where they are."""
+        return EditorState(
+            (*state.commits, *(commit.packed() for commit in commits)),
+            {**state.edits, **fold.edits(commits)},
+            _switched(state.active, commits),
+            memories,
+            models or self._assemble(memories, state.models),
+        )
+
+    async def build(self, state: EditorState, draft: Draft) -> Build:
+        """Every memory and model as they would be. Those that do not change are the state's own objects."""
+        fresh: dict[str, list[Material]] = defaultdict(list)
+        for record, material in zip(draft.records, draft.materials, strict=True):
+            fresh[record.memory].append(material)
+        ids = (*draft.change.activates, *draft.change.deactivates)
+        switched = [state.edits[key] for key in ids if key in state.edits]
+        for edit in (*switched, *draft.records):
+            if edit.model not in state.models:
+                raise UnknownModel(
+                    f"the commit is about {edit.model!r}, which is not served here: serve it first"
+                )
+        written = {edit.memory for edit in (*switched, *draft.records)}
+        memories = await self._fold(state.active_edits(draft.change), written, state.memories, fresh)
+        return Build(state, draft, memories, self._assemble(memories, state.models))
+
+    async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
+        """Every model at an old version."""
+        if version == state.version:
+            return state.models
+        if version not in self._old:
+            active = await asyncio.to_thread(state.active_at, version)
+            memories = await self._fold(active, self._models.memories, await self._bases())
+            self._old[version] = self._assemble(memories)
+        return self._old[version]
+
+    async def graph_at(self, state: EditorState, version: int) -> GraphView:
+        """The graph alone at a version."""
+        if version == state.version:
+            newest: GraphView = state.memories[GRAPH].view
+            return newest
+        if version not in self._graphs:
+            self._graphs[version] = await self._graph_flights.get(
+                version, lambda: self._graph(state, version)
+            )
+        return self._graphs[version]
+
+    async def _graph(self, state: EditorState, version: int) -> GraphView:
+        active = await asyncio.to_thread(state.active_at, version)
+        view: GraphView = (await self._fold(active, [GRAPH], await self._bases()))[GRAPH].view
+        return view
+
+    async def _bases(self) -> MemoriesAtVersion:
+        if not self._base:
+            memories = self._models.memories
+            self._base = {
+                name: await self._models.view(name, memory.base) for name, memory in memories.items()
+            }
+        return self._base
+
+    async def _fold(
+        self,
+        active: Sequence[EditRecord],
+        written: Iterable[str],
+        before: MemoriesAtVersion,
+        fresh: Mapping[str, Sequence[Material]] | None = None,
+    ) -> MemoriesAtVersion:
+        """`before`, with the written memories folded from the active edits and from fresh materials."""
+        by_memory: dict[str, list[EditRecord]] = defaultdict(list)
+        for edit in active:
+            by_memory[edit.memory].append(edit)
+        memories = dict(before)
+        for name in sorted(written):
+            materials = [*self.materials.of(by_memory[name]), *(fresh or {}).get(name, ())]
+            image = await self._models.run(self._models.memories[name].fold, materials)
+            if before[name].image.delta_to(image):
+                memories[name] = await self._models.view(name, image)
+        return memories
+
+    def _assemble(
+        self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None
+    ) -> ModelsAtVersion:
+        """A model whose memories are all those of `before` is that very object, with its cache."""
+        models = {}
+        for name in self._models.names:
+            model = self._models.assemble(name, memories)
+            old = before[name] if before else None
+            same = old is not None and all(
+                old.memories[key] is memory for key, memory in model.memories.items()
+            )
+            models[name] = old if old is not None and same else model
+        return models
+
+
+def _switched(active: frozenset[str], commits: Sequence[Commit]) -> frozenset[str]:
+    ids = set(active)
+    for commit in commits:
+        ids.difference_update(commit.deactivates)
+        ids.update(commit.activates)
+    return frozenset(ids)
+
+
+def _check(memory: MemoryAtVersion, commits: Sequence[Commit]) -> None:
+    """LedgerCorrupt where this editor's fold differs from that of the one who wrote the commits."""
+    name, actual = memory.memory.name, memory.image.checksum
+    last = next((commit for commit in reversed(commits) if name in commit.writes), None)
+    if last is not None and last.writes[name].checksum != actual:
+        detail = (
+            f"{name} at version {last.version} should be {last.writes[name].checksum} and folds to {actual}"
+        )
+        advice = "either this process runs another checkpoint than the writer, or rows were altered"
+        raise LedgerCorrupt(f"{detail}: {advice}", version=last.version, memory=name)

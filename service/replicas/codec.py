@@ -1,0 +1,81 @@
+"""From a request as it crosses the handle to what the system is asked, and from its reply to JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from models.system import Ask, Reply, System
+from service.errors import InvalidInput
+from service.replicas.snapshot import Snapshot
+
+INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
+"""Field of the request -> the input that a system needs for it."""
+
+
+@dataclass
+class QueuedQuestion:
+    """One question in the queue. pinned: the snapshot it asks for; None reads the newest when its batch begins."""
+
+    ask: Ask
+    pinned: Snapshot | None
+    arrived_at: float = field(default_factory=perf_counter)
+
+
+@dataclass(frozen=True)
+class AnsweredQuestion:
+    """One question after its batch."""
+
+    reply: Reply
+    snapshot: Snapshot
+    queue_s: float
+    graph_s: float
+    model_s: float
+    total_s: float
+
+
+def to_ask(request: Mapping[str, Any], system: System) -> Ask:
+    """InvalidInput for a field that this system does not read: a silent drop would be a wrong answer."""
+    for field_name, needed_input in INPUT_OF_FIELD.items():
+        if request.get(field_name) is not None and needed_input not in system.inputs:
+            detail = f"the model {system.name!r} does not read `{field_name}`: leave it out"
+            raise InvalidInput(detail, field=field_name)
+    return Ask(
+        request["question"],
+        request.get("top_k", 1),
+        request.get("explain", False),
+        request.get("context"),
+        tuple(request.get("candidates") or ()),
+        use_graph=request.get("kg") != "none",
+    )
+
+
+def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | None) -> bytes:
+    """The wire's Answer, as JSON."""
+    reply = item.reply
+    return json.dumps(
+        {
+            "answer": reply.answer,
+            "reason": reply.reason,
+            "score": reply.score,
+            "best": reply.best,
+            "alternatives": [{"answer": a.answer, "score": a.score} for a in reply.alternatives],
+            "model": model,
+            "version": item.snapshot.version,
+            "edits": reply.edits,
+            "facts": reply.facts,
+            "timings": {
+                "queue_ms": round(1e3 * item.queue_s, 3),
+                "graph_ms": round(1e3 * item.graph_s, 3),
+                "model_ms": round(1e3 * item.model_s, 3),
+                "total_ms": round(1e3 * item.total_s, 3),
+            },
+            "truncated": reply.truncated,
+            "degraded": degraded,
+            "replica": replica,
+            "explanation": reply.explanation,
+        }
+    ).encode()

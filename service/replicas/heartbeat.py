@@ -1,0 +1,51 @@
+"""The heartbeat of a replica: once a second, and at once after each new snapshot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from service.errors import LedgerUnavailable
+from service.ledger.store import Ledger
+
+PERIOD_S = 1.0
+
+
+class Heartbeat:
+    """Sends a replica's status to the ledger.
+
+    applied_ms: how long after its commit the newest version was ready here; None at the start.
+
+    Args:
+        on_head: called after each heartbeat with the ledger's newest version, so that a stuck replica knows its lag.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        replica: str,
+        status: Callable[[], Mapping[str, Any]],
+        on_head: Callable[[int], None],
+    ) -> None:
+        self._ledger, self._replica, self._status, self._on_head = ledger, replica, status, on_head
+        self._wake = asyncio.Event()
+        self.applied_ms: float | None = None
+
+    def send_soon(self) -> None:
+        self._wake.set()
+
+    async def send(self) -> None:
+        """Raises LedgerUnavailable."""
+        payload = {**self._status(), "applied_ms": self.applied_ms}
+        await self._ledger.heartbeat(self._replica, payload)  # first: commits wait for it
+        self._on_head(await self._ledger.head())
+
+    async def run(self) -> None:
+        while True:
+            self._wake.clear()
+            with suppress(LedgerUnavailable):
+                await self.send()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), PERIOD_S)

@@ -1,0 +1,102 @@
+"""Follows the ledger: one reference is swapped when a new version is ready, and nothing else ever changes.
+
+While the ledger is away the last snapshot goes on answering and says that it may be stale. While the ledger is damaged
+it does so too, but then a person has to act, and nothing further is applied.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+
+from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.ledger.commit import data_replaced
+from service.ledger.snapshots import read_newer
+from service.ledger.store import Ledger
+from service.metrics import metrics
+from service.replicas.snapshot import Snapshot, SnapshotLoader
+
+log = logging.getLogger(__name__)
+
+BLOCK_S = 1.0
+RETRY_S = (0.05, 0.1, 0.2, 0.5, 1.0)  # between attempts while the ledger is gone
+
+
+class LedgerFollower:
+    """Owns the newest snapshot. degraded: the code of why it may be stale, or None.
+
+    Args:
+        on_swap: called after each swap with the new snapshot and the seconds since its commit.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        loader: SnapshotLoader,
+        first: Snapshot,
+        on_swap: Callable[[Snapshot, float], None],
+    ) -> None:
+        self._ledger, self._loader, self._on_swap = ledger, loader, on_swap
+        self.newest = first
+        self.degraded: str | None = None
+        self.head = first.version
+        self._swapped = asyncio.Event()
+
+    async def reach(self, version: int, limit_s: float) -> bool:
+        """True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
+        try:
+            async with asyncio.timeout(limit_s):
+                while self.newest.version < version:
+                    await self._swapped.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    async def run(self) -> None:
+        """Follow for ever. Failures of the ledger are retried; any other makes the replica unhealthy."""
+        failures = 0
+        while True:
+            try:
+                await self._step()
+                failures, self.degraded = 0, None
+                metrics.LEDGER_UP.labels("replica").set(1)
+            except (LedgerUnavailable, LedgerCorrupt) as error:
+                self._note(error)
+                await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
+                failures += 1
+
+    def _note(self, error: ErrataError) -> None:
+        metrics.REDIS_FAILURES.labels("replica").inc()
+        metrics.LEDGER_UP.labels("replica").set(0)
+        if self.degraded != error.code:
+            log.warning("answering from version %d: %s", self.newest.version, error.detail)
+        self.degraded = error.code
+
+    async def _step(self) -> None:
+        if not await self._ledger.wait(self.newest.version, BLOCK_S):
+            await self._check_same_ledger()
+            return
+        if commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
+            self.head = max(self.head, commits[-1].version)
+            snapshot = await self._loader.after(self.newest, commits)
+            self.publish(snapshot, time.time() - commits[-1].time)
+
+    async def _check_same_ledger(self) -> None:
+        """A ledger that lost commits is behind its readers; waiting for more would hide it. So it is with another."""
+        self.head, digest = await self._ledger.end()
+        if self.head < self.newest.version:
+            raise LedgerCorrupt(
+                f"the ledger ends at version {self.head} and this replica has version {self.newest.version}: "
+                "its data was lost or replaced; restore it, or start the service again",
+                version=self.newest.version,
+            )
+        if self.head == self.newest.version and digest != self.newest.digest:
+            raise data_replaced(self.head)
+
+    def publish(self, snapshot: Snapshot, seconds: float) -> None:
+        self.newest = snapshot
+        swapped_event, self._swapped = self._swapped, asyncio.Event()
+        swapped_event.set()
+        self._on_swap(snapshot, seconds)

@@ -1,0 +1,33 @@
+"""The default checkpoint as the bench reads and edits it: a system, the bank beside it, and views of versions."""
+
+from collections.abc import Sequence
+
+from models.memory import AnswerChange, Material, Views
+from models.nkb.memory import BANK, BankMemory, BankOptions
+from models.nkb.reader import ReadCache, Reader
+from models.nkb.system import NkbSystem
+
+
+def load_nkb() -> tuple[NkbSystem, BankMemory]:
+    """As the loader of the service returns them: they share what was read."""
+    return nkb_of(Reader.load())
+
+
+def nkb_of(reader: Reader) -> tuple[NkbSystem, BankMemory]:
+    reads = ReadCache(reader)
+    return NkbSystem(reader, reads), BankMemory(reader, reads)
+
+
+def build_gated(memory: BankMemory, changes: Sequence[AnswerChange]) -> list[Material]:
+    """EditRefused when a change is refused."""
+    materials = []
+    for result in memory.build(changes, BankOptions(method="gated")):
+        if not isinstance(result, Material):
+            raise result
+        materials.append(result)
+    return materials
+
+
+def read_bank(memory: BankMemory, materials: Sequence[Material] = ()) -> Views:
+    """What a system reads of the version with these edits."""
+    return {BANK: memory.view(memory.fold(materials))}

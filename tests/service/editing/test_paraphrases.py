@@ -1,0 +1,51 @@
+"""A question's other wordings: its relation's where it is known, else by rules of English."""
+
+import pytest
+from errata.wire.wording import normalize_question
+
+from models.packs.pack import Pack
+from models.packs.probes import pack_probes
+from service.editing.evaluation.paraphrases import MAX_PARAPHRASES, ParaphraseGenerator
+
+GENERATOR = ParaphraseGenerator(pack_probes().templates)
+
+
+def test_a_question_of_a_known_relation_is_worded_as_the_relation_is() -> None:
+    capital = Pack.load().relations["capital"]
+    found = GENERATOR.generate("what is the capital of Peru")
+    assert set(found) <= {t.replace("{subject}", "Peru") for t in (*capital.held, *capital.phrasings)}
+    assert len(found) == MAX_PARAPHRASES
+    assert [t.replace("{subject}", "Peru") for t in capital.held] == found[:3]
+
+
+@pytest.mark.parametrize(
+    ("question", "wording"),
+    [
+        ("What is the refund period of plan B?", "plan B's refund period?"),
+        ("Who was the first king of Ruritania?", "Tell me the first king of Ruritania."),
+        ("What is Ruritania's oldest treaty?", "The oldest treaty of Ruritania?"),
+        ("When does the canteen open?", "Please tell me: when does the canteen open?"),
+        ("What is the roof of the hall made of?", "I have a question: what is the roof of the hall made of?"),
+    ],
+)
+def test_any_other_question_is_turned_by_rules(question: str, wording: str) -> None:
+    assert wording in GENERATOR.generate(question)
+
+
+@pytest.mark.parametrize(
+    "question", ["capital of Peru", "Peru", "Who wrote Hamlet?", "¿Qué?", "x" * 500, "?"]
+)
+def test_no_wording_is_the_question_or_one_that_was_given(question: str) -> None:
+    given = GENERATOR.generate(question)[:2]
+    again = GENERATOR.generate(question, given)
+    assert not {normalize_question(w) for w in again} & {
+        normalize_question(question),
+        *map(normalize_question, given),
+    }
+    assert len(again) == len(set(map(normalize_question, again)))
+
+
+def test_names_with_signs_of_their_own_are_kept_to_the_letter() -> None:
+    assert all(
+        "$uga(r)? [x]" in wording for wording in GENERATOR.generate("What is the occupation of $uga(r)? [x]?")
+    )
