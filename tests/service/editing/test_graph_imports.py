@@ -124,6 +124,7 @@ async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(edi
         b"\x1f\x8bnot gzip",
         b"PK\x03\x04...",
         b"\0" * 50,
+        b'subject,relation,object\nOz,capital,"Emerald City\nOz,currency,euro\n',
     ],
 )
 async def test_a_file_of_which_nothing_can_be_used_is_refused(
