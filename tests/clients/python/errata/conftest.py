@@ -71,7 +71,7 @@ def _public_routes(app: FastAPI, tiny: Any) -> None:
     async def models() -> wire.ModelList:
         card = wire.ModelCard(
             id="nkb",
-            memory="nkb/bank",
+            memories=[wire.MemoryCard(name="nkb/bank", base="sha256:" + "0" * 64, accepts=["answer"])],
             methods=["gated", "surgery"],
             ready=True,
             replicas=2,

@@ -69,7 +69,7 @@ def test_space_around_a_question_is_no_part_of_it() -> None:
         {"edits": [{"question": "q", "answer": " "}]},
         {"edits": [{"question": "q", "answer": "a", "paraphrases": ["p"] * 21}]},
         {"edits": [{"question": "q", "answer": "a", "paraphrases": [""]}]},
-        {"edits": [{"question": "q", "answer": "a"}], "method": "magic"},
+        {"edits": [{"question": "q", "answer": "a"}], "method": ""},
         {"edits": [{"question": "q", "answer": "a"}], "wait": "some"},
         {"edits": [{"question": "q", "answer": "a"}], "dry_run": 1},
         {"edits": [{"question": "q", "answer": "a"}], "expected_version": -1},

@@ -320,7 +320,7 @@ def test_a_file_that_cannot_be_read_is_named_with_the_reason(run: Any, folder: P
         ("only a question",),
         ("q", "a", "--file", "a.csv"),
         ("--file", "absent.csv"),
-        ("q", "a", "--method", "magic"),
+        ("q", "a", "--method", ""),
         ("q", "a", "--expect", "newest"),
         ("q", "a", "surplus"),
     ],
