@@ -1,4 +1,4 @@
-"""Where the service is and which key opens it, checked before anything is sent."""
+"""The address and the key of the service, checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def is_loopback(address: httpx.URL) -> bool:
 
 
 def headers(key: str | None) -> dict[str, str]:
-    """What every request carries. BadAddress when the key cannot stand in a header."""
+    """Those of every request. BadAddress when the key cannot be sent in a header."""
     common = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
     if key is None:
         return common

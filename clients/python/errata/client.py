@@ -40,11 +40,16 @@ def _awaits(
 
 
 class _Client(Generic[Transport]):
-    """What both clients know: where the service is, how patient they are, and what they have written.
+    """What both clients share: the address, the timeouts, and the newest version that they have written.
 
-    key: sent as a bearer token. last_version: what another client wrote and this one has to see.
-    timeout_s: for one attempt at an answer; edit_timeout_s: for one attempt at an edit or at the fact tests.
-    transport: httpx's own seam, for a proxy of one's own or a test without a network.
+    Args:
+        url: of the service. BadAddress where it cannot be used.
+        key: sent as a bearer token.
+        timeout_s: for one attempt at an answer.
+        edit_timeout_s: for one attempt at an edit or at the fact tests.
+        retry: which failed calls are repeated, and when.
+        last_version: what another client wrote and this one has to see.
+        transport: httpx's own, for a proxy or a test without a network.
     """
 
     def __init__(
@@ -130,10 +135,15 @@ class Errata(_Client[httpx.BaseTransport]):
         on_reply: OnReply | None = None,
         **options: Unpack[FileOptions],
     ) -> FileRun:
-        """Make all corrections of a file, commit by commit; what an earlier run has made is found, not made again.
+        """Make all corrections of a file, commit by commit; what an earlier run has made is not made again.
 
-        Give a FileRun, which is read already, to know how far it came when this fails; its `lines` say it of each.
-        progress: is called with lines, as ImportProgress. on_reply: with what the service answers to each commit.
+        Args:
+            file: a path; or a FileRun, whose `lines` say how far it came when this fails.
+            progress: is called with the number of lines done, as ImportProgress.
+            on_reply: is called with what the service answers to each commit, as bytes.
+
+        Raises:
+            BadFile: lines cannot be used; nothing was changed.
         """
         run = to_run(file, options)
         run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, on_reply))

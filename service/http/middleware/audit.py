@@ -11,6 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.access.audit import Audit, Call
 from service.access.caller import Caller
 from service.access.rate_limits import Rate, RateLimiter
+from service.concurrency import finish
 from service.errors import ErrataError, TooMany
 from service.metrics import metrics
 from service.replicas.outcome import CODE, VERSION, Outcome
@@ -47,21 +48,10 @@ class AuditMiddleware:
         status, headers, is_written = CLIENT_GONE, dict[str, str](), False
 
         async def write() -> None:
-            """The answer leaves even when the entry cannot be written: a commit that was made is made."""
             nonlocal is_written
-            if is_written:
-                return
-            is_written = True
-            call = _describe(scope, status, headers)
-            try:
-                if call.by is None:
-                    await self._strangers.count("all of them")
-                await self._audit.append(call)
-            except TooMany:
-                log.warning("more than %s calls of nobody known: not in the audit", STRANGER_RATE)
-            except ErrataError as error:
-                metrics.AUDIT_LOST.inc()
-                log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
+            if not is_written:
+                is_written = True
+                await finish(self._write(_describe(scope, status, headers)))  # also when the client hangs up
 
         async def send_after_writing(message: Message) -> None:
             nonlocal status, headers
@@ -79,6 +69,18 @@ class AuditMiddleware:
             raise
         finally:
             await write()
+
+    async def _write(self, call: Call) -> None:
+        """The answer leaves even when the entry cannot be written: a commit that was made is made."""
+        try:
+            if call.by is None:
+                await self._strangers.count("all of them")
+            await self._audit.append(call)
+        except TooMany:
+            log.warning("more than %s calls of nobody known: not in the audit", STRANGER_RATE)
+        except ErrataError as error:
+            metrics.AUDIT_LOST.inc()
+            log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
 
 
 def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:

@@ -18,8 +18,8 @@ from errata.wire.openai import (
     ChatChunkChoice,
     ChatCompletion,
     ChatDelta,
+    ChatReply,
     ChatRequest,
-    ChatSaid,
     ChatUsage,
 )
 from fastapi import APIRouter, Response
@@ -73,14 +73,14 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
         refusal = REFUSALS.get(answer.reason or "", f"The model gives no answer: {answer.reason}.")
-        text, message = refusal, ChatSaid(content=None, refusal=refusal)
+        text, message = refusal, ChatReply(content=None, refusal=refusal)
     else:
         text = answer.answer
         text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
         tokens = TOKEN.findall(text)
         if request.answer_limit is not None and len(tokens) > request.answer_limit:
             text, finish = "".join(tokens[: request.answer_limit]), "length"
-        message = ChatSaid(content=text, refusal=None)
+        message = ChatReply(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(
         id=f"chatcmpl-{uuid4().hex}",

@@ -1,4 +1,4 @@
-"""Keys and the audit: who may call the service, and who has."""
+"""Keys and the audit: who may call the service, and who has called it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from errata.wire.base import CommitVersion, Request, Response
 Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
 
 
-def _name(text: str) -> str:
+def _check_name(text: str) -> str:
     if not re.fullmatch(NAME, text):
         raise ValueError("may have 1 to 64 letters, digits and . @ + -, and begins with a letter or a digit")
     return text
 
 
 NAME = r"[A-Za-z0-9][A-Za-z0-9.@+-]{0,63}"
-KeyName = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME}$"})]
+KeyName = Annotated[
+    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME}$"})
+]
 Lifetime = Annotated[float, Field(gt=0, le=10 * 366 * 86_400)]
 
 LONGEST_OVERLAP_S = 30 * 86_400
@@ -35,7 +37,7 @@ class KeyRequest(Request):
 
 
 class RotateRequest(Request):
-    """keep_old_s: for how many seconds the old secret goes on opening, so that nobody is locked out meanwhile.
+    """keep_old_s: for how many seconds the old secret stays valid, so that nobody is locked out meanwhile.
 
     expires_in_s: seconds from now until the key ends; None to leave its end as it is.
     """
@@ -47,7 +49,7 @@ class RotateRequest(Request):
 class KeyState(Response):
     """Times are None for what has not happened, or never will.
 
-    has_secret: False for one that came out of a backup, which has no secrets, until it is rotated.
+    has_secret: False for a key restored from a backup, which has no secrets, until it is rotated.
     """
 
     name: str
@@ -61,13 +63,13 @@ class KeyState(Response):
 
 
 class NewKey(KeyState):
-    """key: what its owner sends. It is told once, and kept nowhere."""
+    """key: what its owner sends. It is shown in this response only; the service stores a digest of it."""
 
     key: str
 
 
 class KeyList(Response):
-    """By name."""
+    """Sorted by name."""
 
     keys: list[KeyState]
 
@@ -75,7 +77,7 @@ class KeyList(Response):
 class AuditEntry(Response):
     """One call of an admin route.
 
-    name: of the caller, "" where nobody knows it; by: how the caller was recognised.
+    name: of the caller, "" for an unknown one. by: how the caller was authenticated.
     summary: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
     request: the id of the request, as in the logs.
     """

@@ -18,10 +18,8 @@ PIN_TOO_OLD = (
 
 
 class AnswerRequest(Request):
-    """version: read exactly this version. min_version: wait until the replica has at least this one.
-
-    With both, the first may not be older: the answer would be from before what was promised.
-    kg: "none" answers without the graph, for systems that read it.
+    """version: read exactly this version. min_version: wait until the replica has at least this one; of both, the
+    first may not be older. kg: "none" answers without the graph, for systems that read it.
     """
 
     question: Text
@@ -37,7 +35,7 @@ class AnswerRequest(Request):
     stream: bool = False
 
     @model_validator(mode="after")
-    def _promises_one_version(self) -> AnswerRequest:
+    def _check_versions(self) -> AnswerRequest:
         if self.version is not None and self.version < (self.min_version or 0):
             raise PydanticCustomError(
                 "pin_too_old", PIN_TOO_OLD, {"pin": self.version, "least": self.min_version}

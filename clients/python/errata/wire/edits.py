@@ -60,7 +60,7 @@ class RelationItem(Request):
     label: Text | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> RelationItem:
+    def _check_content(self) -> RelationItem:
         if self.holds is None and self.label is None:
             raise PydanticCustomError(
                 "says_nothing", "say how many values it `holds`, or its `label`, or both"
@@ -68,8 +68,8 @@ class RelationItem(Request):
         return self
 
 
-def _kind(item: Any) -> str:
-    """By the fields that only one of them has, so that a complaint is about the one that was meant."""
+def _discriminate(item: Any) -> str:
+    """By the fields that only one kind has, so that a complaint is about the kind that the caller means."""
     names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
     if "define" in names:
         return "definition"
@@ -80,7 +80,7 @@ Item = Annotated[
     Annotated[EditItem, Tag("correction")]
     | Annotated[FactItem, Tag("fact")]
     | Annotated[RelationItem, Tag("definition")],
-    Discriminator(_kind),
+    Discriminator(_discriminate),
 ]
 
 
@@ -88,11 +88,11 @@ class EditRequest(Request):
     """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on.
 
     strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
-    skip_refused: what is wrong with one edit does not refuse the others; the report tells which were left out.
+    skip_refused: what is wrong with one edit does not refuse the others; the report lists those that were left out.
     method, options: how the memories write the edits; /v1/models lists what each memory knows.
-    measure: False, in a dry run, only tells which edits would be refused, of up to MAX_PREVIEW_EDITS. It takes little
-        time, and what it has made of the corrections is kept for the commit. One whose Idempotency-Key made a commit is
-        answered with that.
+    measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is quick,
+        and the rows it computes are cached for the commit. A request whose Idempotency-Key made a commit is answered
+        with that commit.
     """
 
     measure: bool = True  # before `edits`, whose number depends on it
@@ -108,7 +108,7 @@ class EditRequest(Request):
 
     @field_validator("edits")
     @classmethod
-    def _fit_into_a_commit(cls, edits: list[Item], info: ValidationInfo) -> list[Item]:
+    def _check_size(cls, edits: list[Item], info: ValidationInfo) -> list[Item]:
         if info.data.get("measure", True) and len(edits) > MAX_EDITS:
             limits = {"most": MAX_EDITS, "count": len(edits)}
             raise PydanticCustomError(
@@ -117,7 +117,7 @@ class EditRequest(Request):
         return edits
 
     @model_validator(mode="after")
-    def _measures_what_it_makes(self) -> EditRequest:
+    def _check_measure(self) -> EditRequest:
         if not self.measure and not self.dry_run:
             raise PydanticCustomError("unmeasured", "`measure` may be false in a dry run only")
         return self

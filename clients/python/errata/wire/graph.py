@@ -27,7 +27,7 @@ class EntityFact(Response):
 
 
 class RemovedFact(EntityFact):
-    """What an older version said and this one does not. removed_in: the version that took it away."""
+    """A fact of an older version that this one does not have. removed_in: the version that took it away."""
 
     removed_in: Version
 
@@ -43,7 +43,7 @@ class EntityHead(Response):
 
 
 class EntityState(EntityHead):
-    """At `version`. removed_facts: what earlier versions said of it. facts_left_out: further ones, of very many."""
+    """At `version`. removed_facts: of earlier versions. facts_left_out: how many more it has."""
 
     version: Version
     facts: list[EntityFact]
@@ -65,7 +65,7 @@ class RejectedLine(Response):
 
 
 class ImportCounts(Response):
-    """rejected: lines that could not be used. skipped: what is fine and was not taken, by reason.
+    """rejected: lines that could not be used. skipped: usable statements that are left out on purpose, by reason.
 
     rejected_lines: the first of the rejected lines.
     """

@@ -81,8 +81,8 @@ class VersionDetail(VersionHead):
 class Change(Response):
     """One question that two versions answer differently, and the edit that made the difference.
 
-    before, after: None where the model declines. is_measured: False for the oldest of very many changes, of which only
-    the edits' own words are told; then None where no edit speaks.
+    before, after: None where the model declines. is_measured: False for the oldest of very many changes, whose
+    answers are those the edits give, not the models' own; then None where no edit speaks.
     """
 
     question: str
@@ -95,7 +95,7 @@ class Change(Response):
 
 
 class FactChange(Response):
-    """A triple, or a whole import, that only one of two versions has been told.
+    """A triple, or a whole import, that only one of two versions has.
 
     change: added where it is the later version. act: set, add or remove; "import" of an import, whose `object` says
     how many triples it brought.
@@ -110,11 +110,10 @@ class FactChange(Response):
 
 
 class Diff(Response):
-    """What edits changed, and of `probes` further questions those that changed though nobody edited them.
+    """What edits changed, and of `probes` further questions those that changed though no edit is about them.
 
-    unmeasured_probes: how many more the service knows that may be answered otherwise and were not asked.
-
-    facts: what only one of the two was told about the graph, in the ledger's order.
+    unmeasured_probes: how many more questions the service knows whose answers may differ and were not compared.
+    facts: what only one of the two versions says about the graph, in the ledger's order.
     checksums_differ: memory name -> whether any of its rows differs between the two versions.
     """
 

@@ -1,7 +1,7 @@
 """POST /v1/chat/completions as it travels: OpenAI's shape, so that whatever speaks to OpenAI can ask here.
 
-Of OpenAI's fields some are kept to, some have nothing to act on here (an answer is not drawn at random) and are read
-and left, and those that would change what the answer means and cannot be kept to are refused, each with its reason.
+Of OpenAI's fields some are honoured; some have no effect here (an answer is not drawn at random) and are accepted and
+ignored; those that would change what the answer means and are not supported are refused, each with its reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from errata.wire.base import Name, Request, Response, Text, Version
 NO_TOOLS = "nothing here calls tools: leave it out"
 NO_FORMAT = "an answer is plain text: leave it out, or send {allowed}"
 NO_ODDS = "an answer has one score, `errata.score`, and no token has one: leave it out"
-CANNOT: dict[str, tuple[tuple[str, ...], str]] = {
+UNSUPPORTED: dict[str, tuple[tuple[str, ...], str]] = {
     "n": (("1",), "a question has one answer: leave it out or send 1; `errata.top_k` gives alternatives"),
     "tools": (("[]",), NO_TOOLS),
     "tool_choice": (('"none"', '"auto"'), NO_TOOLS),
@@ -34,7 +34,7 @@ CANNOT: dict[str, tuple[tuple[str, ...], str]] = {
     "moderation": ((), "nothing is moderated here: leave it out"),
     "store": (("false",), "completions are not kept here: leave it out or send false"),
 }
-"""What each of these may be, beside null, as JSON; and what is said to everything else."""
+"""The values that each of these may have, beside null, as JSON; and the complaint about any other."""
 
 NO_QUESTION = "there is no message with the role `user`: the last of these is the question"
 NO_TEXT = "the question may be a text, or parts like {{'type': 'text', 'text': '...'}}; part {place} is not"
@@ -45,7 +45,7 @@ TokenLimit = Annotated[int, Field(ge=1)]
 
 
 class ChatMessage(Request):
-    """Of messages before the question nothing is read, so anything may stand in them."""
+    """Only the question is read, so the other messages may hold anything."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
@@ -54,7 +54,7 @@ class ChatMessage(Request):
 
     @property
     def text(self) -> str:
-        """Parts stand in a line each. PydanticCustomError where there is something that cannot be read."""
+        """Each part in a line of its own. PydanticCustomError for a part that is no text."""
         if isinstance(self.content, list):
             return "\n".join(_text(place, part) for place, part in enumerate(self.content))
         return _text(0, {"type": "text", "text": self.content})
@@ -89,7 +89,7 @@ class ChatRequest(Request):
     """The last message of a user is the question; those before it are not read, a system's neither.
 
     max_tokens, max_completion_tokens: of the answer, in words and punctuation marks, as `usage` counts them.
-    The fields in the second part have nothing to act on; those in the third cannot be kept to (`CANNOT`).
+    The fields in the second part have no effect; those in the third are refused (`UNSUPPORTED`).
     """
 
     model: Name
@@ -133,17 +133,17 @@ class ChatRequest(Request):
     moderation: JsonValue = None
     store: JsonValue = None
 
-    @field_validator(*CANNOT)
+    @field_validator(*UNSUPPORTED)
     @classmethod
-    def _can_be_kept_to(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
-        allowed, why = CANNOT[str(info.field_name)]
+    def _refuse_unsupported(cls, value: JsonValue, info: ValidationInfo) -> JsonValue:
+        allowed, why = UNSUPPORTED[str(info.field_name)]
         if value is None or json.dumps(value) in allowed:
             return value
         raise PydanticCustomError("cannot", "{why}", {"why": why})
 
     @field_validator("messages")
     @classmethod
-    def _has_a_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
+    def _check_question(cls, messages: list[ChatMessage]) -> list[ChatMessage]:
         _question(messages)
         return messages
 
@@ -182,7 +182,7 @@ class ChatUsage(Response):
     total_tokens: int
 
 
-class ChatSaid(Response):
+class ChatReply(Response):
     """refusal: why there is no content, when the model declines."""
 
     role: Literal["assistant"] = "assistant"
@@ -192,7 +192,7 @@ class ChatSaid(Response):
 
 class ChatChoice(Response):
     index: int = 0
-    message: ChatSaid
+    message: ChatReply
     finish_reason: Literal["stop", "length"]
     logprobs: None = None
 

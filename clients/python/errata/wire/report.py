@@ -62,7 +62,7 @@ class Link(Response):
 
 
 class SideEffect(Response):
-    """A probe question that nobody edited and whose answer changed all the same."""
+    """A question that no edit is about and whose answer changed all the same."""
 
     question: str
     before: str | None
@@ -82,7 +82,7 @@ class BrokenTest(Response):
 
 
 class SupersededTest(BrokenTest):
-    """A fact test that a later edit was made to answer anew: edit `by`, made in `by_version`."""
+    """A fact test whose question a later edit answers anew: edit `by`, made in `by_version`."""
 
     by: str
     by_version: Version
@@ -111,8 +111,8 @@ class EditTimings(Response):
 class Report(Response):
     """What a commit did, measured: probes is how many unrelated questions were compared before and after.
 
-    unmeasured_probes: how many more the service knows that may be answered otherwise and were not asked.
-    edits_left_out: further edits that a revert or rollback switched and that `edits` does not list.
+    unmeasured_probes: how many more questions the service knows whose answers may have changed and were not compared.
+    edits_left_out: how many more edits a revert or rollback switched than `edits` lists.
     refused: edits that were left out, because `skip_refused` was asked for.
     """
 

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, WithJsonSchema
 from errata.wire.base import Request, Response, Version
 
 
-def _name(text: str) -> str:
+def _check_name(text: str) -> str:
     if not re.fullmatch(TAG, text):
         raise ValueError("may have 1 to 64 letters, digits and . _ + -, and begins with a letter")
     return text
@@ -20,7 +20,9 @@ def _name(text: str) -> str:
 TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"
 """No number, so that a command takes either and knows which it was given."""
 
-TagName = Annotated[str, AfterValidator(_name), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})]
+TagName = Annotated[
+    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})
+]
 
 
 class TagRequest(Request):

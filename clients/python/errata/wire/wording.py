@@ -1,6 +1,6 @@
-"""When two questions count as the same one: what decides which of two edits speaks, and which fact test is void.
+"""When two questions count as the same one: it decides which of two edits answers, and which fact test is superseded.
 
-The service decides by it, and whoever sends a file of corrections finds repetitions by it: both have to agree.
+The service and whoever sends a file of corrections both use it, so that they agree on what is a duplicate.
 """
 
 from __future__ import annotations
@@ -13,5 +13,5 @@ CACHE_SIZE = 100_000  # wordings; the fact tests of every edit pass here at each
 
 @lru_cache(CACHE_SIZE)
 def normalize_question(question: str) -> str:
-    """Equal for questions that differ in case, spaces and final punctuation alone."""
+    """Equal for questions that differ in case, spaces and final punctuation alone. Cached."""
     return " ".join(question.split()).casefold().rstrip(END)

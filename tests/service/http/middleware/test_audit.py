@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import redis
 from fastapi import FastAPI
 
-from service.access.audit import AUDIT
+from service.access.audit import AUDIT, Audit, Call
 from service.editing.deployment import Editor
 from service.errors import GraphMoved
 from service.http.middleware import audit
@@ -155,3 +156,23 @@ async def test_strangers_do_not_fill_the_audit(
     assert raw.xlen(AUDIT) == 3
     await http.post("/admin/edits", json=edit("anna"))
     assert raw.xlen(AUDIT) == 4, "those who are known are noted always"
+
+
+async def test_a_client_that_hangs_up_while_the_entry_is_written_is_in_the_audit_all_the_same(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append, writing = Audit.append, asyncio.Event()
+
+    async def append_slowly(stream: Audit, call: Call) -> None:
+        writing.set()
+        await asyncio.sleep(0.05)
+        await append(stream, call)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Audit, "append", append_slowly)
+        request = asyncio.create_task(http.get("/admin/versions"))
+        await writing.wait()
+        request.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await request
+    assert [entry["path"] for entry in await newest(http)] == ["/admin/versions"]

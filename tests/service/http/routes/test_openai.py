@@ -14,7 +14,7 @@ import openai
 import pytest
 import pytest_asyncio
 from errata.wire import Answer
-from errata.wire.openai import CANNOT, ChatRequest
+from errata.wire.openai import UNSUPPORTED, ChatRequest
 from fastapi import FastAPI
 from openai.types.chat import ChatCompletion
 from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
@@ -212,7 +212,7 @@ UNSUPPORTED_VALUES = {
 }
 
 
-@pytest.mark.parametrize("field", CANNOT)
+@pytest.mark.parametrize("field", UNSUPPORTED)
 async def test_what_cannot_be_kept_to_is_refused_by_name(client: openai.AsyncOpenAI, field: str) -> None:
     with pytest.raises(openai.BadRequestError) as refusal:
         await ask(client, PERU, **{field: UNSUPPORTED_VALUES[field]})
