@@ -184,14 +184,14 @@ def test_a_triple_becomes_a_block_of_its_own(graph: GraphMemory) -> None:
 
 
 def test_its_loader_returns_the_graph_of_the_process(graph: GraphMemory) -> None:
-    loaded = check_contract(load(torch.device("cpu"), torch.float32), "kbert")
-    assert [memory is graph for memory in loaded.memories] == [True]
-    check_reply(loaded)
+    system_and_memories = check_contract(load(torch.device("cpu"), torch.float32), "kbert")
+    assert [memory is graph for memory in system_and_memories.memories] == [True]
+    check_reply(system_and_memories)
 
 
 def test_no_questions_no_answers(default: KbertSystem, graph: GraphMemory) -> None:
-    nothing = Side([], {GRAPH: graph.view(graph.base)})
-    assert (default.answer([], []), default.may_differ(nothing, nothing)) == ([], [])
+    no_asks = Side([], {GRAPH: graph.view(graph.base)})
+    assert (default.answer([], []), default.may_differ(no_asks, no_asks)) == ([], [])
 
 
 def test_a_question_that_leaves_no_room_for_facts_is_cut_and_says_so(default: KbertSystem) -> None:
