@@ -6,35 +6,45 @@ from service.editing.deployment import Editor
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from tests.service.editing.requests import PERU, change, edits, item
 
-OTHERS = ParaphraseGenerator().generate(PERU)
+WORDINGS = ParaphraseGenerator().generate(PERU)
 
 
-async def test_other_wordings_are_asked_before_and_after(editor: Editor) -> None:
+async def test_generated_paraphrases_are_asked_before_and_after(editor: Editor) -> None:
     """The toy answers to the letter, so that none follows."""
     for dry_run in (True, False):
         receipt = await change(editor, PERU, "Cusco", dry_run=dry_run)
-        told = receipt["report"]["edits"][0]["generated_paraphrases"]
-        assert [one["question"] for one in told] == OTHERS
-        assert {(one["before"], one["after"], one["follows"]) for one in told} == {(None, None, False)}
+        paraphrases = receipt["report"]["edits"][0]["generated_paraphrases"]
+        assert [paraphrase["question"] for paraphrase in paraphrases] == WORDINGS
+        assert {
+            (paraphrase["before"], paraphrase["after"], paraphrase["follows"]) for paraphrase in paraphrases
+        } == {(None, None, False)}
 
 
-async def test_one_that_an_earlier_edit_answers_is_told_as_it_is(editor: Editor) -> None:
-    await change(editor, OTHERS[1], "Cusco")
+async def test_a_wording_that_an_earlier_edit_answers_is_reported_as_answered(editor: Editor) -> None:
+    await change(editor, WORDINGS[1], "Cusco")
     receipt = await change(editor, PERU, "Cusco")
-    told = {one["question"]: one for one in receipt["report"]["edits"][0]["generated_paraphrases"]}
-    assert told[OTHERS[1]] == {"question": OTHERS[1], "before": "Cusco", "after": "Cusco", "follows": True}
-    assert not told[OTHERS[0]]["follows"]
+    paraphrases = {
+        paraphrase["question"]: paraphrase
+        for paraphrase in receipt["report"]["edits"][0]["generated_paraphrases"]
+    }
+    assert paraphrases[WORDINGS[1]] == {
+        "question": WORDINGS[1],
+        "before": "Cusco",
+        "after": "Cusco",
+        "follows": True,
+    }
+    assert not paraphrases[WORDINGS[0]]["follows"]
 
 
-async def test_a_given_paraphrase_is_not_told_twice(editor: Editor) -> None:
-    receipt = await change(editor, PERU, "Cusco", OTHERS[0])
-    assert OTHERS[0] not in [
-        one["question"] for one in receipt["report"]["edits"][0]["generated_paraphrases"]
+async def test_a_given_paraphrase_is_not_generated_again(editor: Editor) -> None:
+    receipt = await change(editor, PERU, "Cusco", WORDINGS[0])
+    assert WORDINGS[0] not in [
+        paraphrase["question"] for paraphrase in receipt["report"]["edits"][0]["generated_paraphrases"]
     ]
 
 
-async def test_of_many_edits_the_first_few_are_reworded(editor: Editor) -> None:
-    many = [item(f"What is the capital of Place {n}?", "Cusco") for n in range(MAX_EDITS_REWORDED + 2)]
-    receipt = await edits(editor, *many)
-    told = [bool(one["generated_paraphrases"]) for one in receipt["report"]["edits"]]
-    assert told == [True] * MAX_EDITS_REWORDED + [False] * 2
+async def test_of_many_edits_the_first_few_get_paraphrases(editor: Editor) -> None:
+    items = [item(f"What is the capital of Place {n}?", "Cusco") for n in range(MAX_EDITS_REWORDED + 2)]
+    receipt = await edits(editor, *items)
+    has_paraphrases = [bool(edit["generated_paraphrases"]) for edit in receipt["report"]["edits"]]
+    assert has_paraphrases == [True] * MAX_EDITS_REWORDED + [False] * 2

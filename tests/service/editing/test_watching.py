@@ -13,14 +13,14 @@ from service.editing import replication
 from service.editing.replication import count_disagreeing, watch_replicas
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.parts import until
+from tests.service.parts import wait_until
 
 FAST_S = 0.02
 
 
 def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
-    told = {"replica": "r", "model": "toy", "version": version, "checksums": {"toy/table": rows}}
-    return ReplicaState.model_validate({**told, "lag": 0, "healthy": healthy, "seen_s_ago": 0.0})
+    fields = {"replica": "r", "model": "toy", "version": version, "checksums": {"toy/table": rows}}
+    return ReplicaState.model_validate({**fields, "lag": 0, "healthy": healthy, "seen_s_ago": 0.0})
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
         ([state(3, "a"), state(3, "b"), state(3, "a"), state(4, "c"), state(4, "d")], 2),
     ],
 )
-def test_who_holds_other_rows_at_the_same_version_disagrees(
+def test_replicas_with_other_rows_at_one_version_disagree(
     replicas: list[ReplicaState], expected: int
 ) -> None:
     assert count_disagreeing(replicas) == expected
 
 
-def shown(name: str, **labels: str) -> float | None:
+def sample(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
@@ -53,16 +53,16 @@ async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
     await ledger.heartbeat("w-2", {**beat, "healthy": False, "checksums": {"m": "b"}})
     watching_them = asyncio.create_task(watch_replicas(ledger, {"watched": 3}))
     try:
-        await until(lambda: shown("errata_replicas", model="watched", state="live") == 2)
-        await until(lambda: shown("errata_ledger_up", role="editor") == 1)
-        assert shown("errata_replicas", model="watched", state="expected") == 3
-        assert shown("errata_replicas", model="watched", state="ready") == 1
-        assert shown("errata_replicas_disagreeing", model="watched") == 1
+        await wait_until(lambda: sample("errata_replicas", model="watched", state="live") == 2)
+        await wait_until(lambda: sample("errata_ledger_up", role="editor") == 1)
+        assert sample("errata_replicas", model="watched", state="expected") == 3
+        assert sample("errata_replicas", model="watched", state="ready") == 1
+        assert sample("errata_replicas_disagreeing", model="watched") == 1
         own_valkey.stop()
-        await until(lambda: shown("errata_ledger_up", role="editor") == 0)
-        assert shown("errata_replicas", model="watched", state="live") == 2  # as it was last seen
+        await wait_until(lambda: sample("errata_ledger_up", role="editor") == 0)
+        assert sample("errata_replicas", model="watched", state="live") == 2  # as it was last seen
         own_valkey.start()
-        await until(lambda: shown("errata_ledger_up", role="editor") == 1)
+        await wait_until(lambda: sample("errata_ledger_up", role="editor") == 1)
     finally:
         await cancel_and_wait([watching_them])
         await ledger.aclose()

@@ -12,10 +12,10 @@ GENERATOR = ParaphraseGenerator(pack_probes().templates)
 
 def test_a_question_of_a_known_relation_is_worded_as_the_relation_is() -> None:
     capital = Pack.load().relations["capital"]
-    found = GENERATOR.generate("what is the capital of Peru")
-    assert set(found) <= {t.replace("{subject}", "Peru") for t in (*capital.held, *capital.phrasings)}
-    assert len(found) == MAX_PARAPHRASES
-    assert [t.replace("{subject}", "Peru") for t in capital.held] == found[:3]
+    wordings = GENERATOR.generate("what is the capital of Peru")
+    assert set(wordings) <= {t.replace("{subject}", "Peru") for t in (*capital.held, *capital.phrasings)}
+    assert len(wordings) == MAX_PARAPHRASES
+    assert [t.replace("{subject}", "Peru") for t in capital.held] == wordings[:3]
 
 
 @pytest.mark.parametrize(
@@ -36,11 +36,11 @@ def test_any_other_question_is_turned_by_rules(question: str, wording: str) -> N
     "question", ["capital of Peru", "Peru", "Who wrote Hamlet?", "¿Qué?", "x" * 500, "?"]
 )
 def test_no_wording_is_the_question_or_one_that_was_given(question: str) -> None:
-    given = GENERATOR.generate(question)[:2]
-    again = GENERATOR.generate(question, given)
+    first_two = GENERATOR.generate(question)[:2]
+    again = GENERATOR.generate(question, first_two)
     assert not {normalize_question(w) for w in again} & {
         normalize_question(question),
-        *map(normalize_question, given),
+        *map(normalize_question, first_two),
     }
     assert len(again) == len(set(map(normalize_question, again)))
 

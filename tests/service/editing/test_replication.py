@@ -13,28 +13,28 @@ from errata.wire import ReplicaList
 
 from service.editing.deployment import Editor
 from service.ledger.store import RedisLedger
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, change
-from tests.service.parts import said
+from tests.service.parts import body_of
 
 REPLICAS = "{errata}:replicas"
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(ack_timeout_s=0.3) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(ack_timeout_s=0.3) as editor:
         yield editor
 
 
-async def beat(ledger: RedisLedger, name: str, version: int, **more: Any) -> None:
+async def beat(ledger: RedisLedger, name: str, version: int, **fields: Any) -> None:
     status = {"replica": name, "model": "toy", "version": version, "checksums": {"toy/table": "sha256:0"}}
-    await ledger.heartbeat(name, {**status, "lag": 0, "healthy": True, "applied_ms": None, **more})
+    await ledger.heartbeat(name, {**status, "lag": 0, "healthy": True, "applied_ms": None, **fields})
 
 
 def silence(raw: redis.Redis, name: str, seconds: float) -> None:
     """Make the last heartbeat that much older."""
-    seen, _, payload = raw.hget(REPLICAS, name).partition(b" ")  # type: ignore[union-attr]
-    raw.hset(REPLICAS, name, f"{float(seen) - seconds} ".encode() + payload)
+    seen_at, _, payload = raw.hget(REPLICAS, name).partition(b" ")  # type: ignore[union-attr]
+    raw.hset(REPLICAS, name, f"{float(seen_at) - seconds} ".encode() + payload)
 
 
 async def test_every_replica_that_has_the_version_is_named(editor: Editor, ledger: RedisLedger) -> None:
@@ -42,17 +42,17 @@ async def test_every_replica_that_has_the_version_is_named(editor: Editor, ledge
     await beat(ledger, "toy-a", 1)
     receipt = await change(editor, PERU, "Cusco", wait="all")
     assert (receipt["status"], receipt["all_applied"]) == (201, True)
-    assert [one["replica"] for one in receipt["replicas"]] == ["toy-a", "toy-b"]
+    assert [replica["replica"] for replica in receipt["replicas"]] == ["toy-a", "toy-b"]
 
 
 async def test_the_receipt_comes_when_the_last_replica_is_there(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-b", 0)
-    asked = asyncio.create_task(change(editor, PERU, "Cusco", wait="all"))
+    request = asyncio.create_task(change(editor, PERU, "Cusco", wait="all"))
     await asyncio.sleep(0.1)
-    assert not asked.done()
+    assert not request.done()
     await beat(ledger, "toy-b", 1)
-    receipt = await asked
+    receipt = await request
     assert (receipt["status"], receipt["all_applied"]) == (201, True)
     assert receipt["report"]["timings"]["replicas_ms"] > 50
 
@@ -60,11 +60,11 @@ async def test_the_receipt_comes_when_the_last_replica_is_there(editor: Editor, 
 async def test_a_replica_that_is_late_makes_it_202_and_is_named(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-b", 0)
-    started = monotonic()
+    started_at = monotonic()
     receipt = await change(editor, PERU, "Cusco", wait="all")
-    assert 0.3 <= monotonic() - started < 2
+    assert 0.3 <= monotonic() - started_at < 2
     assert (receipt["status"], receipt["version"], receipt["all_applied"]) == (202, 1, False)
-    assert [(one["replica"], one["version"], one["lag"]) for one in receipt["replicas"]] == [
+    assert [(replica["replica"], replica["version"], replica["lag"]) for replica in receipt["replicas"]] == [
         ("toy-a", 1, 0),
         ("toy-b", 0, 1),
     ]
@@ -77,25 +77,27 @@ async def test_a_dead_replica_is_not_waited_for(
     await beat(ledger, "toy-dead", 0)
     silence(raw, "toy-dead", 10)
     receipt = await change(editor, PERU, "Cusco", wait="all")
-    assert (receipt["status"], [one["replica"] for one in receipt["replicas"]]) == (201, ["toy-a"])
+    assert (receipt["status"], [replica["replica"] for replica in receipt["replicas"]]) == (201, ["toy-a"])
 
 
-async def test_fewer_than_there_should_be_are_not_all(another: Starting, ledger: RedisLedger) -> None:
-    async with another(ack_timeout_s=0.2, replicas=2) as editor:
-        nobody = await change(editor, PERU, "Cusco", wait="all")
+async def test_fewer_replicas_than_expected_are_not_all(
+    start_editor: StartEditor, ledger: RedisLedger
+) -> None:
+    async with start_editor(ack_timeout_s=0.2, replicas=2) as editor:
+        with_none = await change(editor, PERU, "Cusco", wait="all")
         await beat(ledger, "toy-a", 2)
-        one = await change(editor, PERU, "Puno", wait="all")
+        with_one = await change(editor, PERU, "Puno", wait="all")
         await beat(ledger, "toy-a", 3)
         await beat(ledger, "toy-b", 3)
-        both = await change(editor, PERU, "Tacna", wait="all")
-    assert [(r["status"], r["all_applied"]) for r in (nobody, one, both)] == [
+        with_two = await change(editor, PERU, "Tacna", wait="all")
+    assert [(r["status"], r["all_applied"]) for r in (with_none, with_one, with_two)] == [
         (202, False),
         (202, False),
         (201, True),
     ]
 
 
-async def test_who_does_not_want_to_wait_does_not(editor: Editor, ledger: RedisLedger) -> None:
+async def test_wait_none_does_not_wait(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 0)
     receipt = await change(editor, PERU, "Cusco", wait="none")
     assert (receipt["status"], receipt["all_applied"], receipt["replicas"]) == (201, False, [])
@@ -119,10 +121,12 @@ async def test_the_replicas_are_listed_with_how_far_they_are_behind(
     await beat(ledger, "toy-a", 1, applied_ms=2.5)
     await beat(ledger, "toy-dead", 1)
     silence(raw, "toy-dead", 10)
-    found = said(await editor.replicas())
-    listed = ReplicaList.model_validate(found)
-    assert listed.head == 1
-    assert [(one.replica, one.lag, one.healthy, one.applied_ms) for one in listed.replicas] == [
+    body = body_of(await editor.replicas())
+    listing = ReplicaList.model_validate(body)
+    assert listing.head == 1
+    assert [
+        (replica.replica, replica.lag, replica.healthy, replica.applied_ms) for replica in listing.replicas
+    ] == [
         ("toy-a", 0, True, 2.5),
         ("toy-b", 1, False, None),
     ]
