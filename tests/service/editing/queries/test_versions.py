@@ -202,9 +202,9 @@ async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> Non
     await change(editor, PERU, "Cusco")
     await rollback(editor, 0)
     second = await change(editor, PERU, "Puno")
-    [change] = (await diff(editor, 1, 3)).changes
-    assert (change.before, change.after, change.change) == ("Cusco", "Puno", "replaced")
-    assert change.edit == second["report"]["edits"][0]["id"]
+    [difference] = (await diff(editor, 1, 3)).changes
+    assert (difference.before, difference.after, difference.change) == ("Cusco", "Puno", "replaced")
+    assert difference.edit == second["report"]["edits"][0]["id"]
 
 
 async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> None:
