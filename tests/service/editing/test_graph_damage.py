@@ -14,6 +14,7 @@ from service.editing.deployment import Editor
 from service.graph import bucket_codec, keys
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import (
     CAPITAL,
@@ -198,3 +199,20 @@ async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house
         assert await answers(editor, "capital of Oz", SOUND) == ["Emerald City", None]
         await revert(editor, 1)
         assert await checksums(editor) == before
+
+
+async def test_the_check_names_every_row_that_is_altered_or_missing(
+    start_editor: StartEditor, raw: redis.Redis
+) -> None:
+    hub = [("Oz", "motto", f"word {number}") for number in range(2_000)]  # more than one bucket holds
+    async with start_editor(systems=TOYS) as editor:
+        await import_file(editor, tsv(*hub, ("Ev", "capital", "Evna")))
+        assert body_of(await editor.check(True))["damaged_imports"] == []
+        for key in sorted(name for name in rows(raw) if b":graph:" in name):
+            sound = raw.get(key)
+            assert isinstance(sound, bytes)
+            for data in (b"", sound[:-1] + bytes([sound[-1] ^ 1])):
+                raw.set(key, data)
+                assert len(body_of(await editor.check(True))["damaged_imports"]) == 1, key
+            raw.set(key, sound)
+        assert body_of(await editor.check(True))["damaged_imports"] == []
