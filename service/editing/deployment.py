@@ -58,7 +58,7 @@ from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from service.editing.timings import Timings
 from service.errors import LedgerUnavailable
 from service.ledger.store import Ledger
 from service.metrics import metrics
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 

@@ -40,10 +40,10 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
+from service.outcome import Outcome
 from service.replicas.codec import AnsweredQuestion, QueuedQuestion, to_ask, to_wire
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
-from service.replicas.outcome import Outcome
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
