@@ -12,7 +12,14 @@ from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, Options
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import all_come_out, ask_all, failure, is_met, report_no_op
+from service.editing.evaluation.expectations import (
+    all_come_out,
+    ask_all,
+    ask_edits,
+    failure,
+    is_met,
+    report_no_op,
+)
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from service.editing.models import Models
 from service.editing.plans.base import Build, Draft, PlannedEdit, request_digest
@@ -207,7 +214,8 @@ class EditPlan:
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
         """Index in `edits` -> its report, for edits that need no rows."""
-        answers = await ask_all(state.models, edits)
+        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in edits]
+        answers = await ask_all(state.models, questions)
 
         def is_no_op(edit: PlannedEdit) -> bool:
             if edit.statements is not None:
@@ -269,7 +277,8 @@ class EditPlan:
     ) -> bool:
         """Not when an edit that needed no rows needs them because of the others, nor when one is now left out."""
         answer_edits = [edit for edit in no_ops if edit.triple is None]
-        answers = await ask_all(build.models, answer_edits)
+        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in answer_edits]
+        answers = await ask_all(build.models, questions)
         missing = {
             edit.id
             for edit in answer_edits
@@ -283,14 +292,14 @@ class EditPlan:
     async def _refuse_unmet(self, fresh: Sequence[PlannedEdit], build: Build) -> bool:
         """Whether there are edits whose own question does not get the answer; the next draft is without them."""
         texts = {record.id: record.answer for record in build.draft.records}
-        by_model: dict[str, list[PlannedEdit]] = defaultdict(list)
-        for edit in fresh:
-            if edit.question:
-                by_model[edit.model].append(edit)
-        unmet: dict[int, ErrataError] = {}
-        for model, edits in by_model.items():
-            answers = await build.models[model].ask_wordings([(e.question, e.id, 0) for e in edits], texts)
-            unmet |= {edit.place: failure(edit, answers) for edit in edits if not is_met(edit, answers)}
+        askable = [edit for edit in fresh if edit.question]
+        answers = await ask_edits(build.models, askable, texts, 1)
+        unmet: dict[int, ErrataError] = {
+            edit.place: failure(edit, batch)
+            for model, batch in answers.items()
+            for edit in askable
+            if edit.model == model and not is_met(edit, batch)
+        }
         self._refusals.add(unmet)
         return bool(unmet)
 
