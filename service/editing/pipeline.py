@@ -20,9 +20,9 @@ from typing import Any
 from models.memory import Block, Image
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
+from service.editing.figures import Timings
 from service.editing.plans.base import Build, Plan
 from service.editing.state import EditorState, StateBuilder
-from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Write
 from service.ledger.startup import Server
@@ -153,7 +153,11 @@ class Pipeline:
         evaluation = await self._evaluate(build, timings, order.dry_run)
         if order.dry_run:
             return Result(None, evaluation.report)
-        self._check(evaluation, order.strict)
+        check_expectations(evaluation.build.draft, evaluation.report)
+        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
+            self._evaluator.budget.check(evaluation.build.memories.values())
+        if order.strict:
+            check_tests(evaluation.report)
         return await self._append(plan, order, evaluation, timings)
 
     async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:
@@ -162,19 +166,16 @@ class Pipeline:
         version = None if dry_run else build.state.version + 1
         return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
 
-    def _check(self, evaluation: Evaluation, strict: bool) -> None:
-        check_expectations(evaluation.build.draft, evaluation.report)
-        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
-            self._evaluator.budget.check(evaluation.build.memories.values())
-        if strict:
-            check_tests(evaluation.report)
-
     async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
+        """Compare-and-append. The commit that an earlier request with the same key made counts as this one."""
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):
             try:
-                version = await self._append_twice(commit, blocks, key)
+                try:
+                    version = await self._ledger.append(commit, blocks, key)
+                except LedgerUnavailable:  # the reply may be all that was lost
+                    version = await self._ledger.append(commit, blocks, key)
                 is_own = key is None or (
                     version == commit.version and (await self._ledger.get(version)).digest == commit.digest
                 )
@@ -187,13 +188,6 @@ class Pipeline:
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
         return Result(commit, evaluation.report)
-
-    async def _append_twice(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
-        """The version that the commit has now, or the one its idempotency key made before."""
-        try:
-            return await self._ledger.append(commit, blocks, key)
-        except LedgerUnavailable:  # the reply may be all that was lost
-            return await self._ledger.append(commit, blocks, key)
 
     async def _result_at(self, version: int, plan: Plan) -> Result:
         """What the first request with a key made. InvalidInput when it asked for something else than `plan`."""

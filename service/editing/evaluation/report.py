@@ -16,10 +16,10 @@ from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.evaluation.test_status import TestStatus, current_status, status_after
+from service.editing.figures import Timings
 from service.editing.models import Answers
 from service.editing.plans.base import Build, Draft
 from service.editing.state import EditorState
-from service.editing.timings import Timings
 from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 

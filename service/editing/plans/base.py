@@ -21,9 +21,9 @@ from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_
 from service.ledger.fold import Change as Switch
 
 if TYPE_CHECKING:
+    from service.editing.figures import Timings
     from service.editing.models import ModelsAtVersion
     from service.editing.state import EditorState, MemoriesAtVersion, StateBuilder
-    from service.editing.timings import Timings
 
 
 @dataclass(frozen=True)
