@@ -154,7 +154,9 @@ class Editor:
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)
             result = Result(None, preview_report(state, refused, self._budget, timings))
-        return await receipt(self._ledger, result, "edit", timings, self._patience)
+        return await receipt(
+            self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
+        )
 
     @outcome
     async def revert(
