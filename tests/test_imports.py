@@ -31,7 +31,7 @@ MAY = {
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config"),
         *("service.concurrency", "service.metrics", "service.tracing"),
-        *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
+        *("service.loading", "service.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
@@ -40,6 +40,7 @@ MAY = {
             "service.concurrency",
             "service.graph",
             "service.loading",
+            "service.outcome",
             "service.tracing",
             "models",
         ),
@@ -54,13 +55,14 @@ MAY = {
             "service.metrics",
         ),
         *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
-        *("service.replicas.outcome", "errata.wire"),
+        *("service.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
         *("service.app", "service.logs", "service.tracing", "models.device"),
     },
     "service/errors.py": {"errata.wire"},
+    "service/outcome.py": {"service.errors"},
     "service": {"service", "models"},
 }
 OWN_PACKAGES = {"service", "models", "errata", "tests"}

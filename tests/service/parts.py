@@ -16,7 +16,7 @@ from ray.serve._private.replica import UserCallableWrapper
 
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 from service.replicas.replica import Replica
 
 TOY = "tests.service.toy:load_toy"
