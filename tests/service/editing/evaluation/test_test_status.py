@@ -208,8 +208,8 @@ async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_edit
     assert {paraphrase["after"] for paraphrase in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
     selectors = nkb_editor._side_effects._selectors
     probes = selectors["nkb"].probes  # as many, but few of them are asked at every commit
-    few = replace(probes, core=probes.core[:20], training=(*probes.core[20:], *probes.training))
-    selectors["nkb"] = ProbeSelector(few)
+    small_core = replace(probes, core=probes.core[:20], training=(*probes.core[20:], *probes.training))
+    selectors["nkb"] = ProbeSelector(small_core)
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
     report = (await edits(nkb_editor, wish, method="surgery", dry_run=True))["report"]
     n_own_wordings = 1 + len(report["edits"][0]["generated_paraphrases"])  # some of them are probes
