@@ -36,7 +36,7 @@ def bank(model: Model, reference: Sequence[Item]) -> Bank:
     answers = [_spelt(model, said) for said in model.base(asked)]
     weights = torch.cat([traced.a[0] for traced in _traces(model, asked, answers)])
     n = torch.stack([one.n for one in model.read(asked)])
-    return Bank(slots.stored, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
+    return Bank(slots.stored_rows, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
 
 
 def edits(model: Model, wishes: Sequence[Wish]) -> list[Edit]:

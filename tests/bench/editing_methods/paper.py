@@ -99,7 +99,7 @@ def _read(model: Model, wish: Wish, scale: float | None) -> Overlay | None:
         return None
     bank = decoder.layers[-1].feed_forward.slots
     assert bank is not None, "the last decoder layer has no bank"
-    values = torch.tensor([move.slot]), bank.stored[move.slot][None] + move.delta
+    values = torch.tensor([move.slot]), bank.stored_rows[move.slot][None] + move.delta
     return Overlay({len(decoder.layers) - 1: values})
 
 

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.nkb.answers import Decoded
+from models.nkb.answers import DecodedAnswer
 from models.nkb.overlay import Overlay
 from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS
@@ -80,10 +80,10 @@ class Model:
         texts = [clean(self.reader.say(one.tokens)) for one in decoded]
         return [Said(text if one.finished else None, text) for one, text in zip(decoded, texts, strict=True)]
 
-    def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Decoded]:
+    def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[DecodedAnswer]:
         """Questions of like length are answered together."""
         read = self.read(questions)
-        decoded: dict[int, Decoded] = {}
+        decoded: dict[int, DecodedAnswer] = {}
         for some in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
             states, mask = padded([read[place] for place in some])
             own = [reads[place] for place in some]
