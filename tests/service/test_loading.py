@@ -23,7 +23,7 @@ def thawed() -> Iterator[None]:
 def test_a_loaded_system_is_spared_by_the_collector(tmp_path: Path) -> None:
     gc.collect()  # what earlier tests have left is not there
     there = len(gc.get_objects())
-    system = load_system(settings("redis://127.0.0.1:1", tmp_path), "toy")
-    assert system.name == "toy"
+    bundle = load_system(settings("redis://127.0.0.1:1", tmp_path), "toy")
+    assert bundle.system.name == "toy"
     assert gc.get_freeze_count() > 0.9 * there
     assert len(gc.get_objects()) < 0.1 * there
