@@ -12,8 +12,8 @@ from typing import Any
 
 from httpx._transports import default
 
-NAMED_BY = ("SSL_CERT_FILE", "SSL_CERT_DIR")
-anew = default.create_ssl_context
+PATH_VARIABLES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+create = default.create_ssl_context
 
 
 def share() -> None:
@@ -22,10 +22,10 @@ def share() -> None:
 
 def shared(verify: Any = True, cert: Any = None, trust_env: bool = True) -> ssl.SSLContext:
     if verify is not True or cert is not None:
-        return anew(verify=verify, cert=cert, trust_env=trust_env)
-    return _of(trust_env, *(os.environ.get(name) for name in NAMED_BY))
+        return create(verify=verify, cert=cert, trust_env=trust_env)
+    return _of(trust_env, *(os.environ.get(name) for name in PATH_VARIABLES))
 
 
 @cache
-def _of(trust_env: bool, *named: str | None) -> ssl.SSLContext:
-    return anew(trust_env=trust_env)
+def _of(trust_env: bool, *paths: str | None) -> ssl.SSLContext:
+    return create(trust_env=trust_env)

@@ -20,20 +20,20 @@ with_shapes = jaxtyping.jaxtyped
 
 
 def check(modules: Sequence[str]) -> None:
-    jaxtyping.jaxtyped = checked  # what the hook writes above every function and class
+    jaxtyping.jaxtyped = with_checks  # what the hook writes above every function and class
     install_import_hook(modules, f"beartype.beartype(conf={AN_INT_IS_A_FLOAT})")
 
 
-def checked(part: Any = None, *, typechecker: Any) -> Any:
+def with_checks(part: Any = None, *, typechecker: Any) -> Any:
     """A function or class with its types checked at each call."""
     if part is None:
-        return partial(checked, typechecker=typechecker)
-    made = part.__init__ if dataclasses.is_dataclass(part) else part
-    if inspect.isclass(made) or may_have_shapes(made):
+        return partial(with_checks, typechecker=typechecker)
+    function = part.__init__ if dataclasses.is_dataclass(part) else part
+    if inspect.isclass(function) or may_have_shapes(function):
         return with_shapes(part, typechecker=typechecker)
-    if made is part:
+    if function is part:
         return typechecker(part)
-    part.__init__ = typechecker(made)
+    part.__init__ = typechecker(function)
     return part
 
 
@@ -43,7 +43,7 @@ def may_have_shapes(function: Callable[..., Any]) -> bool:
         types = inspect.get_annotations(function, eval_str=True)
     except (NameError, TypeError):
         return True
-    return any(has_shape(one) for one in types.values())
+    return any(has_shape(type_) for type_ in types.values())
 
 
 def has_shape(type_: Any) -> bool:
@@ -51,4 +51,4 @@ def has_shape(type_: Any) -> bool:
         return True
     if inspect.isclass(type_) and issubclass(type_, AbstractArray):
         return True
-    return any(has_shape(one) for one in get_args(type_))
+    return any(has_shape(argument) for argument in get_args(type_))

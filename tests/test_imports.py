@@ -31,7 +31,7 @@ MAY = {
     "service/editing": {
         *("service.editing", "service.ledger", "service.errors", "service.config"),
         *("service.concurrency", "service.metrics", "service.tracing"),
-        *("service.loading", "service.replicas.outcome", "service.graph", "models", "errata.wire"),
+        *("service.loading", "service.outcome", "service.graph", "models", "errata.wire"),
     },
     "service/replicas": {
         *("service.replicas", "service.ledger", "service.errors", "service.config", "service.metrics"),
@@ -40,6 +40,7 @@ MAY = {
             "service.concurrency",
             "service.graph",
             "service.loading",
+            "service.outcome",
             "service.tracing",
             "models",
         ),
@@ -54,16 +55,17 @@ MAY = {
             "service.metrics",
         ),
         *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
-        *("service.replicas.outcome", "errata.wire"),
+        *("service.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
         *("service.app", "service.logs", "service.tracing", "models.device"),
     },
     "service/errors.py": {"errata.wire"},
+    "service/outcome.py": {"service.errors"},
     "service": {"service", "models"},
 }
-OURS = {"service", "models", "errata", "tests"}
+OWN_PACKAGES = {"service", "models", "errata", "tests"}
 # Frameworks that only one part may know.
 FOREIGN = {
     "ray": ("service/replicas", "service/editing", "service/http", "service/launch", "service/app.py"),
@@ -83,7 +85,7 @@ def sources() -> list[Path]:
     return sorted(path.relative_to(ROOT) for part in parts for path in (ROOT / part).rglob("*.py"))
 
 
-def imported(path: Path) -> set[str]:
+def imports_of(path: Path) -> set[str]:
     """Full names: `from service.http import body` is service.http.body and service.http."""
     names: set[str] = set()
     for node in ast.walk(ast.parse((ROOT / path).read_text())):
@@ -102,20 +104,24 @@ def under(name: str, parts: set[str]) -> bool:
 @pytest.mark.parametrize("path", sources(), ids=str)
 def test_a_file_imports_only_what_its_part_may(path: Path) -> None:
     part = next(folder for folder in MAY if path.is_relative_to(folder))
-    names = imported(path)
-    assert [name for name in names if name.partition(".")[0] in OURS and not under(name, MAY[part])] == []
+    names = imports_of(path)
+    assert [
+        name for name in names if name.partition(".")[0] in OWN_PACKAGES and not under(name, MAY[part])
+    ] == []
     for framework, places in FOREIGN.items():
         if any(under(name, {framework}) for name in names):
             assert any(path.is_relative_to(place) for place in places), f"{path} must not know {framework}"
 
 
 def test_the_client_needs_nothing_of_the_server() -> None:
-    heavy = {"torch", "ray", "redis", "fastapi", "transformers", "prometheus_client", *OURS} - {"errata"}
+    heavy = {"torch", "ray", "redis", "fastapi", "transformers", "prometheus_client", *OWN_PACKAGES} - {
+        "errata"
+    }
     for path in (path for path in sources() if path.is_relative_to("clients")):
-        assert not [name for name in imported(path) if under(name, heavy)], path
+        assert not [name for name in imports_of(path) if under(name, heavy)], path
 
 
 def test_the_test_sees_imports_at_all() -> None:
-    assert "service.errors.NotFound" in imported(Path("service/http/errors.py"))
+    assert "service.errors.NotFound" in imports_of(Path("service/http/errors.py"))
     assert len(sources()) > 100
     assert "tests" not in sys.stdlib_module_names

@@ -12,9 +12,8 @@ from torch import Tensor, nn
 from transformers import T5ForConditionalGeneration
 from transformers.modeling_outputs import BaseModelOutput
 
-from models.training import spent
 from models.training.lines import Line
-from models.training.progress import Progress
+from models.training.progress import Progress, add_seconds
 from models.training.states import States
 
 IGNORED = -100  # the label that the loss passes over
@@ -101,7 +100,7 @@ def train(
         model.eval()
         progress.keep(model, optimizer, epoch + 1)
         seconds = time.monotonic() - started
-        spent.add(progress.folder, "base", seconds)
+        add_seconds(progress.folder, "base", seconds)
         say(f"epoch {epoch + 1}/{schedule.epochs} loss {losses / per_epoch:.3f} {seconds:.0f} s {check()}")
 
 

@@ -1,8 +1,10 @@
-"""What an interrupted training continues from: weights and optimizer after the last finished epoch.
+"""What an interrupted training continues from: weights and optimizer after the last finished epoch, a finished scope,
+and the seconds that each phase took over all runs.
 
-The fingerprint of the training stands beside them, so that no other one takes them for its own.
+The fingerprint of the training stands beside weights, so that no other one takes them for its own.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +13,10 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from models.scope.network import Scope
+
 FINGERPRINT = "fingerprint"  # its name in the metadata of the file
+SECONDS = "spent.json"
 
 
 @dataclass(frozen=True)
@@ -59,3 +64,37 @@ class Progress:
             found = (saved.metadata() or {}).get(FINGERPRINT)
         if found != self.fingerprint:
             raise ValueError(f"{self.folder} holds progress of another plan or pack: delete it and run again")
+
+
+@dataclass(frozen=True)
+class FinishedScope:
+    """A scope that an interrupted training has finished. fingerprint: another one would come to other weights."""
+
+    path: Path
+    fingerprint: str
+
+    def load(self) -> Scope | None:
+        if not self.path.exists():
+            return None
+        with safe_open(self.path, "pt") as file:
+            is_same = (file.metadata() or {}).get(FINGERPRINT) == self.fingerprint
+        return Scope.from_weights(load_file(self.path)) if is_same else None
+
+    def save(self, scope: Scope) -> None:
+        """There whole or not at all."""
+        partial = self.path.with_suffix(".partial")
+        weights = {name: value.contiguous() for name, value in scope.state_dict().items()}
+        save_file(weights, partial, {FINGERPRINT: self.fingerprint})
+        partial.replace(self.path)
+
+
+def add_seconds(folder: Path, phase: str, seconds: float) -> None:
+    """Count seconds of a phase, so that a resumed training still knows its whole cost."""
+    phases = seconds_by_phase(folder)
+    phases[phase] = phases.get(phase, 0.0) + seconds
+    (folder / SECONDS).write_text(json.dumps(phases) + "\n")
+
+
+def seconds_by_phase(folder: Path) -> dict[str, float]:
+    path = folder / SECONDS
+    return dict(json.loads(path.read_text())) if path.exists() else {}

@@ -22,19 +22,18 @@ from models.packs.pack import Pack
 from models.scope.keys import quantize as pack_readings
 from models.scope.network import Scope
 from models.scope.probe_index import ProbeIndex
-from models.training import base, edits, inject, named, scope, spent
+from models.training import base, edits, inject, named, scope
 from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
 from models.training.examined import Examined, Report
 from models.training.fingerprint import fingerprint
-from models.training.kept import Kept
 from models.training.kinds import kinds
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
 from models.training.packs.names import read_names
 from models.training.plan import Plan
-from models.training.progress import Progress
+from models.training.progress import FinishedScope, Progress, seconds_by_phase
 from models.training.states import digest, load_or_encode
 
 Say = Callable[[str], None]
@@ -47,7 +46,7 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     Deterministic for a plan, a pack and a processor.
     """
     started = time.monotonic()
-    earlier = spent.spent(work)
+    earlier = seconds_by_phase(work)
     pack = Pack.load(folder)
     say(f"pack {pack.name} {pack.version}")
     material = prepare(plan, pack, work, say)
@@ -101,7 +100,9 @@ def _scope(plan: Plan, material: Material, work: Path, say: Say) -> Scope:
     folder = work / "gate"
     folder.mkdir(exist_ok=True)
     texts = [one.text for one in asked]
-    kept = Kept(folder / reader.SCOPE, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts]))
+    kept = FinishedScope(
+        folder / reader.SCOPE, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts])
+    )
     gate = kept.load()
     if gate is None:
         states = load_or_encode(folder, texts, MiniLM(), say)

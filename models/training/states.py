@@ -15,7 +15,7 @@ from torch import Tensor
 from models.encoder.bert import unpack
 from models.encoder.minilm import WIDTH, MiniLM
 from models.scope.network import Scope
-from models.training import spent
+from models.training.progress import add_seconds
 
 BATCH = 64  # texts read at once, wherever in training
 
@@ -104,4 +104,4 @@ def _encode(
         if start // BATCH % 200 == 0:
             say(f"encoded {start} of {len(order)} texts")
     out.flush()
-    spent.add(path.parent, "states", time.monotonic() - started)
+    add_seconds(path.parent, "states", time.monotonic() - started)

@@ -37,18 +37,17 @@ from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.evaluation.test_status import current_status, run_tests
-from service.editing.figures import count_write, create_series, publish
+from service.editing.figures import Timings, count_write, create_series, publish
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.base import Plan
 from service.editing.plans.edit import NO_GRAPH, EditPlan
 from service.editing.plans.import_ import Importer
-from service.editing.plans.revert import RevertPlan, RollbackPlan
+from service.editing.plans.revert import UndoPlan
 from service.editing.queries.entities import Entities
 from service.editing.queries.versions import Versions
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state import StateBuilder
-from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup
@@ -58,7 +57,7 @@ from service.ledger.startup import check_address
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 log = logging.getLogger(__name__)
 
@@ -95,20 +94,23 @@ class Editor:
         metrics.count_start("editor")
         thread = ThreadPoolExecutor(1, thread_name_prefix="editor")
         run = asyncio.get_running_loop().run_in_executor
-        loaded = {name: await run(thread, load_system, settings, name) for name in settings.systems}
+        bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        self._models = Models(loaded, Lookup(Rows(self._ledger.connection)), thread)
+        self._models = Models(bundles, Lookup(Rows(self._ledger.connection)), thread)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self._models.probes)
         self._side_effects = SideEffectProbe(self._models, probes)
         self._paraphrases = {name: ParaphraseGenerator(probe.templates) for name, probe in probes.items()}
         evaluator = Evaluator(self._side_effects, self._paraphrases, self._budget)
-        check_server = partial(check_address, settings.redis_url)
         self._pipeline = Pipeline(
-            self._ledger, check_server, self._builder, evaluator, settings.snapshot_every
+            self._ledger,
+            partial(check_address, settings.redis_url),
+            self._builder,
+            evaluator,
+            settings.snapshot_every,
         )
-        expected = dict.fromkeys(loaded, settings.replicas)
+        expected = dict.fromkeys(bundles, settings.replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)
@@ -147,28 +149,32 @@ class Editor:
         """What would be refused, or what the key has made already. No writer has to wait for it."""
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
-        result = await self._pipeline.repeated(plan, idempotency_key) if idempotency_key else None
+        result = await self._pipeline.first_result(plan, idempotency_key) if idempotency_key else None
         if result is None:
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)
             result = Result(None, preview_report(state, refused, self._budget, timings))
-        return await receipt(self._ledger, result, "edit", timings, self._patience)
+        return await receipt(
+            self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
+        )
 
     @outcome
     async def revert(
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
-        revert = RevertRequest.model_validate(request)
-        order = Order(author, strict=revert.strict, idempotency_key=idempotency_key)
-        return await self._write("revert", lambda: RevertPlan(revert), order, revert.wait)
+        return await self._undo("revert", RevertRequest.model_validate(request), author, idempotency_key)
 
     @outcome
     async def rollback(
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
-        rollback = RollbackRequest.model_validate(request)
-        order = Order(author, strict=rollback.strict, idempotency_key=idempotency_key)
-        return await self._write("rollback", lambda: RollbackPlan(rollback), order, rollback.wait)
+        return await self._undo("rollback", RollbackRequest.model_validate(request), author, idempotency_key)
+
+    async def _undo(
+        self, kind: str, request: RevertRequest | RollbackRequest, author: str, idempotency_key: str | None
+    ) -> Outcome:
+        order = Order(author, strict=request.strict, idempotency_key=idempotency_key)
+        return await self._write(kind, lambda: UndoPlan(request), order, request.wait)
 
     @outcome
     async def import_begin(

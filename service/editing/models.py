@@ -7,7 +7,7 @@ asked twice, and hands them out as frozen mappings.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,7 +30,6 @@ from models.memory import (
     Views,
     block_key,
 )
-from models.memory import EditRefused as Refusal
 from models.system import (
     Ask,
     BrokenContract,
@@ -85,24 +84,24 @@ class MemoryAtVersion:
 class Routing:
     """Which edit answers each wording of an edit, without asking.
 
-    misrouted: as `Routes.find_misrouted`; None for a system that does not route. blocks: keys of the active blocks.
+    misroutes: from `Routes.find_misrouted`; None for a system that does not route. blocks: keys of the active blocks.
     """
 
-    misrouted: Mapping[str, Sequence[str | None]] | None
-    blocks: frozenset[str] | Mapping[str, Any]
+    misroutes: Mapping[str, Sequence[str | None]] | None
+    blocks: Set[str]
 
     def answering_edit(self, edit: str, place: int) -> str | None:
         """The edit that answers this wording of `edit`; None where only asking tells, as of one that is not active."""
-        if self.misrouted is None:
+        if self.misroutes is None:
             return None
-        if edit not in self.misrouted:
+        if edit not in self.misroutes:
             return edit if block_key(edit) in self.blocks else None
-        owners = self.misrouted[edit]
+        owners = self.misroutes[edit]
         return owners[place] if owners else None
 
     def is_certain(self, edit: str) -> bool:
         """Whether the edit certainly answers each of its own wordings."""
-        return self.misrouted is not None and edit not in self.misrouted
+        return self.misroutes is not None and edit not in self.misroutes
 
 
 @dataclass(eq=False)
@@ -123,8 +122,8 @@ class ModelAtVersion:
     async def ask(self, questions: Iterable[str]) -> Answers:
         """The answers to these questions."""
         questions = list(dict.fromkeys(questions))
-        unasked = [question for question in questions if question not in self._cache]
-        by_length = sorted(unasked, key=lambda question: (len(question), question))  # little padding
+        missing = {question for question in questions if question not in self._cache}
+        by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
         for batch in _batches(by_length, QUESTIONS_PER_PASS):
             asks = await self._asks(batch)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
@@ -139,8 +138,8 @@ class ModelAtVersion:
 
     async def ask_unless_routed(self, questions: Sequence[str], texts: Mapping[str, str]) -> Answers:
         """As `ask`, without a forward pass for questions that are routed to an edit of `texts` (edit -> its answer)."""
-        unasked = [question for question in questions if question not in self._cache]
-        for question, edit in zip(unasked, await self.route(unasked), strict=True):
+        missing = [question for question in questions if question not in self._cache]
+        for question, edit in zip(missing, await self.route(missing), strict=True):
             if edit is not None and edit in texts:
                 self._cache[question] = Answer(texts[edit], (edit,))
         return await self.ask(questions)
@@ -159,15 +158,11 @@ class ModelAtVersion:
 
     async def routing(self) -> Routing:
         if self._routing is None:
-            misrouted, blocks = None, {}
+            misroutes = None
             if isinstance(self.system, Routes):
-                misrouted = await self.run(self.system.find_misrouted, self.views)
-                blocks = {
-                    key: block
-                    for memory in self.memories.values()
-                    for key, block in memory.image.blocks.items()
-                }
-            self._routing = Routing(misrouted, blocks)
+                misroutes = await self.run(self.system.find_misrouted, self.views)
+            blocks = {key for memory in self.memories.values() for key in memory.image.blocks}
+            self._routing = Routing(misroutes, blocks)
         return self._routing
 
     async def route(self, questions: Sequence[str]) -> list[str | None]:
@@ -183,8 +178,8 @@ class ModelAtVersion:
         """The taught questions that may be answered differently than before; None where nobody can tell."""
         if not isinstance(self.system, ForeseesTaught):
             return None
-        reached: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
-        return reached
+        questions: Sequence[str] | None = await self.run(self.system.may_reach, before.views, self.views)
+        return questions
 
     async def differing_since(self, before: ModelAtVersion, questions: Iterable[str]) -> list[str]:
         """Those that may be answered differently than before. The cached answers to the others carry over."""
@@ -228,12 +223,12 @@ class Models:
 
     def __init__(
         self,
-        loaded: Mapping[str, Bundle],
+        bundles: Mapping[str, Bundle],
         lookup: Lookup | None = None,
         thread: ThreadPoolExecutor | None = None,
     ) -> None:
-        self._systems = {name: item.system for name, item in loaded.items()}
-        self.memories = _shared_memories(loaded)
+        self._systems = {name: bundle.system for name, bundle in bundles.items()}
+        self.memories = _shared_memories(bundles)
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
@@ -272,9 +267,9 @@ class Models:
 
     def system(self, model: str) -> System:
         if model not in self._systems:
-            served = ", ".join(self._systems)
+            names = ", ".join(self._systems)
             raise UnknownModel(
-                f"there is no model {model!r} here: there is {served}", models=list(self._systems)
+                f"there is no model {model!r} here: there is {names}", models=list(self._systems)
             )
         return self._systems[model]
 
@@ -300,22 +295,20 @@ class Models:
         Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is
         asked as if the graph said nothing of it, which is what a person sees of it, too: no answer.
         """
-        informed = (await self.lookup.inform(asks, views)).asks
-        for ask in informed:
-            if isinstance(ask, ErrataError) and not isinstance(ask, LedgerCorrupt):
-                raise ask
-        return [
-            with_facts if isinstance(with_facts, Ask) else ask
-            for with_facts, ask in zip(informed, asks, strict=True)
-        ]
+        results = (await self.lookup.inform(asks, views)).asks
+        for result in results:
+            if isinstance(result, ErrataError) and not isinstance(result, LedgerCorrupt):
+                raise result
+        return [result if isinstance(result, Ask) else ask for result, ask in zip(results, asks, strict=True)]
 
     async def build(
         self, memory: str, changes: Sequence[Change], options: Options
     ) -> list[Material | EditRefused]:
         """The rows of each change, or why the memory refuses it.
 
-        Rows follow from the base alone, so those built lately for the same words are taken from a cache: a file is
-        checked before it is committed, a curator tries an edit out before she makes it.
+        Rows follow from the base alone; only their block's key names the edit. So those built lately for the same
+        words come from a cache: a file is checked before it is committed, a curator tries an edit out before she
+        makes it.
         """
         keys = [
             (memory, options, replace(change, id=""))
@@ -323,21 +316,23 @@ class Models:
             else (memory, change.id)
             for change in changes
         ]
-        built = {key: self._materials[key] for key in keys if key in self._materials}
-        refused: dict[tuple[object, ...], EditRefused] = {}
-        missing = list(
-            {key: change for key, change in zip(keys, changes, strict=True) if key not in built}.items()
-        )
-        for start in range(0, len(missing), CHANGES_PER_TURN):
-            turn = missing[start : start + CHANGES_PER_TURN]
-            results = await self.run(self.memories[memory].build, [change for _, change in turn], options)
-            for (key, _), result in zip(turn, results, strict=True):
-                if isinstance(result, Material):
-                    built[key] = self._materials[key] = result
+        results: dict[tuple[object, ...], Material | EditRefused] = {
+            key: self._materials[key] for key in keys if key in self._materials
+        }
+        missing = {key: change for key, change in zip(keys, changes, strict=True) if key not in results}
+        for turn in _batches(list(missing), CHANGES_PER_TURN):
+            batch = [missing[key] for key in turn]
+            batch_rows = await self.run(self.memories[memory].build, batch, options)
+            for key, rows in zip(turn, batch_rows, strict=True):
+                if isinstance(rows, Material):
+                    results[key] = self._materials[key] = rows
                 else:
-                    refused[key] = _to_error(result)
+                    results[key] = refusal = EditRefused(rows.detail, reason=rows.code)
+                    refusal.__cause__ = rows
         return [
-            _owned(built[key], change.id) if key in built else refused[key]
+            replace(result, edit=change.id, block=replace(result.block, key=block_key(change.id)))
+            if isinstance(result := results[key], Material)
+            else result
             for key, change in zip(keys, changes, strict=True)
         ]
 
@@ -345,11 +340,11 @@ class Models:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
-def _shared_memories(loaded: Mapping[str, Bundle]) -> dict[str, Memory]:
+def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
     """By name. BrokenContract when two systems bring different memories under one name."""
     memories: dict[str, Memory] = {}
-    for model, item in loaded.items():
-        for memory in item.memories:
+    for model, bundle in bundles.items():
+        for memory in bundle.memories:
             first = memories.setdefault(memory.name, memory)
             if first is not memory and first.base.base != memory.base.base:
                 raise BrokenContract(
@@ -359,16 +354,5 @@ def _shared_memories(loaded: Mapping[str, Bundle]) -> dict[str, Memory]:
     return memories
 
 
-def _owned(material: Material, edit: str) -> Material:
-    """The same rows as this edit's: its id is in the block's key and nowhere else."""
-    return replace(material, edit=edit, block=replace(material.block, key=block_key(edit)))
-
-
-def _to_error(refusal: Refusal) -> EditRefused:
-    error = EditRefused(refusal.detail, reason=refusal.code)
-    error.__cause__ = refusal
-    return error
-
-
-def _batches(questions: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [questions[start : start + size] for start in range(0, len(questions), size)]
+def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]

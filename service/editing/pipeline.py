@@ -14,15 +14,15 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from models.memory import Block, Image
+from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
-from service.editing.evaluation.supersession import mark_superseded
+from service.editing.figures import Timings
 from service.editing.plans.base import Build, Plan
 from service.editing.state import EditorState, StateBuilder
-from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Write
 from service.ledger.startup import Server
@@ -136,46 +136,46 @@ class Pipeline:
         """Whether a commit was made with this key."""
         return await self._ledger.find_version(idempotency_key) is not None
 
-    async def repeated(self, plan: Plan, idempotency_key: str) -> Result | None:
+    async def first_result(self, plan: Plan, idempotency_key: str) -> Result | None:
         """The result of the first request with this key, if there was one."""
         version = await self._ledger.find_version(idempotency_key)
-        return None if version is None else await self._first_result(plan, version)
+        return None if version is None else await self._result_at(version, plan)
 
     async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:
         state = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:
-            repeated = await self.repeated(plan, order.idempotency_key)
-            if repeated is not None:
-                return repeated
+            first_result = await self.first_result(plan, order.idempotency_key)
+            if first_result is not None:
+                return first_result
         if order.expected_version is not None and order.expected_version != state.version:
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         build = await plan.build(state, self._builder, timings)
         evaluation = await self._evaluate(build, timings, order.dry_run)
         if order.dry_run:
             return Result(None, evaluation.report)
-        self._check(evaluation, order.strict)
+        check_expectations(evaluation.build.draft, evaluation.report)
+        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
+            self._evaluator.budget.check(evaluation.build.memories.values())
+        if order.strict:
+            check_tests(evaluation.report)
         return await self._append(plan, order, evaluation, timings)
 
     async def _evaluate(self, build: Build, timings: Timings, dry_run: bool) -> Evaluation:
         with timings.part("report"):
-            draft = await mark_superseded(build.state, build.draft, build.models)
-        build = replace(build, draft=draft)
+            build = await mark_superseded(build)
         version = None if dry_run else build.state.version + 1
         return Evaluation(build, await self._evaluator.evaluate(build, timings, version))
 
-    def _check(self, evaluation: Evaluation, strict: bool) -> None:
-        check_expectations(evaluation.build.draft, evaluation.report)
-        if evaluation.build.draft.records:  # a revert is never refused for lack of slots
-            self._evaluator.budget.check(evaluation.build.memories.values())
-        if strict:
-            check_tests(evaluation.report)
-
     async def _append(self, plan: Plan, order: Order, evaluation: Evaluation, timings: Timings) -> Result:
+        """Compare-and-append. The commit that an earlier request with the same key made counts as this one."""
         commit, blocks = _commit(plan, order, evaluation)
         build, key = evaluation.build, order.idempotency_key
         with timings.part("commit"):
             try:
-                version = await self._append_twice(commit, blocks, key)
+                try:
+                    version = await self._ledger.append(commit, blocks, key)
+                except LedgerUnavailable:  # the reply may be all that was lost
+                    version = await self._ledger.append(commit, blocks, key)
                 is_own = key is None or (
                     version == commit.version and (await self._ledger.get(version)).digest == commit.digest
                 )
@@ -183,21 +183,14 @@ class Pipeline:
                 doubt = "whether the commit was made is not known: look at the log before you send it again"
                 raise LedgerUnavailable(f"{error.detail}; {doubt}", in_doubt=True) from error
         if not is_own:
-            return await self._first_result(plan, version)
+            return await self._result_at(version, plan)
         self._builder.materials.add(build.draft.materials)
         state = self._builder.followed_by(build.state, [commit], build.memories, build.models)
         self._store_manifest(self._learn(state))
         return Result(commit, evaluation.report)
 
-    async def _append_twice(self, commit: Commit, blocks: list[Block], key: str | None) -> int:
-        """The version that the commit has now, or the one its idempotency key made before."""
-        try:
-            return await self._ledger.append(commit, blocks, key)
-        except LedgerUnavailable:  # the reply may be all that was lost
-            return await self._ledger.append(commit, blocks, key)
-
-    async def _first_result(self, plan: Plan, version: int) -> Result:
-        """What the first request with this key made. InvalidInput when it asked for something else."""
+    async def _result_at(self, version: int, plan: Plan) -> Result:
+        """What the first request with a key made. InvalidInput when it asked for something else than `plan`."""
         commit = await self._ledger.get(version)
         if commit.report.get("request") != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"

@@ -29,6 +29,7 @@ OLD_VERSIONS = 4  # kept for comparison
 
 MemoriesAtVersion = Mapping[str, MemoryAtVersion]
 NO_CHANGE = fold.Change((), ())
+NO_DRAFT = Draft(NO_CHANGE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,14 +104,14 @@ class StateBuilder:
         commits = await read_newer(self._ledger, current.version, current.digest)
         if state is None:
             await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
-        served = [edit for commit in commits for edit in commit.edits if edit.memory in self._models.memories]
-        await self.materials.load(served)
-        written = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
-        ids, edits = _switched(current.active, commits), {**current.edits, **fold.edits(commits)}
-        active = [edit for key, edit in edits.items() if key in ids]
-        memories = await self._fold(active, written, current.memories)
-        for memory in written:
-            _check(memories[memory], commits)
+        edits = fold.edits(commits)
+        await self.materials.load(edit for edit in edits.values() if edit.memory in self._models.memories)
+        names = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
+        ids = _active_after(commits, current.active)
+        active = [edit for key, edit in {**current.edits, **edits}.items() if key in ids]
+        memories = await self._fold(active, names, current.memories)
+        for name in names:
+            _check(memories[name], commits)
         return self.followed_by(current, commits, memories)
 
     def followed_by(
@@ -124,25 +125,21 @@ class StateBuilder:
         return EditorState(
             (*state.commits, *(commit.packed() for commit in commits)),
             {**state.edits, **fold.edits(commits)},
-            _switched(state.active, commits),
+            _active_after(commits, state.active),
             memories,
             models or self._assemble(memories, state.models),
         )
 
     async def build(self, state: EditorState, draft: Draft) -> Build:
         """Every memory and model as they would be. Those that do not change are the state's own objects."""
-        fresh: dict[str, list[Material]] = defaultdict(list)
-        for record, material in zip(draft.records, draft.materials, strict=True):
-            fresh[record.memory].append(material)
-        ids = (*draft.change.activates, *draft.change.deactivates)
-        switched = [state.edits[key] for key in ids if key in state.edits]
-        for edit in (*switched, *draft.records):
+        old_edits = [state.edits[key] for key in draft.switched_ids if key in state.edits]
+        for edit in (*old_edits, *draft.records):
             if edit.model not in state.models:
                 raise UnknownModel(
                     f"the commit is about {edit.model!r}, which is not served here: serve it first"
                 )
-        written = {edit.memory for edit in (*switched, *draft.records)}
-        memories = await self._fold(state.active_edits(draft.change), written, state.memories, fresh)
+        names = {edit.memory for edit in (*old_edits, *draft.records)}
+        memories = await self._fold(state.active_edits(draft.change), names, state.memories, draft)
         return Build(state, draft, memories, self._assemble(memories, state.models))
 
     async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
@@ -161,15 +158,14 @@ class StateBuilder:
             newest: GraphView = state.memories[GRAPH].view
             return newest
         if version not in self._graphs:
-            self._graphs[version] = await self._graph_flights.get(
-                version, lambda: self._graph(state, version)
-            )
-        return self._graphs[version]
 
-    async def _graph(self, state: EditorState, version: int) -> GraphView:
-        active = await asyncio.to_thread(state.active_at, version)
-        view: GraphView = (await self._fold(active, [GRAPH], await self._bases()))[GRAPH].view
-        return view
+            async def build() -> GraphView:
+                active = await asyncio.to_thread(state.active_at, version)
+                view: GraphView = (await self._fold(active, [GRAPH], await self._bases()))[GRAPH].view
+                return view
+
+            self._graphs[version] = await self._graph_flights.get(version, build)
+        return self._graphs[version]
 
     async def _bases(self) -> MemoriesAtVersion:
         if not self._base:
@@ -182,17 +178,19 @@ class StateBuilder:
     async def _fold(
         self,
         active: Sequence[EditRecord],
-        written: Iterable[str],
+        names: Iterable[str],
         before: MemoriesAtVersion,
-        fresh: Mapping[str, Sequence[Material]] | None = None,
+        draft: Draft = NO_DRAFT,
     ) -> MemoriesAtVersion:
-        """`before`, with the written memories folded from the active edits and from fresh materials."""
+        """`before`, with the memories of these names folded from the active edits and from those of the draft."""
         by_memory: dict[str, list[EditRecord]] = defaultdict(list)
         for edit in active:
             by_memory[edit.memory].append(edit)
         memories = dict(before)
-        for name in sorted(written):
-            materials = [*self.materials.of(by_memory[name]), *(fresh or {}).get(name, ())]
+        fresh = list(zip(draft.records, draft.materials, strict=True))
+        for name in sorted(names):
+            materials = self.materials.of(by_memory[name])
+            materials += [material for record, material in fresh if record.memory == name]
             image = await self._models.run(self._models.memories[name].fold, materials)
             if before[name].image.delta_to(image):
                 memories[name] = await self._models.view(name, image)
@@ -213,7 +211,8 @@ class StateBuilder:
         return models
 
 
-def _switched(active: frozenset[str], commits: Sequence[Commit]) -> frozenset[str]:
+def _active_after(commits: Sequence[Commit], active: frozenset[str]) -> frozenset[str]:
+    """Ids of the active edits after `commits`, of those that were active before."""
     ids = set(active)
     for commit in commits:
         ids.difference_update(commit.deactivates)

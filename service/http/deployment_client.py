@@ -16,7 +16,7 @@ from typing import Any
 from errata.wire import ReplicaList, Wait
 
 from service.errors import ErrataError, Internal, NotReady, TooMany
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 ANSWER_S = 30.0
 READ_S = 30.0

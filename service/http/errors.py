@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
 from service.http.body import MAX_COMPLAINTS, complain, shorten
 from service.http.responses import respond
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 CHAT = "/v1/chat/completions"
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}

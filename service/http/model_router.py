@@ -26,7 +26,7 @@ from service.errors import (
 )
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
-from service.replicas.outcome import CODE, Outcome
+from service.outcome import CODE, Outcome
 from service.tracing import inject
 
 SERVER_FAILURES = tuple(

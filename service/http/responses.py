@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 EVENTS = "text/event-stream"
 PROBLEM = "application/problem+json"

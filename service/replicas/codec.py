@@ -18,10 +18,10 @@ INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": 
 
 @dataclass
 class QueuedQuestion:
-    """One question in the queue. pinned: the snapshot it asks for; None reads the newest when its batch begins."""
+    """One question in the queue. snapshot: that it pins; None reads the newest when its batch begins."""
 
     ask: Ask
-    pinned: Snapshot | None
+    snapshot: Snapshot | None
     arrived_at: float = field(default_factory=perf_counter)
 
 

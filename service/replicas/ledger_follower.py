@@ -11,7 +11,7 @@ import logging
 import time
 from collections.abc import Callable
 
-from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
+from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import data_replaced
 from service.ledger.snapshots import read_newer
 from service.ledger.store import Ledger
@@ -42,14 +42,14 @@ class LedgerFollower:
         self.newest = first
         self.degraded: str | None = None
         self.head = first.version
-        self._swapped = asyncio.Event()
+        self._swap = asyncio.Event()
 
     async def reach(self, version: int, limit_s: float) -> bool:
         """True as soon as the newest snapshot is at least `version`; False after `limit_s` seconds."""
         try:
             async with asyncio.timeout(limit_s):
                 while self.newest.version < version:
-                    await self._swapped.wait()
+                    await self._swap.wait()
         except TimeoutError:
             return False
         return True
@@ -63,16 +63,13 @@ class LedgerFollower:
                 failures, self.degraded = 0, None
                 metrics.LEDGER_UP.labels("replica").set(1)
             except (LedgerUnavailable, LedgerCorrupt) as error:
-                self._note(error)
+                metrics.REDIS_FAILURES.labels("replica").inc()
+                metrics.LEDGER_UP.labels("replica").set(0)
+                if self.degraded != error.code:
+                    log.warning("answering from version %d: %s", self.newest.version, error.detail)
+                self.degraded = error.code
                 await asyncio.sleep(RETRY_S[min(failures, len(RETRY_S) - 1)])
                 failures += 1
-
-    def _note(self, error: ErrataError) -> None:
-        metrics.REDIS_FAILURES.labels("replica").inc()
-        metrics.LEDGER_UP.labels("replica").set(0)
-        if self.degraded != error.code:
-            log.warning("answering from version %d: %s", self.newest.version, error.detail)
-        self.degraded = error.code
 
     async def _step(self) -> None:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
@@ -97,6 +94,6 @@ class LedgerFollower:
 
     def publish(self, snapshot: Snapshot, seconds: float) -> None:
         self.newest = snapshot
-        swapped_event, self._swapped = self._swapped, asyncio.Event()
-        swapped_event.set()
+        swap, self._swap = self._swap, asyncio.Event()
+        swap.set()
         self._on_swap(snapshot, seconds)

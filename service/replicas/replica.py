@@ -40,10 +40,10 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
+from service.outcome import Outcome
 from service.replicas.codec import AnsweredQuestion, QueuedQuestion, to_ask, to_wire
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
-from service.replicas.outcome import Outcome
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
@@ -64,13 +64,13 @@ class Replica:
         self._worker = ThreadPoolExecutor(1, thread_name_prefix=f"{model}-forward")
         self._tasks: list[asyncio.Task[None]] = []
         self.__del__ = self.aclose  # Ray awaits it; Python, which looks at the class, does not see it
-        self._loaded = await asyncio.get_running_loop().run_in_executor(
+        self._bundle = await asyncio.get_running_loop().run_in_executor(
             self._worker, load_system, settings, model
         )
-        self._system = self._loaded.system
+        self._system = self._bundle.system
         reads_graph = "graph" in self._system.inputs
         self._lookup = Lookup(Rows(self._ledger.connection)) if reads_graph else None
-        memories = [memory for memory in self._loaded.memories if memory.name in self._system.memories]
+        memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
         self._loader = SnapshotLoader(self._ledger, memories, self._lookup)
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
@@ -134,18 +134,16 @@ class Replica:
             arrived_at = perf_counter()
             try:
                 ask = to_ask(request, self._system)
-                question = QueuedQuestion(ask, await self._pinned(request), arrived_at)
-                answered = await self._queue.submit(question)
+                question = QueuedQuestion(ask, await self._find_snapshot(request), arrived_at)
+                answer = await self._queue.submit(question)
             except ErrataError as error:
                 return Outcome.of(error, None)
-            parts = {"queue": answered.queue_s, "model": answered.model_s, "total": answered.total_s}
+            parts = {"queue": answer.queue_s, "model": answer.model_s, "total": answer.total_s}
             for part, seconds in parts.items():
                 metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-            tracing.record_spans(
-                {"queue": answered.queue_s, "graph": answered.graph_s, "model": answered.model_s}
-            )
-            body = to_wire(answered, self._model, self.id, self._degraded())
-            return Outcome(200, body, declined=answered.reply.answer is None)
+            tracing.record_spans({"queue": answer.queue_s, "graph": answer.graph_s, "model": answer.model_s})
+            body = to_wire(answer, self._model, self.id, self._degraded())
+            return Outcome(200, body, declined=answer.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""
@@ -165,10 +163,10 @@ class Replica:
                 if memory.options.model_fields
                 else {},
             }
-            for memory in self._loaded.memories
+            for memory in self._bundle.memories
             if memory.name in self._system.memories
         ]
-        methods = [method for memory in self._loaded.memories for method in memory.options.methods()]
+        methods = [method for memory in self._bundle.memories for method in memory.options.methods()]
         return {"memories": memories, "methods": methods, "details": dict(self._system.describe())}
 
     async def check_health(self) -> None:
@@ -190,7 +188,7 @@ class Replica:
         metrics.count_end(self._model)
         await self.aclose()
 
-    async def _pinned(self, request: Mapping[str, Any]) -> Snapshot | None:
+    async def _find_snapshot(self, request: Mapping[str, Any]) -> Snapshot | None:
         """The snapshot that a request pins, None for the newest. Waits for one that is on its way."""
         version, min_version = request.get("version"), request.get("min_version")
         if version is not None and version > self._follower.head:
@@ -217,11 +215,17 @@ class Replica:
 
     async def _answer_batch(self, questions: Sequence[QueuedQuestion]) -> list[AnsweredQuestion | Exception]:
         """One forward pass, on one snapshot but for those that pin another."""
-        newest, started = self._follower.newest, perf_counter()
-        snapshots = [question.pinned or newest for question in questions]
+        newest, start = self._follower.newest, perf_counter()
+        snapshots = [question.snapshot or newest for question in questions]
         metrics.BATCH.labels(self._model).observe(len(questions))
-        asks = await self._inform([question.ask for question in questions], snapshots)
-        informed, loop = perf_counter(), asyncio.get_running_loop()
+        asks: Sequence[Ask | ErrataError] = [question.ask for question in questions]
+        if self._lookup is not None:  # what the graph says of their words, in one read
+            views = [snapshot.views[GRAPH] for snapshot in snapshots]
+            batch = await self._lookup.inform([question.ask for question in questions], views)
+            cache = batch.hits, batch.misses
+            metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
+            asks = batch.asks
+        forward_start, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, asks, snapshots)
         end = perf_counter()
         return [
@@ -230,22 +234,13 @@ class Replica:
             else AnsweredQuestion(
                 reply,
                 snapshot,
-                queue_s=started - question.arrived_at,
-                graph_s=informed - started,
-                model_s=end - informed,
+                queue_s=start - question.arrived_at,
+                graph_s=forward_start - start,
+                model_s=end - forward_start,
                 total_s=end - question.arrived_at,
             )
             for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
         ]
-
-    async def _inform(self, asks: list[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Ask | ErrataError]:
-        """With what the graph says of their words, in one read; unchanged where the system does not read the graph."""
-        if self._lookup is None:
-            return asks
-        informed = await self._lookup.inform(asks, [snapshot.views[GRAPH] for snapshot in snapshots])
-        cache = informed.hits, informed.misses
-        metrics.observe_graph(self._model, informed.link_s, informed.graph_s, cache, informed.facts)
-        return informed.asks
 
     def _forward(
         self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]

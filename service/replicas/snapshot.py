@@ -16,9 +16,7 @@ from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import Ledger
 
-CONCURRENT_BUILDS = (
-    2  # each reads from the ledger and compiles, which answers and the newest version need too
-)
+CONCURRENT_BUILDS = 2  # each reads and compiles, which answers and the newest version need too
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,27 +48,27 @@ class SnapshotLoader:
         bases = {name: memory.base for name, memory in self._memories.items()}
         if version == 0:
             return await self._compile(0, "", bases)
-        loaded = await snapshots.load(self._ledger, version, bases)
+        images = await snapshots.load(self._ledger, version, bases)
         commit = await self._ledger.get(version)
-        return await self._compile(version, commit.digest, loaded)
+        return await self._compile(version, commit.digest, images)
 
     async def after(self, snapshot: Snapshot, commits: Sequence[Commit]) -> Snapshot:
         """`snapshot` with the commits that follow it."""
-        advanced = await snapshots.advance(snapshot.images, commits, self._ledger)
-        return await self._compile(commits[-1].version, commits[-1].digest, advanced, snapshot)
+        images = await snapshots.advance(snapshot.images, commits, self._ledger)
+        return await self._compile(commits[-1].version, commits[-1].digest, images, snapshot)
 
     async def _compile(
-        self, version: int, digest: str, loaded: Mapping[str, Image], before: Snapshot | None = None
+        self, version: int, digest: str, images: Mapping[str, Image], before: Snapshot | None = None
     ) -> Snapshot:
         views = {}
-        for name, image in loaded.items():
+        for name, image in images.items():
             if before is not None and before.images[name] is image:
                 views[name] = before.views[name]
                 continue
             views[name] = await asyncio.to_thread(self._memories[name].view, image)
             if name == GRAPH and self._lookup is not None:
                 await self._lookup.prepare(views[name])
-        return Snapshot(version, digest, dict(loaded), views)
+        return Snapshot(version, digest, dict(images), views)
 
 
 class SnapshotHistory:

@@ -32,7 +32,7 @@ from tests.deploy.acl_valkey import HOST, REDIS, AclValkey, command, start_acl_v
 from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.ledger.redis.clusters import free_ports
 from tests.service.ledger.test_store import *  # noqa: F403
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 CAPITAL = "What is the capital of Peru?"
@@ -81,9 +81,9 @@ def service_settings(valkey: AclValkey, raw: redis.Redis, tmp_path: Path) -> Set
 @pytest.fixture
 async def app(service_settings: Settings) -> AsyncIterator[FastAPI]:
     async with (
-        started(Replica, service_settings, "toy") as toy,
-        started(Replica, service_settings, "atlas") as atlas,
-        started(Editor, service_settings) as editor,
+        start_deployment(Replica, service_settings, "toy") as toy,
+        start_deployment(Replica, service_settings, "atlas") as atlas,
+        start_deployment(Editor, service_settings) as editor,
     ):
         models = local_router({"toy": toy, "atlas": atlas}, service_settings.max_batch)
         app = build_app(service_settings, models, local_editor(editor))

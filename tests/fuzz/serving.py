@@ -23,7 +23,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.http.conftest import local_editor, local_router
 from tests.service.http.listening import listening
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 KEY = "a-key-for-fuzzing-only"
@@ -82,9 +82,10 @@ def _run(
 @asynccontextmanager
 async def _listen(config: Settings) -> AsyncIterator[str]:
     async with AsyncExitStack() as stack:
-        editor = await stack.enter_async_context(started(Editor, config))
+        editor = await stack.enter_async_context(start_deployment(Editor, config))
         replicas = {
-            name: await stack.enter_async_context(started(Replica, config, name)) for name in config.systems
+            name: await stack.enter_async_context(start_deployment(Replica, config, name))
+            for name in config.systems
         }
         app = build_app(config, local_router(replicas, config.max_batch), local_editor(editor))
         stack.push_async_callback(app.state.access.aclose)

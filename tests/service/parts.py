@@ -15,24 +15,24 @@ from ray.serve._private.replica import UserCallableWrapper
 
 from service.config import Settings
 from service.editing.deployment import Editor
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 from service.replicas.replica import Replica
 
 TOY = "tests.service.toy:load_toy"
 
 
-def settings(url: str, var: Path, **more: Any) -> Settings:
-    known: dict[str, Any] = {
+def settings(url: str, var: Path, **overrides: Any) -> Settings:
+    defaults: dict[str, Any] = {
         "systems": {"toy": TOY},
         "torch_threads": 1,
         "replicas": 1,
         "admin_key_sha256": "0" * 64,
     }
-    return Settings(var=var, redis_url=url, **{**known, **more})
+    return Settings(var=var, redis_url=url, **{**defaults, **overrides})
 
 
 @asynccontextmanager
-async def started(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
+async def start_deployment(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
     """A deployment's class as Ray would start it: its constructor is awaited."""
     part = kind.__new__(kind)
     await part.__init__(*arguments)
@@ -42,10 +42,10 @@ async def started(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
         await part.aclose()
 
 
-async def until(done: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     """Waits for what nothing tells of; TimeoutError after ten seconds."""
     async with asyncio.timeout(10):
-        while not done():  # noqa: ASYNC110
+        while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
@@ -64,17 +64,17 @@ def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
     )
 
 
-def said(outcome: Outcome) -> dict[str, Any]:
+def body_of(outcome: Outcome) -> dict[str, Any]:
     body: dict[str, Any] = json.loads(outcome.body)
     return {"status": outcome.status, **body}
 
 
-async def ask(replica: Replica, question: str, **more: Any) -> dict[str, Any]:
-    return said(await replica.answer({"question": question, **more}))
+async def ask(replica: Replica, question: str, **fields: Any) -> dict[str, Any]:
+    return body_of(await replica.answer({"question": question, **fields}))
 
 
 async def edit(
-    editor: Editor, question: str, answer: str, key: str | None = None, **more: Any
+    editor: Editor, question: str, answer: str, key: str | None = None, **options: Any
 ) -> dict[str, Any]:
     item = {"question": question, "answer": answer, "model": "toy"}
-    return said(await editor.edit({"edits": [item], **more}, "tester", key))
+    return body_of(await editor.edit({"edits": [item], **options}, "tester", key))

@@ -13,17 +13,17 @@ from tests.service.parts import settings
 
 
 @pytest.fixture
-def thawed() -> Iterator[None]:
+def unfrozen_gc() -> Iterator[None]:
     gc.unfreeze()
     yield
     gc.unfreeze()
 
 
-@pytest.mark.usefixtures("thawed")
+@pytest.mark.usefixtures("unfrozen_gc")
 def test_a_loaded_system_is_spared_by_the_collector(tmp_path: Path) -> None:
     gc.collect()  # what earlier tests have left is not there
-    there = len(gc.get_objects())
+    n_objects = len(gc.get_objects())
     bundle = load_system(settings("redis://127.0.0.1:1", tmp_path), "toy")
     assert bundle.system.name == "toy"
-    assert gc.get_freeze_count() > 0.9 * there
-    assert len(gc.get_objects()) < 0.1 * there
+    assert gc.get_freeze_count() > 0.9 * n_objects
+    assert len(gc.get_objects()) < 0.1 * n_objects

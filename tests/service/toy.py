@@ -181,7 +181,7 @@ class ToySystem:
             for edit, questions in table.gate_wordings.items()
         }
         surgery: dict[str, tuple[str, ...]] = dict.fromkeys(table.surgery_edits, ())
-        return surgery | {edit: who for edit, who in owners.items() if set(who) != {edit}}
+        return surgery | {edit: answering for edit, answering in owners.items() if set(answering) != {edit}}
 
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
         table: Table = views[TABLE]

@@ -26,13 +26,13 @@ BREAKING = "break the atlas"
 
 
 def _relation(id: str, label: str, cardinality: Any) -> Relation:
-    asked = (f"What is the {label} of {{subject}}?", f"{{subject}}'s {label}?")
-    return Relation(id, label, None, cardinality, "thing", "thing", asked, (), ())
+    questions = (f"What is the {label} of {{subject}}?", f"{{subject}}'s {label}?")
+    return Relation(id, label, None, cardinality, "thing", "thing", questions, (), ())
 
 
 RELATIONS = {
-    one.id: one
-    for one in (
+    relation.id: relation
+    for relation in (
         _relation("capital", "capital", "one"),
         _relation("currency", "currency", "one"),
         _relation("shares_border_with", "neighbour", "many"),
@@ -40,34 +40,36 @@ RELATIONS = {
 }
 
 
-def _told(label: str, *aliases: str, about: str = "", **facts: tuple[str, str]) -> tuple[Statement, ...]:
+def _describe(label: str, *aliases: str, about: str = "", **facts: tuple[str, str]) -> tuple[Statement, ...]:
     return (
         Statement(LABEL, label),
         *(Statement(ALIAS, alias) for alias in aliases),
         *([Statement(DESCRIPTION, about)] if about else []),
-        *(Statement(relation, *told) for relation, told in facts.items()),
+        *(Statement(relation, *value) for relation, value in facts.items()),
     )
 
 
-TOLD = {
-    "Q419": _told("Peru", "Republic of Peru", "Перу", capital=("Lima", "Q2868"), currency=("sol", "Q204")),
-    "Q298": _told("Chile", capital=("Santiago", "Q2887"), shares_border_with=("Peru", "Q419")),
-    "Q142": _told("France", capital=("Paris", "Q90"), currency=("euro", "Q4916")),
-    "Q17": _told("Japan", "日本", capital=("Tokyo", "Q1490")),
-    "Q2868": _told("Lima", "City of Kings"),
-    "Q2887": _told("Santiago"),
-    "Q90": _told("Paris"),
-    "Q1490": _told("Tokyo", "東京"),
-    "Q5582862": _told("Cusco", "Cuzco"),
-    "Q204": _told("sol"),
-    "Q4916": _told("euro"),
-    "Q230": _told("Georgia", about="a country", capital=("Tbilisi", "")),
-    "Q1428": _told("Georgia", about="a state", capital=("Atlanta", "")),
+ENTITIES = {
+    "Q419": _describe(
+        "Peru", "Republic of Peru", "Перу", capital=("Lima", "Q2868"), currency=("sol", "Q204")
+    ),
+    "Q298": _describe("Chile", capital=("Santiago", "Q2887"), shares_border_with=("Peru", "Q419")),
+    "Q142": _describe("France", capital=("Paris", "Q90"), currency=("euro", "Q4916")),
+    "Q17": _describe("Japan", "日本", capital=("Tokyo", "Q1490")),
+    "Q2868": _describe("Lima", "City of Kings"),
+    "Q2887": _describe("Santiago"),
+    "Q90": _describe("Paris"),
+    "Q1490": _describe("Tokyo", "東京"),
+    "Q5582862": _describe("Cusco", "Cuzco"),
+    "Q204": _describe("sol"),
+    "Q4916": _describe("euro"),
+    "Q230": _describe("Georgia", about="a country", capital=("Tbilisi", "")),
+    "Q1428": _describe("Georgia", about="a state", capital=("Atlanta", "")),
 }
 
 
 def base() -> Base:
-    return Base("sha256:" + hashlib.sha256(repr(TOLD).encode()).hexdigest(), TOLD, RELATIONS)
+    return Base("sha256:" + hashlib.sha256(repr(ENTITIES).encode()).hexdigest(), ENTITIES, RELATIONS)
 
 
 def load_atlas(device: torch.device, dtype: torch.dtype) -> Bundle:
@@ -99,10 +101,10 @@ def _reply(ask: Ask) -> Reply:
         raise RuntimeError("this question breaks the atlas")
     if not ask.mentions:
         return Reply(None, 0.0, "", "no_entity" if ask.use_graph else "no_graph")
-    found = list(_asked_for(ask))
-    if not found:
+    facts = list(_asked_for(ask))
+    if not facts:
         return Reply(None, 0.0, "", "no_fact")
-    answer = ", ".join(sorted(fact.object for _, fact in found))
+    answer = ", ".join(sorted(fact.object for _, fact in facts))
     rests = tuple(
         {
             "entity": entity.id,
@@ -111,19 +113,19 @@ def _reply(ask: Ask) -> Reply:
             "object": fact.object,
             "edit": fact.edit,
         }
-        for entity, fact in found
+        for entity, fact in facts
     )
-    edits = tuple(dict.fromkeys(fact.edit for _, fact in found if fact.edit))
+    edits = tuple(dict.fromkeys(fact.edit for _, fact in facts if fact.edit))
     return Reply(answer, 1.0, answer, edits=edits, facts=rests)
 
 
 def _asked_for(ask: Ask) -> Iterator[tuple[Entity, Fact]]:
     """Of the first entity that has it: the relation with the longest label in the question."""
-    said = ask.question.casefold()
+    question = ask.question.casefold()
     for mention in ask.mentions:
-        for entity in sorted(mention.entities, key=lambda one: one.id):
-            there = {fact.label for fact in entity.facts if fact.label.casefold() in said}
-            if there:
-                label = max(there, key=len)
+        for entity in sorted(mention.entities, key=lambda entity: entity.id):
+            labels = {fact.label for fact in entity.facts if fact.label.casefold() in question}
+            if labels:
+                label = max(labels, key=len)
                 yield from ((entity, fact) for fact in entity.facts if fact.label == label)
                 return

@@ -15,7 +15,6 @@ from models.kbert.checkpoint import DEFAULT as CHECKPOINT
 from models.kbert.checkpoint import load, save
 from models.kbert.system import KbertSystem
 from models.packs.pack import WORLD
-from models.training import spent
 from models.training.kbert import plan as plans
 from models.training.kbert.calibrate import calibrate
 from models.training.kbert.card import Report, bars, measure, write_card
@@ -26,7 +25,7 @@ from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.prepare import Setup, prepare
 from models.training.kbert.questions import QuestionMaker
-from models.training.progress import Progress
+from models.training.progress import Progress, seconds_by_phase
 
 WORK = Path("var/kbert/train")
 Say = Callable[[str], None]
@@ -54,7 +53,7 @@ def train(plan: Plan, pack: Path, work: Path, out: Path, say: Say) -> None:
 
     Deterministic for a plan, a pack and a processor.
     """
-    start, earlier_s = time.monotonic(), sum(spent.spent(work).values())
+    start, earlier_s = time.monotonic(), sum(seconds_by_phase(work).values())
     setup = prepare(plan, pack, work, say)
     net = Net(plan)
     examples = Examples(setup.world, plan.mixture, plan.seed)

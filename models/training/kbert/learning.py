@@ -13,12 +13,11 @@ from torch import Tensor, nn
 from models.kbert.query import link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.text import Tokens
-from models.training import spent
 from models.training.kbert.examples import Example, Examples
 from models.training.kbert.net import Net
 from models.training.kbert.plan import Plan
 from models.training.kbert.ranks import Ranks
-from models.training.progress import Progress
+from models.training.progress import Progress, add_seconds
 
 MENTIONS = 2
 CONTEXTS, PAIRS = 0.5, 0.5  # weights of their losses beside that of the singles
@@ -112,7 +111,7 @@ class Learning:
                 say(f"step {step + 1}/{self.plan.steps} loss {running:.3f} rank weight {weight:.1f}")
             if (step + 1) % self.plan.keep_every == 0 or step + 1 == self.plan.steps:
                 progress.keep(parameters, self._optimizer, step + 1)
-                spent.add(progress.folder, "steps", time.monotonic() - start)
+                add_seconds(progress.folder, "steps", time.monotonic() - start)
                 start = time.monotonic()
         self.net.eval()
 

@@ -23,9 +23,9 @@ from torch import Tensor, nn
 
 from models.encoder.minilm import WIDTH
 from models.kbert.query import MENTION, Relevance, VectorCache, label_question
-from models.training import spent
 from models.training.kbert.plan import BendPlan, Plan
 from models.training.kbert.relations import RelationText
+from models.training.progress import add_seconds
 
 FILE, FINGERPRINT = "maps.safetensors", "fingerprint"
 FAR = -1e4  # the logit of what does not count
@@ -81,7 +81,7 @@ def load_or_learn_maps(
         {FINGERPRINT: fingerprint},
     )
     seconds = time.monotonic() - start
-    spent.add(work, "maps", seconds)
+    add_seconds(work, "maps", seconds)
     say(f"maps of the rank: 1 on all {len(train)} relations, {len(folds)} on some; {seconds:.0f} s")
     return maps
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,18 +10,15 @@ from errata.wire import Change, Diff, FactChange
 from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
+from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.models import Answer, ModelsAtVersion
+from service.editing.models import Answers, ModelsAtVersion
 from service.ledger.commit import EditRecord
 
-MAX_ASKED = (
-    1_000  # wordings asked for one diff, the newest edits'; of others the edits' own answers are shown
-)
+MAX_ASKED = 1_000  # wordings of one diff, the newest edits'; of others the edits' own answers are shown
 
-WordingKey: TypeAlias = tuple[str, str]  # model, plain wording
-WordingOwners: TypeAlias = Mapping[
-    WordingKey, tuple[str, EditRecord]
-]  # the wording, and the last edit that has it
+WordingOwners: TypeAlias = Mapping[tuple[str, str], tuple[str, EditRecord]]
+"""Model and plain wording -> the wording, and the last edit that has it."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,8 @@ async def diff_versions(
     """
     wordings = _edited_wordings(*active)
     asked_wordings = [wording for wording in wordings[-MAX_ASKED:] if wording.edit.model in models[0]]
-    answers = [await _ask(asked_wordings, side) for side in models]
+    questions = [(wording.edit.model, [wording.question]) for wording in asked_wordings]
+    answers = [await ask_all(side, questions) for side in models]
     changes = [_change(wording, answers) for wording in wordings]
     edits = {edit.id: edit for wording in asked_wordings for edit in (wording.old, wording.new) if edit}
     on_both = {edit.id for edit in active[0]} & {edit.id for edit in active[1]}
@@ -100,21 +97,10 @@ def _owners(edits: Sequence[EditRecord]) -> WordingOwners:
     }
 
 
-async def _ask(wordings: Sequence[EditedWording], models: ModelsAtVersion) -> dict[tuple[str, str], Answer]:
-    """Model and question -> the answer."""
-    questions: dict[str, list[str]] = defaultdict(list)
-    for wording in wordings:
-        questions[wording.edit.model].append(wording.question)
-    answers = {model: await models[model].ask(batch) for model, batch in questions.items()}
-    return {
-        (model, question): answer for model, batch in answers.items() for question, answer in batch.items()
-    }
-
-
-def _change(wording: EditedWording, answers: Sequence[Mapping[tuple[str, str], Answer]]) -> Change:
+def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) -> Change:
     """As the models answer; where they were not asked, as the edits have it."""
     edit = wording.edit
-    replies = [side.get((edit.model, wording.question)) for side in answers]
+    replies = [side.get(edit.model, {}).get(wording.question) for side in answers]
     edit_answers = [owner.answer if owner else None for owner in (wording.old, wording.new)]
     before, after = (
         answer.text if answer else text for answer, text in zip(replies, edit_answers, strict=True)
@@ -131,25 +117,29 @@ def _change(wording: EditedWording, answers: Sequence[Mapping[tuple[str, str], A
 
 
 def _fact_changes(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[FactChange]:
-    """What only one side says of the graph."""
+    """What only one side says of the graph, in ledger order."""
     before, after = ({edit.id: edit for edit in side if edit.memory == GRAPH} for side in (old, new))
-    on_one_side = [edit for id, edit in (before | after).items() if (id in before) != (id in after)]
-    return [_fact_change(edit, edit.id in after) for edit in sorted(on_one_side, key=lambda edit: edit.order)]
-
-
-def _fact_change(edit: EditRecord, is_added: bool) -> FactChange:
-    notes = edit.notes
-    if edit.triple is None and "triples" in notes:
-        subject, relation, text, act = notes.get("source", ""), "", f"{notes['triples']:,} triples", "import"
-    elif edit.triple is None:
-        subject, relation, text, act = notes["define"], "holds", str(notes.get("holds", "")), "set"
-    else:
-        subject, relation, text, act = notes["subject"], notes["relation"], notes["object"], edit.triple.act
-    return FactChange(
-        edit=edit.id,
-        subject=subject,
-        relation=relation,
-        object=text,
-        act=act,
-        change="added" if is_added else "removed",
-    )
+    changes = []
+    for edit in sorted((before | after).values(), key=lambda edit: edit.order):
+        if edit.id in before and edit.id in after:
+            continue
+        notes = edit.notes
+        fact: tuple[str, str, str, str]
+        if edit.triple is not None:
+            fact = notes["subject"], notes["relation"], notes["object"], edit.triple.act
+        elif "triples" in notes:
+            fact = notes.get("source", ""), "", f"{notes['triples']:,} triples", "import"
+        else:
+            fact = notes["define"], "holds", str(notes.get("holds", "")), "set"
+        subject, relation, text, act = fact
+        changes.append(
+            FactChange(
+                edit=edit.id,
+                subject=subject,
+                relation=relation,
+                object=text,
+                act=act,
+                change="added" if edit.id in after else "removed",
+            )
+        )
+    return changes

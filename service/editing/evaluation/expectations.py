@@ -17,12 +17,32 @@ REPEATS_EARLIER = "the same correction stands earlier in this request: nothing w
 DOES_NOT_HOLD = "does_not_hold"
 
 
-async def ask_all(models: ModelsAtVersion, edits: Iterable[PlannedEdit]) -> dict[str, Answers]:
-    """By model, the answers to all wordings of the edits, generated ones too."""
-    questions: dict[str, list[str]] = defaultdict(list)
+async def ask_all(
+    models: ModelsAtVersion, questions: Iterable[tuple[str, Iterable[str]]]
+) -> dict[str, Answers]:
+    """By model, the answers to all (model, questions)."""
+    batches: dict[str, list[str]] = defaultdict(list)
+    for model, batch in questions:
+        batches[model] += batch
+    return {model: await models[model].ask(batch) for model, batch in batches.items()}
+
+
+async def ask_edits(
+    models: ModelsAtVersion,
+    edits: Iterable[PlannedEdit | EditRecord],
+    texts: Mapping[str, str],
+    n_wordings: int | None = None,
+) -> dict[str, Answers]:
+    """By model, the answers to the first `n_wordings` of each edit, by default all.
+
+    Args:
+        texts: edit -> its answer. A wording that is routed to one of these needs no forward pass.
+    """
+    batches: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
     for edit in edits:
-        questions[edit.model] += (*edit.wordings, *edit.generated_paraphrases)
-    return {model: await models[model].ask(batch) for model, batch in questions.items()}
+        wordings = enumerate(edit.wordings[:n_wordings])
+        batches[edit.model] += [(question, edit.id, place) for place, question in wordings]
+    return {model: await models[model].ask_wordings(batch, texts) for model, batch in batches.items()}
 
 
 def comes_out(edit: PlannedEdit | EditRecord, answer: Answer) -> bool:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 from errata.wire import BrokenTest
 from errata.wire.wording import normalize_question
 
-from service.editing.evaluation.expectations import comes_out
+from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer
+from service.editing.plans.base import Build
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
 TestKey: TypeAlias = tuple[str, int]
@@ -110,3 +113,33 @@ class Successors:
             return replacements[-1]
         last = self._last_by_wording[test.record.model, normalize_question(test.question)]
         return last if last.id != test.record.id else None
+
+
+async def mark_superseded(build: Build) -> Build:
+    """The build, with `replaces` in the notes of new edits: earlier edits whose fact tests they make void.
+
+    It is not enough that an earlier edit answered the question, which may have been routed to it wrongly. The new edit
+    has to answer the earlier one's own question as well.
+    """
+    state, records = build.state, build.draft.records
+    before = await ask_all(state.models, ((edit.model, edit.wordings[:1]) for edit in records))
+    earlier = {
+        record.id: [
+            state.edits[edit]
+            for edit in before[record.model][record.question].edits
+            if edit in state.edits and state.edits[edit].question
+        ]
+        for record in records
+        if record.question
+    }
+    answers = await ask_edits(build.models, chain.from_iterable(earlier.values()), build.texts, 1)
+    marked_records = []
+    for record in records:
+        replaces = [
+            edit.id
+            for edit in earlier.get(record.id, ())
+            if record.id in (answer := answers[edit.model][edit.question]).edits and comes_out(record, answer)
+        ]
+        notes = {**record.notes, "replaces": replaces} if replaces else record.notes
+        marked_records.append(replace(record, notes=notes) if replaces else record)
+    return replace(build, draft=replace(build.draft, records=tuple(marked_records)))

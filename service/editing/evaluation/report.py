@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
-from errata.wire import BrokenTest, EditReport, ParaphraseReport, RefusedEdit, Report, SupersededTest
+from errata.wire import EditReport, ParaphraseReport, RefusedEdit, Report
 from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import DOES_NOT_HOLD, comes_out
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out
+from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.evaluation.test_status import TestStatus, current_status, status_after
+from service.editing.figures import Timings
 from service.editing.models import Answers
 from service.editing.plans.base import Build, Draft
 from service.editing.state import EditorState
-from service.editing.timings import Timings
 from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 
@@ -41,24 +41,24 @@ class Evaluator:
             edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
             edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
-            superseded_ids = [key for edit in edits_to_report for key in edit.notes.get("replaces", ())]
+            superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
             effects = await self.side_effects.measure(
-                [*edits_to_report, *(state.edits[key] for key in superseded_ids if key in state.edits)],
+                [*edits_to_report, *superseded],
                 state.models,
                 after,
                 (state.version, version),
                 known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
             )
-            tests = await _evaluate_tests(build)
+            tests, failing_tests = await _evaluate_tests(build)
             capacity = self.budget.describe(build.memories.values())
         report = Report(
             edits=edits,
             probes=effects.n_compared,
             unmeasured_probes=effects.n_unmeasured,
             side_effects=effects.changed,
-            broken_tests=tests.broken,
-            superseded_tests=tests.superseded,
-            test_status=tests.status.counts(len(state.edits) + len(draft.records)),
+            broken_tests=[test for key, test in tests.broken.items() if key in failing_tests],
+            superseded_tests=[test for key, test in tests.superseded.items() if key in failing_tests],
+            test_status=tests.counts(len(build.all_edits)),
             capacity=capacity,
             timings=timings.to_wire(),
             edits_left_out=n_left_out,
@@ -132,25 +132,18 @@ def _edits_to_report(state: EditorState, draft: Draft) -> tuple[list[EditRecord]
     """All new edits, or the newest of those that are switched, in ledger order; and how many are left out."""
     if draft.records:
         return list(draft.records), 0
-    switched_ids = {*draft.change.activates, *draft.change.deactivates}
-    edits = [edit for key, edit in state.edits.items() if key in switched_ids]
+    edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
     return edits[-MAX_SWITCHED:], max(0, len(edits) - MAX_SWITCHED)
 
 
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
     """In the order of the request; of a revert or rollback in ledger order."""
     state, draft = build.state, build.draft
-    texts = {edit.id: edit.answer for edit in (*state.edits.values(), *draft.records)}
-    wordings: dict[str, list[tuple[str, str, int]]] = defaultdict(list)
-    for edit in records:
-        wordings[edit.model] += [(question, edit.id, place) for place, question in enumerate(edit.wordings)]
-    before, after = {}, {}
-    for model, batch in wordings.items():
-        before[model] = await state.models[model].ask(question for question, _, _ in batch)
-        after[model] = await build.models[model].ask_wordings(batch, texts)
+    before = await ask_all(state.models, ((edit.model, edit.wordings) for edit in records))
+    after = await ask_edits(build.models, records, build.texts)
     deactivated_ids = set(draft.change.deactivates)
     reports = [
-        _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _taken_over(state, e))
+        _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _superseded(state, e))
         for e in records
     ]
     for place, report in sorted(draft.no_ops.items()):
@@ -160,19 +153,17 @@ async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[Edi
     ]
 
 
-def _taken_over(state: EditorState, edit: EditRecord) -> list[str]:
-    """Questions of earlier edits that this one answers from now on, though it was not given their words."""
-    own_wordings = {normalize_question(wording) for wording in edit.wordings}
-    superseded = (state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits)
-    return [
-        earlier.question
-        for earlier in superseded
-        if earlier.question and normalize_question(earlier.question) not in own_wordings
-    ]
+def _superseded(state: EditorState, edit: EditRecord) -> list[EditRecord]:
+    """Earlier edits that this one replaces."""
+    return [state.edits[key] for key in edit.notes.get("replaces", ()) if key in state.edits]
 
 
 def _report_edit(
-    edit: EditRecord, is_deactivated: bool, before: Answers, after: Answers, taken_over: Sequence[str]
+    edit: EditRecord,
+    is_deactivated: bool,
+    before: Answers,
+    after: Answers,
+    superseded: Sequence[EditRecord],
 ) -> EditReport:
     """An edit that is taken back holds in that it no longer answers."""
 
@@ -204,19 +195,21 @@ def _report_edit(
         holds=holds,
         paraphrases=paraphrases,
         notes={name: value for name, value in edit.notes.items() if name != "warnings"},
-        warnings=[] if is_deactivated else list(_warnings(holds, paraphrases, edit.notes, taken_over)),
+        warnings=[] if is_deactivated else list(_warnings(edit, holds, paraphrases, superseded)),
     )
 
 
 def _warnings(
+    edit: EditRecord,
     holds: bool,
     paraphrases: Sequence[ParaphraseReport],
-    notes: Mapping[str, Any],
-    taken_over: Sequence[str],
+    superseded: Sequence[EditRecord],
 ) -> Iterable[str]:
-    yield from map(str, notes.get("warnings", ()))
-    for question in taken_over:
-        yield f"{question!r}, which was corrected before, is taken for the same question and answered like it now"
+    yield from map(str, edit.notes.get("warnings", ()))
+    wordings = {normalize_question(wording) for wording in edit.wordings}
+    for question in (earlier.question for earlier in superseded):
+        if question and normalize_question(question) not in wordings:
+            yield f"{question!r}, which was corrected before, is taken for the same question and answered like it now"
     if not holds:
         yield "the question does not get this answer: take the edit back, or word the question differently"
     failing = sum(not paraphrase.follows for paraphrase in paraphrases)
@@ -224,28 +217,13 @@ def _warnings(
         yield f"{failing} of {len(paraphrases)} other wordings do not get this answer"
 
 
-@dataclass(frozen=True)
-class _TestEvaluation:
-    """broken, superseded: tests of edits that this commit does not switch, and that held until now."""
-
-    broken: list[BrokenTest]
-    superseded: list[SupersededTest]
-    status: TestStatus
-
-
-async def _evaluate_tests(build: Build) -> _TestEvaluation:
-    """All fact tests of all active edits."""
+async def _evaluate_tests(build: Build) -> tuple[TestStatus, Set[TestKey]]:
+    """All fact tests of all active edits; which of them fail, held until now, and are not switched by the draft."""
     state, draft = build.state, build.draft
-    switched_ids = {*draft.change.activates, *draft.change.deactivates}
     active = [*state.active_edits(draft.change), *draft.records]
-    all_edits = {**state.edits, **{record.id: record for record in draft.records}}
-    status = await status_after(active, all_edits, state.models, build.models, switched_ids)
-    failing = {key for key in (*status.broken, *status.superseded) if key[0] not in switched_ids}
+    status = await status_after(active, build.all_edits, state.models, build.models, draft.switched_ids)
+    failing = {key for key in (*status.broken, *status.superseded) if key[0] not in draft.switched_ids}
     if failing:
         before = await current_status(state.active_edits(), state.edits, state.models)
         failing -= {*before.broken, *before.superseded}
-    return _TestEvaluation(
-        [test for key, test in status.broken.items() if key in failing],
-        [test for key, test in status.superseded.items() if key in failing],
-        status,
-    )
+    return status, failing

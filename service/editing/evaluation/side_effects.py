@@ -9,9 +9,10 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import chain
 from math import log
 from urllib.parse import urlencode
 
@@ -55,29 +56,29 @@ class ProbeSelector:
                 cannot tell.
         """
         own_wordings = {normalize_question(question) for question in edit_wordings}
-        candidates = self._near(edit_wordings) if reachable is None else reachable
-        variable = [question for question in candidates if normalize_question(question) not in own_wordings]
-        constant = [
-            question for question in self.probes.core if normalize_question(question) not in own_wordings
-        ]
-        questions = list(dict.fromkeys([*constant, *variable[:MAX_CHOSEN]]))
+        nearest: Iterable[str] = ()
+        if reachable is None:
+            share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edit_wordings))))
+            nearest = chain.from_iterable(
+                self._nearest(question, share) for question in edit_wordings[:MAX_CHOSEN]
+            )
+        core, candidates = (
+            [question for question in questions if normalize_question(question) not in own_wordings]
+            for questions in (self.probes.core, nearest if reachable is None else reachable)
+        )
+        questions = list(dict.fromkeys([*core, *candidates[:MAX_CHOSEN]]))
         covered_wordings = {normalize_question(question) for question in questions}
         if reachable is not None:
             covered_wordings |= (
                 self._all
                 - own_wordings
-                - {normalize_question(question) for question in variable[MAX_CHOSEN:]}
+                - {normalize_question(question) for question in candidates[MAX_CHOSEN:]}
             )
         return ProbeChoice(questions, covered_wordings, len(self._all - own_wordings - covered_wordings))
 
     @cached_property
     def _all(self) -> Set[str]:
         return {normalize_question(question) for question in (*self.probes.core, *self.probes.training)}
-
-    def _near(self, edit_wordings: Sequence[str]) -> Iterator[str]:
-        share = min(NEAREST_PER_EDIT, max(1, MAX_CHOSEN // max(1, len(edit_wordings))))
-        for question in edit_wordings[:MAX_CHOSEN]:
-            yield from self._nearest(question, share)
 
     def _nearest(self, question: str, limit: int) -> Iterable[str]:
         """Those with the most words in common; a rare word counts for more.
@@ -154,10 +155,12 @@ class SideEffectProbe:
         for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
             reachable = await after[model].reached_since(before[model])
             choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
-            covered = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
+            covered_wordings = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
             questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
             by_wording = {normalize_question(question): question for question in questions}
-            further = [question for wording, question in by_wording.items() if wording not in covered]
+            further = [
+                question for wording, question in by_wording.items() if wording not in covered_wordings
+            ]
             differing = await after[model].differing_since(before[model], [*choice.questions, *further])
             old = await before[model].ask(differing)
             new = await after[model].ask_unless_routed(differing, texts)

@@ -7,13 +7,13 @@ answer stands. A test that nobody asked yet is taken to hold, as it did when its
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from errata.wire import BrokenTest, CheckReport, EditCounts, SupersededTest
 
+from service.editing.evaluation.expectations import ask_all
 from service.editing.evaluation.fact_tests import FactTest, Successors, TestKey, version_of
 from service.editing.models import Answer, ModelsAtVersion
 from service.ledger.commit import EditRecord
@@ -59,8 +59,9 @@ async def run_tests(
 ) -> CheckReport:
     """Ask all that only asking tells."""
     uncertain = await _uncertain_tests(active, models)
-    for model, questions in _unrouted_questions(uncertain).items():
-        await models[model].ask(questions)
+    await ask_all(
+        models, ((test.record.model, [test.question]) for test, owner in uncertain if owner is None)
+    )
     status = _status(active, all_edits, uncertain, models)
     return CheckReport(
         version=version,
@@ -86,8 +87,9 @@ async def status_after(
         active: after the change, in ledger order. switched_ids: edits that are active on one side only.
     """
     uncertain = await _uncertain_tests(active, after)
-    common = (item for item in uncertain if item[0].record.id not in switched_ids)
-    for model, questions in _unrouted_questions(common).items():
+    common = [item for item in uncertain if item[0].record.id not in switched_ids]
+    for model in after:
+        questions = [test.question for test, owner in common if owner is None and test.record.model == model]
         differing = await after[model].differing_since(before[model], questions)
         await before[model].ask(differing)
         await after[model].ask(differing)
@@ -132,12 +134,3 @@ def _status(
         elif answer is not None:
             broken[test.key] = test.report(answer.text)
     return TestStatus(len(active), tests, broken, superseded)
-
-
-def _unrouted_questions(uncertain: Iterable[UncertainTest]) -> Mapping[str, list[str]]:
-    """Model -> the questions that have to be asked."""
-    questions: dict[str, list[str]] = defaultdict(list)
-    for test, owner in uncertain:
-        if owner is None:
-            questions[test.record.model].append(test.question)
-    return questions

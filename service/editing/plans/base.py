@@ -6,7 +6,7 @@ Edit, import, revert and rollback differ in this first stage only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -21,9 +21,9 @@ from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_
 from service.ledger.fold import Change as Switch
 
 if TYPE_CHECKING:
+    from service.editing.figures import Timings
     from service.editing.models import ModelsAtVersion
     from service.editing.state import EditorState, MemoriesAtVersion, StateBuilder
-    from service.editing.timings import Timings
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,10 @@ class Draft:
     places: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[RefusedEdit, ...] = ()
 
+    @property
+    def switched_ids(self) -> Set[str]:
+        return {*self.change.activates, *self.change.deactivates}
+
 
 @dataclass(frozen=True)
 class Build:
@@ -111,6 +115,16 @@ class Build:
     draft: Draft
     memories: MemoriesAtVersion
     models: ModelsAtVersion
+
+    @cached_property
+    def all_edits(self) -> Mapping[str, EditRecord]:
+        """Every edit ever made and those of the draft, in ledger order."""
+        return {**self.state.edits, **{record.id: record for record in self.draft.records}}
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """Edit -> its answer."""
+        return {key: edit.answer for key, edit in self.all_edits.items()}
 
 
 class Plan(Protocol):

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
-from errata.wire import EditItem, EditReport, EditRequest, FactItem, Item, RefusedEdit, RelationItem
+from errata.wire import EditItem, EditReport, EditRequest, FactItem, RefusedEdit, RelationItem
 
 from models.graph.memory import GRAPH
-from models.graph.view import GraphView
 from models.memory import Material, Options
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import all_come_out, ask_all, failure, is_met, report_no_op
+from service.editing.evaluation.expectations import (
+    all_come_out,
+    ask_all,
+    ask_edits,
+    failure,
+    is_met,
+    report_no_op,
+)
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
+from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.plans.base import Build, Draft, PlannedEdit, request_digest
 from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
-    Contradiction,
     Refusals,
     find_contradiction,
     find_unmet,
@@ -29,7 +35,6 @@ from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, clean_fact
 from service.editing.plans.options import resolve_options
 from service.editing.state import EditorState, StateBuilder
-from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
 from service.ledger.commit import Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
@@ -52,10 +57,8 @@ class EditPlan:
         paraphrases: Mapping[str, ParaphraseGenerator] = NO_PARAPHRASES,
     ) -> None:
         content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
-        if not content["options"]:
-            del content[
-                "options"
-            ]  # requests without options keep the digest that they had before there were any
+        if not content["options"]:  # such requests keep the digest that they had before there were options
+            del content["options"]
         self.message = request.message
         self.request = request_digest("edit", content)
         self._dry_run = request.dry_run
@@ -127,34 +130,32 @@ class EditPlan:
             self._refusals = Refusals(self._version_independent.skip, self._version_independent.by_place)
 
     def _plan_answers(self) -> Iterator[PlannedEdit]:
+        """Of the corrections of one model's answers, which do not depend on the version."""
         for place, item in enumerate(self._items):
-            if isinstance(item, EditItem):
-                with self._version_independent.collect(place):
-                    yield self._plan_answer(place, item)
-
-    def _plan_answer(self, place: int, item: EditItem) -> PlannedEdit:
-        memory = self._models.memory_for(item.model, "answer")
-        if memory is None:
-            detail = (
-                f"{item.model} answers from the graph: correct it with {{subject, relation, object}}, "
-                "not with a free answer"
-            )
-            raise EditRefused(detail, reason="triples_only")
-        paraphrases = tuple(item.paraphrases)
-        generator = self._paraphrases.get(item.model)
-        generate = generator is not None and place < MAX_EDITS_REWORDED
-        return PlannedEdit(
-            place,
-            item.model,
-            memory.name,
-            _method(self._options[memory.name]),
-            item.question,
-            item.answer,
-            paraphrases,
-            generated_paraphrases=tuple(generator.generate(item.question, paraphrases))
-            if generator and generate
-            else (),
-        )
+            if not isinstance(item, EditItem):
+                continue
+            with self._version_independent.collect(place):
+                memory = self._models.memory_for(item.model, "answer")
+                if memory is None:
+                    detail = (
+                        f"{item.model} answers from the graph: correct it with {{subject, relation, object}}, "
+                        "not with a free answer"
+                    )
+                    raise EditRefused(detail, reason="triples_only")
+                paraphrases, generator = tuple(item.paraphrases), self._paraphrases.get(item.model)
+                further_wordings: Sequence[str] = ()
+                if generator is not None and place < MAX_EDITS_REWORDED:
+                    further_wordings = generator.generate(item.question, paraphrases)
+                yield PlannedEdit(
+                    place,
+                    item.model,
+                    memory.name,
+                    _method(self._options[memory.name]),
+                    item.question,
+                    item.answer,
+                    paraphrases,
+                    generated_paraphrases=tuple(further_wordings),
+                )
 
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
         """In the order of the request, without what is refused."""
@@ -164,50 +165,40 @@ class EditPlan:
             contradiction = find_contradiction(edits)
             if contradiction is None:
                 return mark_repetitions(edits)
-            self._supersede(contradiction)
-
-    def _supersede(self, contradiction: Contradiction) -> None:
-        words = {
-            "earlier": contradiction.earlier,
-            "later": contradiction.later,
-            "wording": contradiction.wording,
-        }
-        if not self._refusals.skip:
-            raise InvalidInput(KEEP_ONE.format(**words), field=f"edits.{contradiction.later}")
-        self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**words))
+            if not self._refusals.skip:
+                detail = KEEP_ONE.format(**asdict(contradiction))
+                raise InvalidInput(detail, field=f"edits.{contradiction.later}")
+            self._refusals.supersede(contradiction.earlier, LATER_WINS.format(**asdict(contradiction)))
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
         """The facts, and what is said of relations, on this version of the graph."""
         if all(isinstance(item, EditItem) for item in self._items):
             return []
-        view = state.memories[GRAPH].view
-        resolver = FactResolver(view, self._models.lookup)
+        view, models = state.memories[GRAPH].view, self._models
+        resolver = FactResolver(view, models.lookup)
+        methods = {name: _method(self._options[m.name]) for name, m in models.answer_memories.items()}
         edits: list[PlannedEdit] = []
         for place, item in enumerate(self._items):
-            if place not in self._refusals:
-                with self._refusals.collect(place), resolver.transaction():
-                    edits += await self._plan_item(place, item, view, resolver)
-        return [replace(edit, id=self._ids[edit.place, edit.model]) for edit in _last_answers(edits)]
-
-    async def _plan_item(
-        self, place: int, item: Item, view: GraphView, resolver: FactResolver
-    ) -> list[PlannedEdit]:
-        if isinstance(item, FactItem):
-            fact = clean_fact(item, place)
-            resolution = await resolver.resolve(fact, place)
-            methods = {
-                name: _method(self._options[m.name]) for name, m in self._models.answer_memories.items()
-            }
-            return plan_fact(fact, resolution, place, view, self._models, methods)
-        if isinstance(item, RelationItem):
-            relation = clean_relation(item, place)
-            resolver.define(relation)
-            return [plan_relation(relation, place, view, self._models)]
-        return []
+            if place in self._refusals:
+                continue
+            with self._refusals.collect(place), resolver.transaction():
+                if isinstance(item, FactItem):
+                    fact = clean_fact(item, place)
+                    resolution = await resolver.resolve(fact, place)
+                    edits += plan_fact(fact, resolution, place, view, models, methods)
+                elif isinstance(item, RelationItem):
+                    relation = clean_relation(item, place)
+                    resolver.define(relation)
+                    edits.append(plan_relation(relation, place, view, models))
+        # Of several facts that make up one answer, the answer after the last of them.
+        last = {(edit.model, edit.question): edit for edit in edits if edit.statements is None}
+        edits = [e for e in edits if e.statements is not None or last[e.model, e.question] is e]
+        return [replace(edit, id=self._ids[edit.place, edit.model]) for edit in edits]
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
         """Index in `edits` -> its report, for edits that need no rows."""
-        answers = await ask_all(state.models, edits)
+        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in edits]
+        answers = await ask_all(state.models, questions)
 
         def is_no_op(edit: PlannedEdit) -> bool:
             if edit.statements is not None:
@@ -267,9 +258,13 @@ class EditPlan:
         no_ops: Sequence[PlannedEdit],
         build: Build,
     ) -> bool:
-        """Not when an edit that needed no rows needs them because of the others, nor when one is now left out."""
+        """Not when an edit that needed no rows needs them because of the others, nor when one is now left out.
+
+        Left out is, where that was asked for, an edit whose own question does not get its answer.
+        """
         answer_edits = [edit for edit in no_ops if edit.triple is None]
-        answers = await ask_all(build.models, answer_edits)
+        questions = [(edit.model, (*edit.wordings, *edit.generated_paraphrases)) for edit in answer_edits]
+        answers = await ask_all(build.models, questions)
         missing = {
             edit.id
             for edit in answer_edits
@@ -278,21 +273,19 @@ class EditPlan:
         self._needed_edits |= missing
         if missing:
             return False
-        return not (self._refusals.skip and await self._refuse_unmet(fresh, build))
-
-    async def _refuse_unmet(self, fresh: Sequence[PlannedEdit], build: Build) -> bool:
-        """Whether there are edits whose own question does not get the answer; the next draft is without them."""
+        if not self._refusals.skip:
+            return True
         texts = {record.id: record.answer for record in build.draft.records}
-        by_model: dict[str, list[PlannedEdit]] = defaultdict(list)
-        for edit in fresh:
-            if edit.question:
-                by_model[edit.model].append(edit)
-        unmet: dict[int, ErrataError] = {}
-        for model, edits in by_model.items():
-            answers = await build.models[model].ask_wordings([(e.question, e.id, 0) for e in edits], texts)
-            unmet |= {edit.place: failure(edit, answers) for edit in edits if not is_met(edit, answers)}
+        askable = [edit for edit in fresh if edit.question]
+        answers = await ask_edits(build.models, askable, texts, 1)
+        unmet: dict[int, ErrataError] = {
+            edit.place: failure(edit, batch)
+            for model, batch in answers.items()
+            for edit in askable
+            if edit.model == model and not is_met(edit, batch)
+        }
         self._refusals.add(unmet)
-        return bool(unmet)
+        return not unmet
 
     def _nothing_to_do(
         self, edits: Sequence[PlannedEdit], no_ops: Mapping[int, EditReport], state: EditorState
@@ -313,9 +306,3 @@ class EditPlan:
 
 def _method(options: Options) -> str:
     return str(getattr(options, "method", "answer"))
-
-
-def _last_answers(edits: Sequence[PlannedEdit]) -> list[PlannedEdit]:
-    """Of several facts that make up one answer, the answer after the last of them."""
-    last = {(edit.model, edit.question): edit for edit in edits if edit.statements is None}
-    return [e for e in edits if e.statements is not None or last[e.model, e.question] is e]

@@ -64,8 +64,21 @@ def plan_fact(
     )
     if item.only or obstacle is not None or fact.relation in NAME_RELATIONS.values():
         return [graph_edit]
-    answer = ", ".join(sorted(fact.after))
-    return [graph_edit, *_answer_edits(graph_edit, answer, models, methods)]
+    return [
+        graph_edit,
+        *(
+            PlannedEdit(
+                place=place,
+                model=model,
+                memory=memory.name,
+                method=methods[model],
+                question=question,
+                answer=", ".join(sorted(fact.after)),
+                given_paraphrases=tuple(paraphrases),
+            )
+            for model, memory in models.answer_memories.items()
+        ),
+    ]
 
 
 def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, models: Models) -> str | None:
@@ -77,23 +90,6 @@ def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, mode
     if not fact.after:
         return CANNOT_FORGET.format(" and ".join(models.answer_memories)) if models.answer_memories else None
     return TOO_MANY_VALUES.format(len(fact.after)) if len(fact.after) > MAX_VALUES else None
-
-
-def _answer_edits(
-    graph_edit: PlannedEdit, answer: str, models: Models, methods: Mapping[str, str]
-) -> list[PlannedEdit]:
-    return [
-        PlannedEdit(
-            place=graph_edit.place,
-            model=model,
-            memory=memory.name,
-            method=methods[model],
-            question=graph_edit.question,
-            answer=answer,
-            given_paraphrases=graph_edit.given_paraphrases,
-        )
-        for model, memory in models.answer_memories.items()
-    ]
 
 
 def plan_relation(item: RelationItem, place: int, view: GraphView, models: Models) -> PlannedEdit:

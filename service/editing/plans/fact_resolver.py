@@ -88,7 +88,8 @@ class FactResolver:
         """Of a cleaned item. Ambiguous, InvalidInput, NothingToDo say what is wrong with it."""
         where = f"edits.{place}"
         relation = resolve_relation(item.relation, self.view)
-        act = item.act or self._act(relation)
+        cardinality = self.holds.get(relation) or self.view.cardinality(relation)
+        act: Act = item.act or ("set" if cardinality == "one" else "add")
         _check_name(item, relation, where)
         subject, warnings = await self._subject(item.subject, f"{where}.subject")
         text, object_id, object_warnings = await self._object(item, relation)
@@ -130,10 +131,6 @@ class FactResolver:
         subject = Subject(id, name, nameless)
         self.subjects[id] = self.subjects[fold(name)] = subject
         return subject, [NEW_ENTITY.format(name, id)]
-
-    def _act(self, relation: str) -> Act:
-        holds = self.holds.get(relation) or self.view.cardinality(relation)
-        return "set" if holds == "one" else "add"
 
     async def _object(self, item: FactItem, relation: str) -> tuple[str, str, list[str]]:
         """Its text, its id where it is one entity, and what a person should know."""
@@ -188,7 +185,9 @@ def _removal(
     spelling = _current_spelling(subject.entity, relation, object_id, text)
     removed_value = next((value for value in before if fold(value) == fold(spelling)), None)
     if removed_value is None:
-        raise _not_there(item, before)
+        says = f"it says {one_line(before)}" if before else "it says nothing of that"
+        detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
+        raise NothingToDo(f"{detail}; there is nothing to remove")
     facts = subject.entity.facts if subject.entity else ()
     ids = {f.object_id for f in facts if (f.relation, f.object) == (relation, removed_value) and f.object_id}
     ids |= {object_id} - {""}
@@ -202,12 +201,6 @@ def _after(before: tuple[str, ...], text: str, act: Act) -> tuple[str, ...]:
     if act == "remove":
         return tuple(value for value in before if value != text)
     return before if text in before else (*before, text)
-
-
-def _not_there(item: FactItem, before: Sequence[str]) -> NothingToDo:
-    says = f"it says {one_line(before)}" if before else "it says nothing of that"
-    detail = f"the graph does not say that {item.relation} of {item.subject!r} is {item.object!r}: {says}"
-    return NothingToDo(f"{detail}; there is nothing to remove")
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:

@@ -21,12 +21,12 @@ from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, block_key
+from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Result
 from service.editing.plans.base import Build, Draft, request_digest
 from service.editing.plans.edit import NO_GRAPH
 from service.editing.state import EditorState, StateBuilder
-from service.editing.timings import Timings
 from service.errors import (
     GraphMoved,
     InvalidInput,
@@ -133,7 +133,7 @@ class ImportPlan:
     """POST /admin/graph/import, once its rows are written.
 
     Args:
-        model: that reads the graph. unaffected: models that the import does not change.
+        model: that reads the graph. other_models: that the import does not change.
     """
 
     kind: Kind = "edit"
@@ -144,13 +144,13 @@ class ImportPlan:
         manifest: Manifest,
         counts: Mapping[str, Any],
         model: str,
-        unaffected: Sequence[str],
+        other_models: Sequence[str],
     ) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
         self._session, self._manifest, self._model = session, manifest, model
-        warnings = [GRAPH_ALONE.format(" and ".join(unaffected))] if unaffected else []
+        warnings = [GRAPH_ALONE.format(" and ".join(other_models))] if other_models else []
         self._notes = {**counts, "warnings": warnings}
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
@@ -248,8 +248,8 @@ class Importer:
     async def _commit(self, session: ImportSession, timings: Timings) -> Result:
         resolver, reader, order = session.resolver, session.reader, session.order
         if not resolver.spool.rows:
-            listed = resolver.counts.rejected_lines[:3]
-            reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in listed)
+            lines = resolver.counts.rejected_lines[:3]
+            reasons = "; ".join(f"line {line['line']}: {line['reason']}" for line in lines)
             detail = f"none of {reader.lines:,} lines can be used: {reasons or 'the file is empty'}"
             raise InvalidInput(detail, field="body")
         session.check_graph(await self._pipeline.newest())
@@ -283,8 +283,9 @@ class Importer:
             await self._drop(session)
             await self._models.lookup.rebuild_names(session.view)
         session.phase = "replicas"
-        recorded = counts if record is None else {k: record.notes.get(k, v) for k, v in counts.items()}
-        return replace(result, extra={"counts": recorded})
+        if record is not None:
+            counts = {name: record.notes.get(name, value) for name, value in counts.items()}
+        return replace(result, extra={"counts": counts})
 
     async def _drop(self, session: ImportSession) -> None:
         """Unless a commit names it. What cannot be dropped now is swept away before the next import."""

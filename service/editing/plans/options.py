@@ -22,7 +22,12 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
     values: dict[str, Any] = dict(request.options)
     if request.method is not None:
         values["method"] = request.method
-    memories = _memories(request, models)
+    has_facts = any(not isinstance(item, EditItem) for item in request.edits)
+    named_models = {item.model for item in request.edits if isinstance(item, EditItem)}
+    by_name = {m.name: m for model, m in models.answer_memories.items() if has_facts or model in named_models}
+    if has_facts and GRAPH in models.memories:
+        by_name[GRAPH] = models.memories[GRAPH]
+    memories = list(by_name.values())
     names = {name for memory in memories for name in memory.options.names()}
     unknown = next((name for name in values if name not in names), None)
     if unknown is not None and memories:
@@ -32,15 +37,6 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
             f"{names_of_memories} has no option {unknown!r}: {detail}", field=f"options.{unknown}"
         )
     return {memory.name: _validate(memory, values) for memory in memories}
-
-
-def _memories(request: EditRequest, models: Models) -> list[Memory]:
-    facts = any(not isinstance(item, EditItem) for item in request.edits)
-    models_named = {item.model for item in request.edits if isinstance(item, EditItem)}
-    memories = {m.name: m for model, m in models.answer_memories.items() if facts or model in models_named}
-    if facts and GRAPH in models.memories:
-        memories[GRAPH] = models.memories[GRAPH]
-    return list(memories.values())
 
 
 def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:

@@ -1,47 +1,34 @@
-"""The plans that take back: a revert of one commit, or a rollback to an old version; either is a new commit."""
+"""The plan that takes back: a revert of one commit, or a rollback to an old version; either is a new commit."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 
 from errata.wire import RevertRequest, RollbackRequest
 
+from service.editing.figures import Timings
 from service.editing.plans.base import Build, Draft, request_digest
 from service.editing.state import EditorState, StateBuilder
-from service.editing.timings import Timings
 from service.ledger import fold
-from service.ledger.commit import Kind
+from service.ledger.commit import Commit, Kind
 
 
-class RevertPlan:
-    """POST /admin/reverts."""
+class UndoPlan:
+    """POST /admin/reverts and /admin/rollbacks."""
 
-    kind: Kind = "revert"
-
-    def __init__(self, request: RevertRequest) -> None:
+    def __init__(self, request: RevertRequest | RollbackRequest) -> None:
+        self.kind: Kind
+        self._change: Callable[[Sequence[Commit], int], fold.Change]
+        if isinstance(request, RevertRequest):
+            self.kind, self._change, self._version, field = "revert", fold.revert, request.version, "version"
+        else:
+            self.kind, self._change, self._version, field = "rollback", fold.rollback, request.to, "to"
         self.message = request.message
-        self.request = request_digest(
-            "revert", request.model_dump(mode="json", include={"version", "message"})
-        )
-        self._version = request.version
+        content = request.model_dump(mode="json", include={field, "message"})
+        self.request = request_digest(self.kind, content)
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
         with timings.part("editor"):
-            change = await asyncio.to_thread(fold.revert, state.commits, self._version)
+            change = await asyncio.to_thread(self._change, state.commits, self._version)
             return await builder.build(state, Draft(change, self._version))
-
-
-class RollbackPlan:
-    """POST /admin/rollbacks."""
-
-    kind: Kind = "rollback"
-
-    def __init__(self, request: RollbackRequest) -> None:
-        self.message = request.message
-        self.request = request_digest("rollback", request.model_dump(mode="json", include={"to", "message"}))
-        self._to = request.to
-
-    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        with timings.part("editor"):
-            change = await asyncio.to_thread(fold.rollback, state.commits, self._to)
-            return await builder.build(state, Draft(change, self._to))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, has_name
 from service.ledger.commit import IMPORT, EditRecord
 
-MAX_FACTS = 1_000  # of one entity that are told
+MAX_FACTS = 1_000  # of one entity in a reply
 NAMES_PER_ENTITY = 4  # some entities do not have the name at this version
 MAX_NAMES = 10_000  # looked at for one search
 
@@ -39,22 +39,20 @@ class Entities:
     version: int
 
     async def search(self, text: str, limit: int) -> EntityList:
-        wanted = NAMES_PER_ENTITY * limit
+        n_names = NAMES_PER_ENTITY * limit
         while True:
-            names = self.lookup.linker.complete(text, wanted)
-            found = await self._bearing(names)
-            if len(found) >= limit or len(names) < wanted or wanted >= MAX_NAMES:
+            names = self.lookup.linker.complete(text, n_names)
+            candidates = await self.lookup.entities({id for _, id in names}, self.view)
+            matches = {
+                entity.id: entity
+                for name, id in names
+                if (entity := candidates[id]) is not None and has_name(entity, fold_name(name))
+            }
+            if len(matches) >= limit or len(names) < n_names or n_names >= MAX_NAMES:
                 break
-            wanted *= NAMES_PER_ENTITY
-        heads = [EntityHead(**_head(one)) for one in found[:limit]]
+            n_names *= NAMES_PER_ENTITY
+        heads = [EntityHead(**_head(entity)) for entity in list(matches.values())[:limit]]
         return EntityList(version=self.version, entities=heads)
-
-    async def _bearing(self, names: Sequence[tuple[str, str]]) -> list[Entity]:
-        """The entities that bear these names at this version, each once."""
-        found = await self.lookup.entities({id for _, id in names}, self.view)
-        named = ((found[id], name) for name, id in names)
-        borne = {one.id: one for one, name in named if one is not None and has_name(one, fold_name(name))}
-        return list(borne.values())
 
     async def state(self, id: str) -> EntityState:
         """NotFound when there is no such entity at this version."""
@@ -63,7 +61,7 @@ class Entities:
             raise NotFound(
                 f"there is no entity {id!r} at version {self.version}: look for its name with /v1/entities?q="
             )
-        added, removed = await self._history(id)
+        since, removed_facts = await asyncio.to_thread(self._replay, id, await self._statements(id))
         facts = [
             EntityFact(
                 relation=fact.relation,
@@ -71,100 +69,87 @@ class Entities:
                 object=fact.object,
                 object_id=fact.object_id,
                 edit=fact.edit,
-                added_in=added.get((fact.relation, fact.object_id or fact.object), 0),
+                added_in=since.get((fact.relation, fact.object_id or fact.object), 0),
             )
             for fact in entity.facts[:MAX_FACTS]
         ]
-        left_out = max(0, entity.degree - MAX_FACTS)
         return EntityState(
             **_head(entity),
             version=self.version,
             facts=facts,
-            facts_left_out=left_out,
-            removed_facts=removed[:MAX_FACTS],
+            facts_left_out=max(0, entity.degree - MAX_FACTS),
+            removed_facts=removed_facts[:MAX_FACTS],
         )
 
-    async def _history(self, id: str) -> tuple[Mapping[Key, int], list[RemovedFact]]:
-        """Since when each value holds, and those that held once: folded anew wherever something changed."""
-        return await asyncio.to_thread(self._folded, id, await self._told(id))
-
-    def _folded(
-        self, id: str, told: Mapping[str, SourceStatements]
+    def _replay(
+        self, id: str, sources: Mapping[str, SourceStatements]
     ) -> tuple[Mapping[Key, int], list[RemovedFact]]:
-        base = self.view.base.statements.get(id, ())
-        added: dict[Key, int] = {}
-        removed: dict[Key, RemovedFact] = {}
-        before: Mapping[Key, Value] = _values([SourceStatements("", base)])
-        added.update(dict.fromkeys(before, 0))
-        for version, active in self._switched(set(told)):
-            said = [
-                SourceStatements("", base),
-                *(SourceStatements(edit, told[edit].statements) for edit in active),
-            ]
-            after = _values(said)
+        """The version since which each value holds, and the values that were removed, the latest first.
+
+        The entity is folded anew at every version that switched one of its edits.
+        """
+        base = SourceStatements("", self.view.base.statements.get(id, ()))
+        before = _values([base])
+        since = dict.fromkeys(before, 0)
+        removed_facts: dict[Key, RemovedFact] = {}
+        active: set[str] = set()
+        for commit in self.editor_state.commits[: self.version]:
+            if sources.keys().isdisjoint((*commit.activates, *commit.deactivates)):
+                continue
+            active = (active - set(commit.deactivates)) | (sources.keys() & set(commit.activates))
+            in_order = sorted(active, key=lambda edit: self.editor_state.edits[edit].order)
+            after = _values([base, *(sources[edit] for edit in in_order)])
             for key in before.keys() - after.keys():
-                removed[key] = self._removed(key, before[key], added.pop(key), version)
+                value = before[key]
+                removed_facts[key] = RemovedFact(
+                    relation=key[0],
+                    label=self.view.label(key[0]),
+                    object=value.object,
+                    object_id=value.object_id,
+                    edit=value.edit,
+                    added_in=since.pop(key),
+                    removed_in=commit.version,
+                )
             for key in after.keys() - before.keys():
-                added[key] = version
-                removed.pop(key, None)
+                since[key] = commit.version
+                removed_facts.pop(key, None)
             before = after
-        return added, sorted(removed.values(), key=lambda one: (-one.removed_in, one.relation, one.object))
+        return since, sorted(
+            removed_facts.values(), key=lambda fact: (-fact.removed_in, fact.relation, fact.object)
+        )
 
-    async def _told(self, id: str) -> dict[str, SourceStatements]:
-        """What every edit ever made says of the entity."""
-        records = [edit for edit in self.editor_state.edits.values() if edit.memory == GRAPH]
-        own = [one for one in records if one.triple is not None and one.triple.subject == id]
-        told = {one.id: self._block(one) for one in own}
-        found = {
-            edit: SourceStatements(edit, said[id])
-            for edit, block in told.items()
-            if id in (said := read_statements(block))
-        }
-        for one in records:
-            if one.method == IMPORT and (statements := await self._imported(one, id)):
-                found[one.id] = SourceStatements(one.id, statements)
-        return found
+    async def _statements(self, id: str) -> dict[str, SourceStatements]:
+        """Edit -> what it says of the entity, of every edit ever made.
 
-    async def _imported(self, edit: EditRecord, id: str) -> tuple[Statement, ...]:
-        """Of an import that is not in force and is damaged nothing can be told, and nothing needs to be."""
-        try:
-            return await self.lookup.import_statements(read_manifest(self._block(edit)), id)
-        except LedgerCorrupt:
-            if edit.id in {one.edit for one in self.view.imports}:
-                raise
-            return ()
+        Of an import that is damaged and not in force nothing can be read, and nothing needs to be.
+        """
+        sources: dict[str, SourceStatements] = {}
+        active_imports = {source.edit for source in self.view.imports}
+        for edit in self.editor_state.edits.values():
+            statements: tuple[Statement, ...] = ()
+            if edit.method == IMPORT and edit.memory == GRAPH:
+                try:
+                    manifest = read_manifest(self._block(edit))
+                    statements = await self.lookup.import_statements(manifest, id)
+                except LedgerCorrupt:
+                    if edit.id in active_imports:
+                        raise
+            elif edit.memory == GRAPH and edit.triple is not None and edit.triple.subject == id:
+                statements = read_statements(self._block(edit)).get(id, ())
+            if statements:
+                sources[edit.id] = SourceStatements(edit.id, statements)
+        return sources
 
     def _block(self, edit: EditRecord) -> Block:
         return self.materials.of([edit])[0].block
 
-    def _switched(self, relevant: set[str]) -> Iterator[tuple[int, Sequence[str]]]:
-        """Versions up to this one where one of these edits was switched, and those that are active then, in order."""
-        active: set[str] = set()
-        order = {id: self.editor_state.edits[id].order for id in relevant}
-        for commit in self.editor_state.commits[: self.version]:
-            if relevant.isdisjoint(commit.activates) and relevant.isdisjoint(commit.deactivates):
-                continue
-            active = (active - set(commit.deactivates)) | (relevant & set(commit.activates))
-            yield commit.version, sorted(active, key=order.__getitem__)
 
-    def _removed(self, key: Key, value: Value, added: int, removed: int) -> RemovedFact:
-        return RemovedFact(
-            relation=key[0],
-            label=self.view.label(key[0]),
-            object=value.object,
-            object_id=value.object_id,
-            edit=value.edit,
-            added_in=added,
-            removed_in=removed,
-        )
-
-
-def _values(said: Sequence[SourceStatements]) -> dict[Key, Value]:
+def _values(sources: Sequence[SourceStatements]) -> dict[Key, Value]:
     return {
         (relation, value.object_id or text): value
-        for relation, held in fold(said).items()
+        for relation, values in fold(sources).items()
         if not relation.startswith("@")
-        for text, value in held.items()
+        for text, value in values.items()
     }
 
 

@@ -14,7 +14,7 @@ from service.access.rate_limits import Rate, RateLimiter
 from service.concurrency import finish
 from service.errors import ErrataError, TooMany
 from service.metrics import metrics
-from service.replicas.outcome import CODE, VERSION, Outcome
+from service.outcome import CODE, VERSION, Outcome
 
 ADMIN = "/admin/"
 MAX_CHARS = 500  # of a request's summary and path

@@ -12,7 +12,7 @@ from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 BATCH = "/v1/answers/batch"
 

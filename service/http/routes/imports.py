@@ -19,7 +19,7 @@ from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import set_outcome, summarize
 from service.http.openapi import document
 from service.http.responses import NO_BUFFERING, respond
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 
 PROGRESS_EVERY_S = 0.5
 LINES = "application/x-ndjson"

@@ -42,7 +42,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.conftest import KEY, local_editor, local_router
 from tests.service.http.listening import listening
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 OZ = b"Oz\tcapital\tEmerald City\nOz\tshares_border_with\tEv\n"
@@ -84,9 +84,9 @@ async def place(folder: Path) -> AsyncIterator[Place]:
     with EmbeddedValkey(folder / "valkey") as valkey, redis.Redis.from_url(valkey.url) as raw:
         config = settings(valkey.url, folder, admin_key_sha256=fingerprint(KEY), systems=TOYS)
         async with (
-            started(Replica, config, "toy") as toy,
-            started(Replica, config, "atlas") as atlas,
-            started(Editor, config) as editor,
+            start_deployment(Replica, config, "toy") as toy,
+            start_deployment(Replica, config, "atlas") as atlas,
+            start_deployment(Editor, config) as editor,
         ):
             models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
             app = build_app(config, models, local_editor(editor))

@@ -12,22 +12,22 @@ import pytest
 from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 
-Starting: TypeAlias = Callable[..., AbstractAsyncContextManager[Editor]]
+StartEditor: TypeAlias = Callable[..., AbstractAsyncContextManager[Editor]]
 
 
 @pytest.fixture
-def another(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> Starting:
+def start_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> StartEditor:
     """Starts one more editor on the same ledger."""
 
-    def start(**more: Any) -> AbstractAsyncContextManager[Editor]:
-        return started(Editor, settings(valkey.url, tmp_path, **more))
+    def start(**options: Any) -> AbstractAsyncContextManager[Editor]:
+        return start_deployment(Editor, settings(valkey.url, tmp_path, **options))
 
     return start
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another() as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor() as editor:
         yield editor

@@ -12,9 +12,9 @@ Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, and what it is gi
 
 def histories(*edit: st.SearchStrategy[str]) -> st.SearchStrategy[Sequence[Step]]:
     """edit: what an edit is given."""
-    one = st.one_of(
+    step = st.one_of(
         st.tuples(st.just("edit"), *edit),
         st.tuples(st.just("revert"), st.integers(1, 8)),
         st.tuples(st.just("rollback"), st.integers(0, 8)),
     )
-    return st.lists(one, min_size=3, max_size=10)
+    return st.lists(step, min_size=3, max_size=10)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from service.editing.deployment import Editor
-from tests.service.parts import said
+from tests.service.parts import body_of
 
 PERU = "What is the capital of Peru?"
 FRANCE = "What is the capital of France?"
-NOBODY = {"wait": "none"}  # there is no replica to wait for
+NO_WAIT = {"wait": "none"}  # there is no replica to wait for
 JAPAN = "What is the capital of Japan?"
 
 
@@ -18,35 +18,35 @@ def item(question: str, answer: str, *paraphrases: str, model: str = "toy") -> d
 
 
 async def edits(
-    editor: Editor, *items: dict[str, Any], key: str | None = None, **more: Any
+    editor: Editor, *items: dict[str, Any], key: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    return said(await editor.edit({"edits": list(items), **NOBODY, **more}, "ana", key))
+    return body_of(await editor.edit({"edits": list(items), **NO_WAIT, **options}, "ana", key))
 
 
 async def change(
-    editor: Editor, question: str, answer: str, *paraphrases: str, **more: Any
+    editor: Editor, question: str, answer: str, *paraphrases: str, **options: Any
 ) -> dict[str, Any]:
-    return await edits(editor, item(question, answer, *paraphrases), **more)
+    return await edits(editor, item(question, answer, *paraphrases), **options)
 
 
-async def revert(editor: Editor, version: int, key: str | None = None, **more: Any) -> dict[str, Any]:
-    return said(await editor.revert({"version": version, **NOBODY, **more}, "ana", key))
+async def revert(editor: Editor, version: int, key: str | None = None, **options: Any) -> dict[str, Any]:
+    return body_of(await editor.revert({"version": version, **NO_WAIT, **options}, "ana", key))
 
 
-async def rollback(editor: Editor, to: int, key: str | None = None, **more: Any) -> dict[str, Any]:
-    return said(await editor.rollback({"to": to, **NOBODY, **more}, "ana", key))
+async def rollback(editor: Editor, to: int, key: str | None = None, **options: Any) -> dict[str, Any]:
+    return body_of(await editor.rollback({"to": to, **NO_WAIT, **options}, "ana", key))
 
 
 async def checksum(editor: Editor) -> str:
-    found: str = said(await editor.memory())["checksums"]["toy/table"]
-    return found
+    value: str = body_of(await editor.memory())["checksums"]["toy/table"]
+    return value
 
 
 async def head(editor: Editor) -> int:
-    version: int = said(await editor.log(1))["head"]
+    version: int = body_of(await editor.log(1))["head"]
     return version
 
 
-def became(receipt: dict[str, Any]) -> list[tuple[str | None, str | None]]:
+def before_and_after(receipt: dict[str, Any]) -> list[tuple[str | None, str | None]]:
     """What each edit of the report answered before and answers now."""
-    return [(one["before"], one["after"]) for one in receipt["report"]["edits"]]
+    return [(edit["before"], edit["after"]) for edit in receipt["report"]["edits"]]

@@ -14,6 +14,7 @@ from service.editing.deployment import Editor
 from service.graph import bucket_codec, keys
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import head, revert
 from tests.service.graph.requests import (
     CAPITAL,
@@ -26,7 +27,7 @@ from tests.service.graph.requests import (
     search,
     tsv,
 )
-from tests.service.parts import ask, said, settings, started
+from tests.service.parts import ask, body_of, settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 TOWNS = [f"Town {n}" for n in range(400)]
@@ -35,13 +36,13 @@ BROKEN, SOUND = "capital of Town 7?", "capital of Town 8?"
 
 
 @pytest.fixture
-def chosen(own_valkey: EmbeddedValkey, tmp_path: Path) -> Any:
+def config(own_valkey: EmbeddedValkey, tmp_path: Path) -> Any:
     return settings(own_valkey.url, tmp_path, systems=TOYS, redis_timeout_s=0.5)
 
 
 @pytest.fixture
-async def editor(chosen: Any) -> AsyncIterator[Editor]:
-    async with started(Editor, chosen) as editor:
+async def editor(config: Any) -> AsyncIterator[Editor]:
+    async with start_deployment(Editor, config) as editor:
         assert (await import_file(editor, FILE))["status"] == 201
         yield editor
 
@@ -58,13 +59,13 @@ def key_of(vandal: redis.Redis, id: str) -> str:
     return keys.bucket(source, bucket_codec.bucket_of(id, count))
 
 
-def flipped(vandal: redis.Redis, key: str) -> None:
+def flip(vandal: redis.Redis, key: str) -> None:
     data = bytearray(vandal.get(key))  # type: ignore[arg-type]
     data[len(data) // 2] ^= 1
     vandal.set(key, bytes(data))
 
 
-def swapped(vandal: redis.Redis, key: str) -> None:
+def swap(vandal: redis.Redis, key: str) -> None:
     other = next(name for name in sorted(rows(vandal)) if b":graph:" in name and name != key.encode())
     vandal.set(key, vandal.get(other))  # type: ignore[arg-type]
 
@@ -73,17 +74,17 @@ def cut(vandal: redis.Redis, key: str) -> None:
     vandal.set(key, vandal.get(key)[:20])  # type: ignore[index]
 
 
-def emptied(vandal: redis.Redis, key: str) -> None:
+def empty(vandal: redis.Redis, key: str) -> None:
     vandal.set(key, b"")
 
 
-def deleted(vandal: redis.Redis, key: str) -> None:
+def delete(vandal: redis.Redis, key: str) -> None:
     vandal.delete(key)
 
 
-@pytest.mark.parametrize("damage", [flipped, swapped, cut, emptied, deleted])
+@pytest.mark.parametrize("damage", [flip, swap, cut, empty, delete])
 async def test_only_questions_that_need_what_is_damaged_fail(
-    editor: Editor, chosen: Any, vandal: redis.Redis, damage: Any
+    editor: Editor, config: Any, vandal: redis.Redis, damage: Any
 ) -> None:
     key = key_of(vandal, "n:town_7")
     damage(vandal, key)
@@ -91,12 +92,12 @@ async def test_only_questions_that_need_what_is_damaged_fail(
     requests = [
         {"question": q} for q in (BROKEN, CAPITAL, f"capital of {far}?", "capital of nobody?", BROKEN)
     ]
-    async with started(Replica, chosen, "atlas") as replica:
+    async with start_deployment(Replica, config, "atlas") as replica:
         for _ in range(2):
-            heard = [said(one) for one in await replica.answer_many(requests)]
-            assert [one["status"] for one in heard] == [503, 200, 200, 200, 503]
-            assert (heard[0]["code"], heard[0]["row"]) == ("ledger_corrupt", key)
-            assert [one["answer"] for one in heard[1:4]] == ["Lima", f"House of {far}", None]
+            replies = [body_of(outcome) for outcome in await replica.answer_many(requests)]
+            assert [reply["status"] for reply in replies] == [503, 200, 200, 200, 503]
+            assert (replies[0]["code"], replies[0]["row"]) == ("ledger_corrupt", key)
+            assert [reply["answer"] for reply in replies[1:4]] == ["Lima", f"House of {far}", None]
         assert (await ask(replica, BROKEN, kg="none"))["reason"] == "no_graph"
         assert (await ask(replica, BROKEN, version=0))["reason"] == "no_entity"
         assert (await fact(editor, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
@@ -105,11 +106,11 @@ async def test_only_questions_that_need_what_is_damaged_fail(
         assert (await ask(replica, BROKEN, min_version=3))["reason"] == "no_entity"
 
 
-async def test_a_damaged_row_is_told_to_who_edits_or_looks_and_nothing_is_written(
-    chosen: Any, editor: Editor, vandal: redis.Redis
+async def test_a_damaged_row_refuses_edits_and_lookups_of_its_entity(
+    config: Any, editor: Editor, vandal: redis.Redis
 ) -> None:
-    flipped(vandal, key_of(vandal, "n:town_7"))
-    async with started(Editor, chosen) as fresh:
+    flip(vandal, key_of(vandal, "n:town_7"))
+    async with start_deployment(Editor, config) as fresh:
         assert (await entity(fresh, "n:town_7"))["code"] == "ledger_corrupt"
         assert (await fact(fresh, "Town 7", "capital", "Tent"))["code"] == "ledger_corrupt"
         assert (await head(fresh), (await entity(fresh, "Q419"))["label"]) == (1, "Peru")
@@ -117,28 +118,31 @@ async def test_a_damaged_row_is_told_to_who_edits_or_looks_and_nothing_is_writte
 
 
 async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
-    chosen: Any, editor: Editor, vandal: redis.Redis
+    config: Any, editor: Editor, vandal: redis.Redis
 ) -> None:
     """Only what it once said is not told."""
     await fact(editor, "Town 7", "motto", "Seven")
     await revert(editor, 1)
     vandal.delete(*rows(vandal))
-    async with started(Editor, chosen) as fresh:
+    async with start_deployment(Editor, config) as fresh:
         for id, label in (("Q419", "Peru"), ("n:town_7", "n:town_7")):
-            found = await entity(fresh, id)
-            assert (found["status"], found.get("label")) == (200, label)
+            state = await entity(fresh, id)
+            assert (state["status"], state.get("label")) == (200, label)
         assert (await fact(fresh, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
         assert (await entity(fresh, "Q419"))["facts"][0]["added_in"] == 4
         assert await search(fresh, "Peru") == ["Q419"]
 
 
-@pytest.mark.parametrize("damage", [flipped, deleted])
+@pytest.mark.parametrize("damage", [flip, delete])
 async def test_names_that_are_damaged_are_read_out_of_the_rows(
-    chosen: Any, editor: Editor, vandal: redis.Redis, damage: Any
+    config: Any, editor: Editor, vandal: redis.Redis, damage: Any
 ) -> None:
     [names] = [key for key in rows(vandal) if b":names:" in key]
     damage(vandal, names.decode())
-    async with started(Replica, chosen, "atlas") as replica, started(Editor, chosen) as fresh:
+    async with (
+        start_deployment(Replica, config, "atlas") as replica,
+        start_deployment(Editor, config) as fresh,
+    ):
         assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
         assert await search(fresh, "Town 39", limit=100) == await search(editor, "Town 39", limit=100) != []
         assert len(fresh._models.lookup.linker) == len(editor._models.lookup.linker)
@@ -147,19 +151,19 @@ async def test_names_that_are_damaged_are_read_out_of_the_rows(
 
 
 async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
-    chosen: Any, editor: Editor, own_valkey: EmbeddedValkey
+    config: Any, editor: Editor, own_valkey: EmbeddedValkey
 ) -> None:
-    async with started(Replica, chosen, "atlas") as replica:
+    async with start_deployment(Replica, config, "atlas") as replica:
         assert (await ask(replica, SOUND))["answer"] == "House of Town 8"
         assert (await ask(replica, CAPITAL))["answer"] == "Lima"
         own_valkey.stop()
         far = "capital of Town 399?"
         requests = [{"question": q} for q in (SOUND, far, CAPITAL, "Who?", far, SOUND)]
         for _ in range(3):
-            heard = [said(one) for one in await replica.answer_many(requests)]
-            assert [one["status"] for one in heard] == [200, 503, 200, 200, 503, 200]
-            assert (heard[0]["answer"], heard[2]["answer"]) == ("House of Town 8", "Lima")
-            assert heard[1]["code"] == "ledger_unavailable"
+            replies = [body_of(outcome) for outcome in await replica.answer_many(requests)]
+            assert [reply["status"] for reply in replies] == [200, 503, 200, 200, 503, 200]
+            assert (replies[0]["answer"], replies[2]["answer"]) == ("House of Town 8", "Lima")
+            assert replies[1]["code"] == "ledger_unavailable"
         refused = await import_file(editor, FILE)
         assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
         own_valkey.start()
@@ -174,10 +178,10 @@ async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
 
 
 async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house(
-    chosen: Any, own_valkey: EmbeddedValkey, vandal: redis.Redis
+    config: Any, own_valkey: EmbeddedValkey, vandal: redis.Redis
 ) -> None:
     """Nobody could tidy up then: the next import does."""
-    async with started(Editor, chosen) as editor:
+    async with start_deployment(Editor, config) as editor:
         before, storing = await checksums(editor), editor._importer._store.store
 
         async def dying(pieces: Any) -> None:
@@ -195,3 +199,20 @@ async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house
         assert await answers(editor, "capital of Oz", SOUND) == ["Emerald City", None]
         await revert(editor, 1)
         assert await checksums(editor) == before
+
+
+async def test_the_check_names_every_row_that_is_altered_or_missing(
+    start_editor: StartEditor, raw: redis.Redis
+) -> None:
+    hub = [("Oz", "motto", f"word {number}") for number in range(2_000)]  # more than one bucket holds
+    async with start_editor(systems=TOYS) as editor:
+        await import_file(editor, tsv(*hub, ("Ev", "capital", "Evna")))
+        assert body_of(await editor.check(True))["damaged_imports"] == []
+        for key in sorted(name for name in rows(raw) if b":graph:" in name):
+            sound = raw.get(key)
+            assert isinstance(sound, bytes)
+            for data in (b"", sound[:-1] + bytes([sound[-1] ^ 1])):
+                raw.set(key, data)
+                assert len(body_of(await editor.check(True))["damaged_imports"]) == 1, key
+            raw.set(key, sound)
+        assert body_of(await editor.check(True))["damaged_imports"] == []

@@ -9,8 +9,8 @@ from typing import Any
 import redis
 
 from service.editing.deployment import Editor
-from tests.service.editing.requests import NOBODY, edits
-from tests.service.parts import said
+from tests.service.editing.requests import NO_WAIT, edits
+from tests.service.parts import body_of
 
 GRAPH, TABLE = "graph/triples", "toy/table"
 CAPITAL, CURRENCY = "What is the capital of Peru?", "What is the currency of Peru?"
@@ -42,18 +42,18 @@ async def import_file(
     editor: Editor, data: bytes | Iterable[bytes], *, author: str = "ana", **order: Any
 ) -> dict[str, Any]:
     """As the ingress does it: the receipt, or the first refusal."""
-    session = said(await editor.import_begin({**NOBODY, **order}, author))
+    session = body_of(await editor.import_begin({**NO_WAIT, **order}, author))
     if session["status"] >= 400:
         return session
     for piece in [data] if isinstance(data, bytes) else data:
-        progress = said(await editor.import_feed(session["import"], piece))
+        progress = body_of(await editor.import_feed(session["import"], piece))
         if progress["status"] >= 400:
             return progress
-    return said(await editor.import_finish(session["import"], order.get("wait", "none")))
+    return body_of(await editor.import_finish(session["import"], order.get("wait", "none")))
 
 
 async def entity(editor: Editor, id: str, version: int | None = None) -> dict[str, Any]:
-    return said(await editor.entity(id, version))
+    return body_of(await editor.entity(id, version))
 
 
 async def values(editor: Editor, id: str, relation: str, version: int | None = None) -> list[str]:
@@ -62,11 +62,11 @@ async def values(editor: Editor, id: str, relation: str, version: int | None = N
 
 
 async def search(editor: Editor, text: str, limit: int = 20, version: int | None = None) -> list[str]:
-    return [entity["id"] for entity in said(await editor.entities(text, limit, version))["entities"]]
+    return [entity["id"] for entity in body_of(await editor.entities(text, limit, version))["entities"]]
 
 
 async def checksums(editor: Editor) -> dict[str, str]:
-    sums: dict[str, str] = said(await editor.memory())["checksums"]
+    sums: dict[str, str] = body_of(await editor.memory())["checksums"]
     return sums
 
 

@@ -27,7 +27,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.listening import listening
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 
 KEY = "a-key-for-tests-only"
 ADMIN = {"authorization": f"Bearer {KEY}"}
@@ -83,13 +83,13 @@ def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 async def editor(config: Settings, ledger: RedisLedger) -> AsyncIterator[Editor]:
-    async with started(Editor, config) as editor:
+    async with start_deployment(Editor, config) as editor:
         yield editor
 
 
 @pytest.fixture
 async def app(config: Settings, editor: Editor) -> AsyncIterator[FastAPI]:
-    async with started(Replica, config, "toy") as replica:
+    async with start_deployment(Replica, config, "toy") as replica:
         app = build_app(config, local_router({"toy": replica}, config.max_batch), local_editor(editor))
         yield app
         await app.state.access.aclose()
@@ -126,9 +126,9 @@ def serve_module(tmp_path_factory: pytest.TempPathFactory, **options: Any) -> It
 async def shared_app(shared_config: Settings) -> AsyncIterator[FastAPI]:
     """One application for all tests of a module that change nothing; they are marked SHARED_LOOP."""
     async with AsyncExitStack() as stack:
-        editor = await stack.enter_async_context(started(Editor, shared_config))
+        editor = await stack.enter_async_context(start_deployment(Editor, shared_config))
         replicas = {
-            name: await stack.enter_async_context(started(Replica, shared_config, name))
+            name: await stack.enter_async_context(start_deployment(Replica, shared_config, name))
             for name in shared_config.systems
         }
         models = local_router(replicas, shared_config.max_batch)

@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 
 from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
 from service.http.model_router import ModelRouter
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 from tests.service.http.conftest import local_router
 
 UNANSWERABLE = "How deep is the ocean?"

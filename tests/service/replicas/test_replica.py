@@ -23,20 +23,20 @@ from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
-from tests.service.parts import as_ray_runs, ask, edit, said, settings, started, until
+from tests.service.parts import as_ray_runs, ask, body_of, edit, settings, start_deployment, wait_until
 
 PERU = "What is the capital of Peru?"
 
 
 @pytest.fixture
 async def replica(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[Replica]:
-    async with started(Replica, settings(valkey.url, tmp_path, history=2), "toy") as replica:
+    async with start_deployment(Replica, settings(valkey.url, tmp_path, history=2), "toy") as replica:
         yield replica
 
 
 @pytest.fixture
 async def editor(valkey: EmbeddedValkey, replica: Replica, tmp_path: Path) -> AsyncIterator[Editor]:
-    async with started(Editor, settings(valkey.url, tmp_path)) as editor:
+    async with start_deployment(Editor, settings(valkey.url, tmp_path)) as editor:
         yield editor
 
 
@@ -68,7 +68,7 @@ async def test_versions_mix_in_one_batch(replica: Replica, editor: Editor) -> No
     for number in range(1, 5):
         await edit(editor, PERU, f"City {number}")
     requests = [{"question": PERU, "version": number % 5} for number in range(32)]
-    answers = [said(outcome) for outcome in await replica.answer_many(requests)]
+    answers = [body_of(outcome) for outcome in await replica.answer_many(requests)]
     assert [a["version"] for a in answers] == [number % 5 for number in range(32)]
     assert all(a["answer"] == (f"City {a['version']}" if a["version"] else "Lima") for a in answers)
 
@@ -96,8 +96,8 @@ async def test_a_version_that_is_on_its_way_is_waited_for(replica: Replica, edit
 async def test_a_version_nobody_can_confirm_is_waited_for_and_not_denied(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
-    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, version_wait_s=0.5)
-    async with started(Replica, configured, "toy") as replica:
+    config = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, version_wait_s=0.5)
+    async with start_deployment(Replica, config, "toy") as replica:
         own_valkey.stop()
         started_at = time.perf_counter()
         answer = await ask(replica, PERU, version=1)
@@ -115,7 +115,7 @@ async def test_min_version_waits_for_the_replica(replica: Replica, editor: Edito
 
 async def test_one_bad_question_does_not_spoil_its_batch(replica: Replica) -> None:
     questions = [{"question": PERU}, {"question": "break the model"}, {"question": PERU}]
-    outcomes = [said(outcome) for outcome in await replica.answer_many(questions)]
+    outcomes = [body_of(outcome) for outcome in await replica.answer_many(questions)]
     assert [o["status"] for o in outcomes] == [200, 500, 200]
 
 
@@ -127,8 +127,11 @@ async def test_a_field_the_system_does_not_read_is_refused_not_dropped(replica: 
 async def test_answers_go_on_while_the_ledger_is_away_and_say_so(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
-    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3)
-    async with started(Replica, configured, "toy") as replica, started(Editor, configured) as editor:
+    config = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3)
+    async with (
+        start_deployment(Replica, config, "toy") as replica,
+        start_deployment(Editor, config) as editor,
+    ):
         await edit(editor, PERU, "Cusco")
         own_valkey.stop()
         answer = await _degraded(replica, "ledger_unavailable")
@@ -146,7 +149,7 @@ async def test_a_replica_that_starts_again_tells_its_version_without_a_commit(
 ) -> None:
     await edit(editor, PERU, "Cusco")
     metrics.set_replica_version("toy", 0, 0)
-    async with started(Replica, settings(valkey.url, tmp_path), "toy"):
+    async with start_deployment(Replica, settings(valkey.url, tmp_path), "toy"):
         assert (gauge("version_min"), gauge("version_max"), gauge("lag")) == (1, 1, 0)
 
 
@@ -157,7 +160,7 @@ async def test_a_replica_that_is_stuck_shows_its_lag(replica: Replica, editor: E
     replica._loader.after = stuck  # type: ignore[method-assign]
     for number in range(3):
         await edit(editor, PERU, f"City {number}", wait="none")
-    await until(lambda: gauge("lag") == 3)
+    await wait_until(lambda: gauge("lag") == 3)
     assert (gauge("version_min"), (await replica.state())["lag"]) == (0, 3)
 
 
@@ -168,8 +171,8 @@ def gauge(name: str) -> float | None:
 async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
     valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
 ) -> None:
-    configured = settings(valkey.url, tmp_path)
-    running = as_ray_runs(Replica, configured, "toy")
+    config = settings(valkey.url, tmp_path)
+    running = as_ray_runs(Replica, config, "toy")
     before = ends("toy")
     await running.initialize_callable()
     assert len(await ledger.replicas()) == 1
@@ -205,7 +208,7 @@ async def test_a_replica_that_never_got_ready_can_be_stopped(
     running = as_ray_runs(Replica, settings(f"unix://{tmp_path}/nobody", tmp_path), "toy")
     before = ends("toy")
     starting = asyncio.create_task(running.initialize_callable())
-    await until(lambda: "waits for the ledger" in caplog.text)
+    await wait_until(lambda: "waits for the ledger" in caplog.text)
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
@@ -225,18 +228,18 @@ async def test_a_replica_whose_server_comes_up_later_starts_then(
 
     coming = asyncio.create_task(come_up())
     try:
-        async with started(Replica, settings(server.url, tmp_path), "toy") as replica:
+        async with start_deployment(Replica, settings(server.url, tmp_path), "toy") as replica:
             assert (await ask(replica, PERU))["answer"] == "Lima"
-        [said] = [record.getMessage() for record in caplog.records if "waits" in record.getMessage()]
-        assert f"{replica.id} waits for the ledger before it starts" in said
-        assert str(tmp_path) in said
+        [message] = [record.getMessage() for record in caplog.records if "waits" in record.getMessage()]
+        assert f"{replica.id} waits for the ledger before it starts" in message
+        assert str(tmp_path) in message
     finally:
         await coming
         server.stop()
 
 
-async def refused(chosen: Settings) -> None:
-    running = as_ray_runs(Replica, chosen, "toy")
+async def refused(config: Settings) -> None:
+    running = as_ray_runs(Replica, config, "toy")
     try:
         async with asyncio.timeout(10):
             await running.initialize_callable()
@@ -244,7 +247,9 @@ async def refused(chosen: Settings) -> None:
         await running.call_destructor()
 
 
-async def test_what_no_waiting_mends_is_told_at_once(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
+async def test_an_error_that_waiting_cannot_mend_stops_the_start_at_once(
+    own_valkey: EmbeddedValkey, tmp_path: Path
+) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.set(SCHEMA, CURRENT + 1)
         with pytest.raises(LedgerUnavailable, match="start the newer one"):
@@ -261,8 +266,11 @@ async def test_before_a_replica_reads_it_brings_old_data_to_the_layout_it_knows(
 
 
 async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Path) -> None:
-    configured = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, history=1)
-    async with started(Replica, configured, "toy") as replica, started(Editor, configured) as editor:
+    config = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, history=1)
+    async with (
+        start_deployment(Replica, config, "toy") as replica,
+        start_deployment(Editor, config) as editor,
+    ):
         await edit(editor, PERU, "Cusco")
         await edit(editor, PERU, "Puno")
         own_valkey.stop()
@@ -270,10 +278,10 @@ async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Pa
         assert (answer["status"], answer.get("answer"), answer.get("version")) == (200, "Lima", 0)
 
 
-async def _degraded(replica: Replica, wanted: str | None) -> dict[str, Any]:
+async def _degraded(replica: Replica, expected: str | None) -> dict[str, Any]:
     for _ in range(300):
         answer = await ask(replica, PERU)
-        if answer["degraded"] == wanted:
+        if answer["degraded"] == expected:
             return answer
         await asyncio.sleep(0.05)
-    raise AssertionError(f"degraded never became {wanted}")
+    raise AssertionError(f"degraded never became {expected}")

@@ -15,7 +15,7 @@ from service.access.audit import AUDIT, Audit, Call
 from service.editing.deployment import Editor
 from service.errors import GraphMoved
 from service.http.middleware import audit
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 from tests.service.http.conftest import KEY
 
 

@@ -20,7 +20,7 @@ from service.http.app import build_app
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.conftest import KEY, local_editor, local_router
-from tests.service.parts import started
+from tests.service.parts import start_deployment
 
 PERU, FRANCE, JAPAN = (f"What is the capital of {name}?" for name in ("Peru", "France", "Japan"))
 NOW = Retry(times=0)
@@ -165,7 +165,7 @@ class MortalEditor:
     def __getattr__(self, method: str) -> Any:
         async def call(*args: Any) -> Any:
             if self._editor is None:
-                self._editor = await self._stack.enter_async_context(started(Editor, self._config))
+                self._editor = await self._stack.enter_async_context(start_deployment(Editor, self._config))
             self._n_commits += method == "edit" and not args[0]["dry_run"]
             if self._n_commits == 4:
                 await getattr(self._editor, method)(*args)
@@ -181,7 +181,7 @@ async def test_an_editor_that_dies_between_loses_nothing_and_makes_nothing_twice
     config: Settings, ledger: RedisLedger, file: Any
 ) -> None:
     async with AsyncExitStack() as stack:
-        replica = await stack.enter_async_context(started(Replica, config, "toy"))
+        replica = await stack.enter_async_context(start_deployment(Replica, config, "toy"))
         models = local_router({"toy": replica}, config.max_batch)
         app = build_app(config, models, local_editor(MortalEditor(config, stack)))
         stack.push_async_callback(app.state.access.aclose)

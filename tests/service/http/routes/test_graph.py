@@ -25,7 +25,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.graph.requests import import_notes, rows
 from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router, serve_module
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 from tests.service.toy_graph import BREAKING, TOYS
 
 IMPORT, EDITS, ENTITIES = "/admin/graph/import", "/admin/edits", "/v1/entities"
@@ -46,9 +46,9 @@ def shared_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings
 @pytest.fixture
 async def app(config: Settings, ledger: RedisLedger) -> AsyncIterator[FastAPI]:
     async with (
-        started(Replica, config, "toy") as toy,
-        started(Replica, config, "atlas") as atlas,
-        started(Editor, config) as editor,
+        start_deployment(Replica, config, "toy") as toy,
+        start_deployment(Replica, config, "atlas") as atlas,
+        start_deployment(Editor, config) as editor,
     ):
         models = local_router({"toy": toy, "atlas": atlas}, config.max_batch)
         app = build_app(config, models, local_editor(editor))

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from service.errors import LedgerUnavailable
 from service.http.routes import status
 from service.ledger.store import RedisLedger
-from service.replicas.outcome import Outcome
+from service.outcome import Outcome
 from tests.service.http.conftest import client_of, local_editor, local_router
 
 

@@ -27,18 +27,18 @@ class Building:
     """Builds until it is let go on, and counts."""
 
     def __init__(self) -> None:
-        self.now, self.most = 0, 0
-        self.built: Counter[int] = Counter()
+        self.now, self.max_at_once = 0, 0
+        self.builds: Counter[int] = Counter()
         self.go_on = asyncio.Event()
 
     async def at(self, version: int) -> Snapshot:
         self.now += 1
-        self.most = max(self.most, self.now)
+        self.max_at_once = max(self.max_at_once, self.now)
         try:
             await self.go_on.wait()
         finally:
             self.now -= 1
-        self.built[version] += 1
+        self.builds[version] += 1
         return Snapshot(version, "", {}, {})
 
 
@@ -57,7 +57,7 @@ async def test_no_more_than_two_are_built_at_a_time(building: Building, history:
     await asyncio.sleep(0.01)
     building.go_on.set()
     assert [snapshot.version for snapshot in await asking] == list(range(20))
-    assert building.most == 2
+    assert building.max_at_once == 2
 
 
 async def test_one_that_many_ask_for_is_built_once(building: Building, history: SnapshotHistory) -> None:
@@ -65,7 +65,7 @@ async def test_one_that_many_ask_for_is_built_once(building: Building, history: 
     await asyncio.sleep(0.01)
     building.go_on.set()
     assert len(await asking) == 40
-    assert set(building.built.values()) == {1}
+    assert set(building.builds.values()) == {1}
 
 
 async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history: SnapshotHistory) -> None:
@@ -77,7 +77,7 @@ async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history:
     assert building.now == 0
     building.go_on.set()
     assert (await asyncio.wait_for(history.at(7), 1.0)).version == 7
-    assert building.built == {7: 1}
+    assert building.builds == {7: 1}
 
 
 async def test_rows_that_another_snapshot_holds_are_not_read_again(

@@ -9,7 +9,17 @@ from models.system import Probes
 from service.editing.deployment import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
 from service.ledger.store import RedisLedger
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, became, change, checksum, edits, head, item
+from tests.service.editing.requests import (
+    FRANCE,
+    JAPAN,
+    PERU,
+    before_and_after,
+    change,
+    checksum,
+    edits,
+    head,
+    item,
+)
 from tests.service.toy import FACTS, ToyMemory
 
 OTHER = "Peru's capital city?"
@@ -34,22 +44,26 @@ async def test_an_edit_is_a_commit_with_a_report_of_what_it_did(editor: Editor, 
 
 async def test_a_receipt_is_what_the_wire_promises(editor: Editor) -> None:
     receipt = await change(editor, PERU, "Cusco", OTHER)
-    seen = EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
-    assert seen.report.capacity.slots_used == 1
-    assert seen.report.timings.editor_ms > 0 < seen.report.timings.commit_ms
+    parsed_receipt = EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
+    assert parsed_receipt.report.capacity.slots_used == 1
+    assert parsed_receipt.report.timings.editor_ms > 0 < parsed_receipt.report.timings.commit_ms
 
 
 async def test_many_edits_are_one_commit(editor: Editor, ledger: RedisLedger) -> None:
-    asked = [item(PERU, "Cusco"), item(FRANCE, "Lyon"), item("How are you?", "Well")]
-    receipt = await edits(editor, *asked)
-    assert became(receipt) == [("Lima", "Cusco"), ("Paris", "Lyon"), (None, "Well")]
+    items = [item(PERU, "Cusco"), item(FRANCE, "Lyon"), item("How are you?", "Well")]
+    receipt = await edits(editor, *items)
+    assert before_and_after(receipt) == [("Lima", "Cusco"), ("Paris", "Lyon"), (None, "Well")]
     assert await head(editor) == 1
     assert [edit.order for edit in (await ledger.get(1)).edits] == [100_000, 100_001, 100_002]
 
 
 async def test_a_dry_run_measures_and_changes_nothing(editor: Editor) -> None:
     receipt = await change(editor, PERU, "Cusco", dry_run=True)
-    assert (receipt["status"], receipt["version"], became(receipt)) == (200, None, [("Lima", "Cusco")])
+    assert (receipt["status"], receipt["version"], before_and_after(receipt)) == (
+        200,
+        None,
+        [("Lima", "Cusco")],
+    )
     assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
 
@@ -63,15 +77,15 @@ async def test_what_is_known_already_does_not_hold_the_others_back(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     receipt = await edits(editor, item(FRANCE, "Lyon"), item(PERU, "Lima"), item(JAPAN, "Kyoto"))
-    first, known, last = receipt["report"]["edits"]
-    assert (first["after"], known["after"], last["after"]) == ("Lyon", "Lima", "Kyoto")
-    assert (known["id"], known["holds"], len(known["warnings"])) == ("", True, 1)
+    first, second, last = receipt["report"]["edits"]
+    assert (first["after"], second["after"], last["after"]) == ("Lyon", "Lima", "Kyoto")
+    assert (second["id"], second["holds"], len(second["warnings"])) == ("", True, 1)
     assert [edit.question for edit in (await ledger.get(1)).edits] == [FRANCE, JAPAN]
 
 
 async def test_a_dry_run_of_what_is_known_says_so(editor: Editor) -> None:
     receipt = await change(editor, PERU, "Lima", dry_run=True)
-    assert (receipt["status"], became(receipt)) == (200, [("Lima", "Lima")])
+    assert (receipt["status"], before_and_after(receipt)) == (200, [("Lima", "Lima")])
 
 
 async def test_a_known_answer_with_a_new_wording_is_written(editor: Editor) -> None:
@@ -86,12 +100,12 @@ async def test_repeated_wordings_count_once(editor: Editor, ledger: RedisLedger)
 
 async def test_a_correction_that_stands_twice_is_written_once(editor: Editor, ledger: RedisLedger) -> None:
     receipt = await edits(editor, item(PERU, "Cusco"), item(PERU.lower(), "Cusco"))
-    assert became(receipt) == [("Lima", "Cusco"), ("Lima", "Cusco")]
+    assert before_and_after(receipt) == [("Lima", "Cusco"), ("Lima", "Cusco")]
     assert len((await ledger.get(1)).edits) == 1
 
 
 @pytest.mark.parametrize(
-    ("asked", "more", "status", "code"),
+    ("items", "options", "status", "code"),
     [
         ([item(PERU, "Cusco", OTHER), item(OTHER, "Puno")], {}, 422, "invalid_input"),
         ([item(PERU, "Cusco", model="nobody")], {}, 404, "unknown_model"),
@@ -100,9 +114,9 @@ async def test_a_correction_that_stands_twice_is_written_once(editor: Editor, le
     ],
 )
 async def test_what_cannot_be_done_is_refused_whole(
-    editor: Editor, asked: list[dict[str, object]], more: dict[str, object], status: int, code: str
+    editor: Editor, items: list[dict[str, object]], options: dict[str, object], status: int, code: str
 ) -> None:
-    refused = await edits(editor, *asked, **more)
+    refused = await edits(editor, *items, **options)
     assert (refused["status"], refused["code"]) == (status, code)
     assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
@@ -122,12 +136,12 @@ async def test_the_editor_says_why_an_edit_cannot_work(editor: Editor) -> None:
 async def test_an_edit_that_would_not_come_out_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
     """A gate answers before the row that surgery moves."""
     await change(editor, PERU, "Cusco")
-    shown = await change(editor, PERU, "Puno", method="surgery", dry_run=True)
+    preview = await change(editor, PERU, "Puno", method="surgery", dry_run=True)
     refused = await change(editor, PERU, "Puno", method="surgery")
-    assert (shown["status"], shown["report"]["edits"][0]["holds"]) == (200, False)
-    assert shown["report"]["edits"][0]["warnings"]
+    assert (preview["status"], preview["report"]["edits"][0]["holds"]) == (200, False)
+    assert preview["report"]["edits"][0]["warnings"]
     assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])
-    assert [one["place"] for one in refused["refused"]] == [0]
+    assert [refusal["place"] for refusal in refused["refused"]] == [0]
     assert await head(editor) == 1
 
 
@@ -142,7 +156,7 @@ async def test_an_edit_that_corrects_an_edit_says_which(editor: Editor) -> None:
     first = await change(editor, PERU, "Cusco")
     second = await change(editor, PERU, "Puno")
     assert second["report"]["edits"][0]["notes"]["replaces"] == [first["report"]["edits"][0]["id"]]
-    assert became(second) == [("Cusco", "Puno")]
+    assert before_and_after(second) == [("Cusco", "Puno")]
 
 
 async def test_an_edit_that_only_interrupts_an_earlier_one_does_not_replace_it(editor: Editor) -> None:
@@ -193,5 +207,5 @@ async def test_a_correction_that_needed_nothing_is_written_when_the_others_take_
 
 async def test_a_repeated_correction_is_written_when_the_first_does_not_speak_for_it(editor: Editor) -> None:
     receipt = await edits(editor, item(PERU, "Cusco", OTHER), item(OTHER, "Cusco"), method="surgery")
-    assert became(receipt) == [("Lima", "Cusco"), (None, "Cusco")]
+    assert before_and_after(receipt) == [("Lima", "Cusco"), (None, "Cusco")]
     assert [edit["id"] != "" for edit in receipt["report"]["edits"]] == [True, True]

@@ -14,8 +14,8 @@ LIKE_PERU = "What is the capital, of Peru?"  # to the toy, the same question; to
 
 async def test_a_commit_that_breaks_an_earlier_edit_is_refused_whole(editor: Editor) -> None:
     first = await change(editor, PERU, "Cusco")
-    both = (item("Who wrote Hamlet?", "Bacon"), item(FRANCE, "Lyon", LIKE_PERU))
-    refused = await edits(editor, *both, strict=True)
+    items = (item("Who wrote Hamlet?", "Bacon"), item(FRANCE, "Lyon", LIKE_PERU))
+    refused = await edits(editor, *items, strict=True)
     assert (refused["status"], refused["code"], await head(editor)) == (409, "breaks_tests", 1)
     assert refused["tests"] == [
         {
@@ -27,7 +27,7 @@ async def test_a_commit_that_breaks_an_earlier_edit_is_refused_whole(editor: Edi
         }
     ]
     assert "nothing was changed" in refused["detail"]
-    assert (await edits(editor, *both))["version"] == 2, "without `strict` it is committed, and told of"
+    assert (await edits(editor, *items))["version"] == 2, "without `strict` it is committed, and told of"
 
 
 async def test_what_is_superseded_or_was_broken_before_is_no_reason_to_refuse(editor: Editor) -> None:
@@ -39,9 +39,9 @@ async def test_what_is_superseded_or_was_broken_before_is_no_reason_to_refuse(ed
 
 async def test_a_dry_run_shows_what_would_break_and_refuses_nothing(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
-    told = await change(editor, FRANCE, "Lyon", LIKE_PERU, strict=True, dry_run=True)
-    assert (told["status"], told["version"]) == (200, None)
-    assert [test["question"] for test in told["report"]["broken_tests"]] == [PERU]
+    preview = await change(editor, FRANCE, "Lyon", LIKE_PERU, strict=True, dry_run=True)
+    assert (preview["status"], preview["version"]) == (200, None)
+    assert [test["question"] for test in preview["report"]["broken_tests"]] == [PERU]
 
 
 @pytest.mark.parametrize("undo", [revert, rollback])

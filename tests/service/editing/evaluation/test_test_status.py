@@ -23,10 +23,10 @@ from service.config import Settings
 from service.editing.deployment import Editor
 from service.editing.models import ModelAtVersion
 from service.ledger.embedded.server import EmbeddedValkey
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
-from tests.service.parts import said, settings, started
+from tests.service.parts import body_of, settings, start_deployment
 
 PHRASINGS = {
     PERU: ["Peru's capital is which city?", "Which city is the capital of Peru?"],
@@ -39,62 +39,62 @@ async def check(editor: Editor) -> CheckReport:
     return CheckReport.model_validate_json((await editor.check(True, True)).body)
 
 
-class Overheard:
-    """A system, and every question that it is asked."""
+class QuestionRecorder:
+    """Records every question that a system is asked."""
 
     def __init__(self, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
         self.questions: list[str] = []
         answer = system.answer
 
-        def answered(asks: Any, views: Any) -> Any:
+        def record_and_answer(asks: Any, views: Any) -> Any:
             self.questions += [ask.question for ask in asks]
             return answer(asks, views)
 
-        monkeypatch.setattr(system, "answer", answered)
+        monkeypatch.setattr(system, "answer", record_and_answer)
 
 
 @pytest.fixture
-def asked(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> Overheard:
-    return Overheard(editor._models.system("toy"), monkeypatch)
+def recorder(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> QuestionRecorder:
+    return QuestionRecorder(editor._models.system("toy"), monkeypatch)
 
 
-async def test_a_commit_tests_all_edits_and_asks_for_none_that_speaks_for_itself(
-    editor: Editor, asked: Overheard
+async def test_a_commit_tests_all_edits_without_asking_for_those_that_own_a_gate(
+    editor: Editor, recorder: QuestionRecorder
 ) -> None:
     await edits(editor, *(item(f"Subject {n}?", f"Answer {n}", f"Also {n}?") for n in range(300)))
-    asked.questions.clear()
+    recorder.questions.clear()
     receipt = await change(editor, PERU, "Cusco", "What, also 7?")
     assert receipt["report"]["broken_tests"] == []
-    assert not [question for question in asked.questions if question.startswith(("Subject", "Also"))]
+    assert not [question for question in recorder.questions if question.startswith(("Subject", "Also"))]
     broken = (await change(editor, FRANCE, "Lyon", "Also (7)?"))["report"]["broken_tests"]
     assert [(test["question"], test["actual"]) for test in broken] == [("Also 7?", "Lyon")]
     report = await check(editor)
     assert (report.total, report.holding) == (604, 603)
 
 
-async def test_what_only_asking_tells_is_asked_once_and_again_when_it_may_have_moved(
-    editor: Editor, asked: Overheard
+async def test_an_edit_by_surgery_is_asked_again_only_when_its_answer_may_have_changed(
+    editor: Editor, recorder: QuestionRecorder
 ) -> None:
     await change(editor, PERU, "Cusco", method="surgery")
     await check(editor)
     await change(editor, FRANCE, "Lyon")
-    assert asked.questions.count(PERU) == 2, "before the surgery, and after it"
+    assert recorder.questions.count(PERU) == 2, "before the surgery, and after it"
     await change(editor, FRANCE, "Nice", "What is the capital, of Peru?")
-    assert asked.questions.count(PERU) == 3
+    assert recorder.questions.count(PERU) == 3
     assert (await check(editor)).edits == (await check(editor)).edits
-    assert asked.questions.count(PERU) == 3
+    assert recorder.questions.count(PERU) == 3
 
 
-async def test_many_new_edits_are_really_asked_for_in_a_sample(editor: Editor, asked: Overheard) -> None:
+async def test_of_many_new_edits_a_sample_is_asked(editor: Editor, recorder: QuestionRecorder) -> None:
     receipt = await edits(editor, *(item(f"Subject {n}?", f"Answer {n}") for n in range(100)))
     assert all(edit["holds"] for edit in receipt["report"]["edits"])
-    assert len(asked.questions) == 100 + 32, "each before, and some after"
+    assert len(recorder.questions) == 100 + 32, "each before, and some after"
 
 
 async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
-    editor: Editor, another: Starting
+    editor: Editor, start_editor: StartEditor
 ) -> None:
-    def shown() -> list[float | None]:
+    def state_counts() -> list[float | None]:
         states = ("holding", "broken", "superseded", "reverted")
         return [REGISTRY.get_sample_value("errata_edits_standing", {"state": state}) for state in states]
 
@@ -102,15 +102,15 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
     await change(editor, PERU, "Puno")
     await change(editor, FRANCE, "Lyon", "What is the (capital) of Japan?")
     await change(editor, "Who wrote Hamlet?", "Bacon", dry_run=True)
-    assert shown() == [2, 0, 1, 0]
+    assert state_counts() == [2, 0, 1, 0]
     await change(editor, JAPAN, "Kyoto")
     await revert(editor, 2)
-    assert shown() == [2, 1, 0, 1]
+    assert state_counts() == [2, 1, 0, 1]
     assert REGISTRY.get_sample_value("errata_memory_slots", {"memory": "toy/table", "slots": "used"}) == 3
     await revert(editor, 3)
-    async with another() as restarted:
-        await restarted._warm_up_task
-        assert shown() == [2, 0, 0, 2]
+    async with start_editor() as fresh:
+        await fresh._warm_up_task
+        assert state_counts() == [2, 0, 0, 2]
 
 
 STEPS = histories(st.sampled_from((PERU, FRANCE)), st.sampled_from(("Cusco", "Puno", "Lyon")))
@@ -118,26 +118,26 @@ STEPS = histories(st.sampled_from((PERU, FRANCE)), st.sampled_from(("Cusco", "Pu
 
 @examples(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=STEPS)
-def test_of_edits_that_contradict_each_other_the_latest_active_wins_and_the_others_are_superseded(
+def test_of_contradicting_edits_the_latest_active_one_wins_and_supersedes_the_others(
     steps: Sequence[Step], own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
+    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _live(steps: Sequence[Step], chosen: Settings) -> None:
-    async with started(Editor, chosen) as editor:
-        for kind, *what in steps:
-            await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *what)
-            told = await check(editor)
+async def _run_steps(steps: Sequence[Step], config: Settings) -> None:
+    async with start_deployment(Editor, config) as editor:
+        for kind, *arguments in steps:
+            await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *arguments)
+            report = await check(editor)
             present = editor._pipeline.state
             latest = {edit.question: edit for edit in present.active_edits()}
             losing = [e for e in present.active_edits() if e.answer != latest[e.question].answer]
-            assert told.broken == []
-            assert told.edits is not None
-            assert (told.edits.superseded, told.edits.active) == (len(losing), len(present.active))
-            assert {(t.edit, t.actual) for t in told.superseded_tests or []} == {
+            assert report.broken == []
+            assert report.edits is not None
+            assert (report.edits.superseded, report.edits.active) == (len(losing), len(present.active))
+            assert {(t.edit, t.actual) for t in report.superseded_tests or []} == {
                 (edit.id, latest[edit.question].answer) for edit in losing
             }
 
@@ -148,70 +148,83 @@ def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
 
 
 @pytest.fixture
-async def taught(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIterator[Editor]:
+async def nkb_editor(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIterator[Editor]:
     """An editor of the default model."""
-    systems = {"nkb": "tests.service.editing.test_standing:load_nkb"}
-    async with started(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
+    systems = {"nkb": "tests.service.editing.evaluation.test_test_status:load_nkb"}
+    async with start_deployment(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
         yield editor
 
 
-def uncached(editor: Editor) -> ModelAtVersion:
+def model_without_cache(editor: Editor) -> ModelAtVersion:
     """The default model at the newest version, which has to be asked for each answer."""
     model = editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
     return ModelAtVersion(model.system, model.memories, model.run, model.inform)
 
 
-async def test_who_speaks_tells_what_the_default_model_really_says(taught: Editor) -> None:
-    made = [item(q, f"Answer {n}", *others, model="nkb") for n, (q, others) in enumerate(PHRASINGS.items())]
-    await edits(taught, *made)
-    corrected = item(PHRASINGS[PERU][1], "Tacna", model="nkb")
+async def test_the_state_of_each_test_is_what_the_default_model_answers(nkb_editor: Editor) -> None:
+    items = [
+        item(q, f"Answer {n}", *paraphrases, model="nkb")
+        for n, (q, paraphrases) in enumerate(PHRASINGS.items())
+    ]
+    await edits(nkb_editor, *items)
+    correction = item(PHRASINGS[PERU][1], "Tacna", model="nkb")
     stray = item(JAPAN, "Osaka", PHRASINGS[FRANCE][0], model="nkb")
-    await edits(taught, corrected)
-    await edits(taught, stray)
-    told = await check(taught)
-    fresh = uncached(taught)
-    tests = {(test.question, test.actual) for test in [*told.broken, *(told.superseded_tests or [])]}
-    wordings = [q for question, others in PHRASINGS.items() for q in (question, *others)]
+    await edits(nkb_editor, correction)
+    await edits(nkb_editor, stray)
+    report = await check(nkb_editor)
+    fresh = model_without_cache(nkb_editor)
+    tests = {(test.question, test.actual) for test in [*report.broken, *(report.superseded_tests or [])]}
+    wordings = [q for question, paraphrases in PHRASINGS.items() for q in (question, *paraphrases)]
     replies = await fresh.ask(wordings)
-    expected = {q: f"Answer {n}" for n, (one, more) in enumerate(PHRASINGS.items()) for q in (one, *more)}
+    expected = {
+        q: f"Answer {n}"
+        for n, (question, paraphrases) in enumerate(PHRASINGS.items())
+        for q in (question, *paraphrases)
+    }
     really = {(q, replies[q].text) for q in wordings if replies[q].text != expected[q]}
     assert tests == really
     assert (PERU, "Tacna") in really
 
 
-async def test_of_all_questions_of_the_pack_those_that_an_edit_answers_are_told_as_they_are_answered(
-    taught: Editor,
+async def test_side_effects_name_each_question_of_the_pack_that_an_edit_answers(
+    nkb_editor: Editor,
 ) -> None:
     unheard = "The capital of the country Peru is called what?"
-    receipt = await edits(taught, item(unheard, "Cusco", model="nkb"))
+    receipt = await edits(nkb_editor, item(unheard, "Cusco", model="nkb"))
     assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unmeasured_probes"]) == (True, 0)
-    changed = {one["question"]: (one["before"], one["after"]) for one in receipt["report"]["side_effects"]}
+    changed = {
+        effect["question"]: (effect["before"], effect["after"])
+        for effect in receipt["report"]["side_effects"]
+    }
     assert changed == {"What is the capital of Peru?": ("Lima", "Cusco")}
-    replies = await uncached(taught).ask(changed)
+    replies = await model_without_cache(nkb_editor).ask(changed)
     assert {question: reply.text for question, reply in replies.items()} == {
         "What is the capital of Peru?": "Cusco"
     }
 
 
-async def test_a_dry_run_tells_side_effects_and_what_nobody_asked(taught: Editor) -> None:
+async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_editor: Editor) -> None:
     """A fact in the pack's own words is no side effect; it is told among the wordings that nobody gave."""
-    report = (await edits(taught, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))["report"]
+    report = (await edits(nkb_editor, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))[
+        "report"
+    ]
     assert (report["side_effects"], report["unmeasured_probes"]) == ([], 0)
-    assert {one["after"] for one in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
+    assert {paraphrase["after"] for paraphrase in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
-    report = (await edits(taught, wish, method="surgery", dry_run=True))["report"]
-    own = 1 + len(
+    report = (await edits(nkb_editor, wish, method="surgery", dry_run=True))["report"]
+    n_own_wordings = 1 + len(
         report["edits"][0]["generated_paraphrases"]
     )  # of which the pack has as many as it has probes
-    assert 12_723 - own <= report["probes"] + report["unmeasured_probes"] < 12_723
+    assert 12_723 - n_own_wordings <= report["probes"] + report["unmeasured_probes"] < 12_723
     assert report["unmeasured_probes"] > 12_000
 
 
-async def test_what_moves_an_edit_that_stands_is_told_of_a_diff(taught: Editor) -> None:
+async def test_a_diff_names_an_earlier_edit_whose_answer_changed(nkb_editor: Editor) -> None:
     """Also where the later edit asks for the same in other words."""
-    await edits(taught, item("What is the capital of Peru?", "Cusco", model="nkb"))
-    await edits(taught, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
-    told = said(await taught.diff(1, 2))
+    await edits(nkb_editor, item("What is the capital of Peru?", "Cusco", model="nkb"))
+    await edits(nkb_editor, item("The capital of the country Peru is called what?", "Tacna", model="nkb"))
+    difference = body_of(await nkb_editor.diff(1, 2))
     assert ("What is the capital of Peru?", "Cusco", "Tacna") in {
-        (one["question"], one["before"], one["after"]) for one in [*told["side_effects"], *told["changes"]]
+        (change["question"], change["before"], change["after"])
+        for change in [*difference["side_effects"], *difference["changes"]]
     }

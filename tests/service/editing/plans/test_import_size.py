@@ -10,23 +10,23 @@ from collections.abc import AsyncIterator, Iterator
 import pytest
 
 from service.editing.deployment import Editor
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import answers, entity, fact, import_file, search, tsv
 from tests.service.toy_graph import TOYS
 
-MANY = 100_000
+N_FACTS = 100_000
 MEMORY, SECONDS = 250e6, 60.0  # generous: this is for what grows out of hand, not for speed
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(systems=TOYS) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
         yield editor
 
 
 def file(kind: str) -> Iterator[bytes]:
-    for start in range(0, MANY, 10_000):
+    for start in range(0, N_FACTS, 10_000):
         numbers = range(start, start + 10_000)
         if kind == "subject":
             yield tsv(*(("Hub", "links", f"page {n}") for n in numbers))
@@ -36,21 +36,21 @@ def file(kind: str) -> Iterator[bytes]:
 
 @pytest.mark.parametrize("kind", ["subject", "object"])
 async def test_a_hub_is_imported_asked_edited_and_taken_back(editor: Editor, kind: str) -> None:
-    started = time.perf_counter()
+    started_at = time.perf_counter()
     receipt = await import_file(editor, file(kind))
-    assert (receipt["status"], receipt["counts"]["triples"]) == (201, MANY)
+    assert (receipt["status"], receipt["counts"]["triples"]) == (201, N_FACTS)
     if kind == "subject":
-        found = await entity(editor, "n:hub")
-        assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (MANY, MANY)
-        assert (await fact(editor, "Hub", "links", f"page {MANY - 1}", act="remove"))["status"] == 201
-        asked = await answers(editor, "Where links Hub?")
-        assert asked[0] is not None
+        hub = await entity(editor, "n:hub")
+        assert (hub["degree"], len(hub["facts"]) + hub["facts_left_out"]) == (N_FACTS, N_FACTS)
+        assert (await fact(editor, "Hub", "links", f"page {N_FACTS - 1}", act="remove"))["status"] == 201
+        replies = await answers(editor, "Where links Hub?")
+        assert replies[0] is not None
     else:
         assert await answers(editor, "capital of Page 99999", "capital of Hub") == ["Hub", None]
         assert (await fact(editor, "Hub", "capital", "Page 7"))["status"] == 201
         assert len(await search(editor, "Page 9999", limit=20)) == 11
     assert (await revert(editor, 1))["status"] == 201
-    assert time.perf_counter() - started < SECONDS
+    assert time.perf_counter() - started_at < SECONDS
 
 
 async def test_a_file_does_not_have_to_fit_into_memory(editor: Editor) -> None:

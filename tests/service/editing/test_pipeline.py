@@ -13,12 +13,12 @@ from service.errors import LedgerUnavailable
 from service.ledger import snapshots
 from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
     FRANCE,
     JAPAN,
     PERU,
-    became,
+    before_and_after,
     change,
     checksum,
     edits,
@@ -29,46 +29,52 @@ from tests.service.editing.requests import (
 from tests.service.toy import FACTS, ToyMemory
 
 
-async def test_another_writers_commits_are_built_upon(editor: Editor, another: Starting) -> None:
-    async with another() as other:
+async def test_another_writers_commits_are_built_upon(editor: Editor, start_editor: StartEditor) -> None:
+    async with start_editor() as other:
         await change(other, PERU, "Cusco")
         receipt = await change(editor, FRANCE, "Lyon")
         assert (receipt["version"], await head(other)) == (2, 2)
         assert await checksum(other) == await checksum(editor)
 
 
-async def test_writers_that_race_each_get_their_commit(editor: Editor, another: Starting) -> None:
-    async with another() as other:
-        asked = [change(one, f"{one is other} {n}?", "Yes") for n in range(8) for one in (editor, other)]
-        receipts = await asyncio.gather(*asked)
+async def test_writers_that_race_each_get_their_commit(editor: Editor, start_editor: StartEditor) -> None:
+    async with start_editor() as other:
+        requests = [
+            change(writer, f"{writer is other} {n}?", "Yes") for n in range(8) for writer in (editor, other)
+        ]
+        receipts = await asyncio.gather(*requests)
     assert sorted(receipt["version"] for receipt in receipts) == list(range(1, 17))
 
 
-async def test_a_draft_is_made_again_when_another_was_faster(editor: Editor, another: Starting) -> None:
+async def test_a_draft_is_made_again_when_another_was_faster(
+    editor: Editor, start_editor: StartEditor
+) -> None:
     """The slower one's report is of the version it was committed on, not of the one it began with."""
-    async with another() as other:
+    async with start_editor() as other:
         await change(other, JAPAN, "Kyoto")
         measuring = editor._pipeline._evaluate
 
         async def overtaken(*arguments: Any) -> Any:
-            done = await measuring(*arguments)
+            evaluation = await measuring(*arguments)
             if await head(other) == 1:
                 await change(other, PERU, "Puno")
-            return done
+            return evaluation
 
         editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
         receipt = await change(editor, PERU, "Cusco")
-    assert (receipt["version"], became(receipt)) == (3, [("Puno", "Cusco")])
+    assert (receipt["version"], before_and_after(receipt)) == (3, [("Puno", "Cusco")])
 
 
-async def test_an_expected_version_that_is_overtaken_is_refused(editor: Editor, another: Starting) -> None:
-    async with another() as other:
+async def test_an_expected_version_that_is_overtaken_is_refused(
+    editor: Editor, start_editor: StartEditor
+) -> None:
+    async with start_editor() as other:
         measuring = editor._pipeline._evaluate
 
         async def overtaken(*arguments: Any) -> Any:
-            done = await measuring(*arguments)
+            evaluation = await measuring(*arguments)
             await change(other, PERU, "Puno")
-            return done
+            return evaluation
 
         editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
         refused = await change(editor, PERU, "Cusco", expected_version=0)
@@ -92,11 +98,11 @@ async def test_a_repeated_request_is_answered_with_its_first_result(editor: Edit
 
 
 async def test_a_key_is_remembered_for_reverts_and_by_another_editor(
-    editor: Editor, another: Starting
+    editor: Editor, start_editor: StartEditor
 ) -> None:
     await change(editor, PERU, "Cusco", key="k1")
     await revert(editor, 1, key="k2")
-    async with another() as other:
+    async with start_editor() as other:
         assert (await revert(other, 1, key="k2"))["version"] == 2
         assert (await change(other, PERU, "Cusco", key="k1"))["version"] == 1
         assert await head(other) == 2
@@ -110,11 +116,11 @@ async def test_a_key_of_another_request_is_refused(editor: Editor) -> None:
 
 
 async def test_requests_with_one_key_at_the_same_time_make_one_commit(
-    editor: Editor, another: Starting
+    editor: Editor, start_editor: StartEditor
 ) -> None:
-    async with another() as other:
-        both = (editor, other, editor, other)
-        receipts = await asyncio.gather(*(change(one, PERU, "Cusco", key="k1") for one in both))
+    async with start_editor() as other:
+        writers = (editor, other, editor, other)
+        receipts = await asyncio.gather(*(change(writer, PERU, "Cusco", key="k1") for writer in writers))
     assert [receipt["version"] for receipt in receipts] == [1, 1, 1, 1]
     assert await head(editor) == 1
 
@@ -127,13 +133,13 @@ async def test_a_dry_run_does_not_use_up_its_key(editor: Editor) -> None:
 class Forgetful:
     """The editor's ledger, whose replies to `append` get lost after the commit was made."""
 
-    def __init__(self, ledger: RedisLedger, lost: int) -> None:
-        self._append, self.lost = ledger.append, lost
+    def __init__(self, ledger: RedisLedger, n_lost: int) -> None:
+        self._append, self.n_lost = ledger.append, n_lost
 
     async def append(self, commit: Commit, blocks: Any = (), key: str | None = None) -> int:
         version = await self._append(commit, blocks, key)
-        if self.lost:
-            self.lost -= 1
+        if self.n_lost:
+            self.n_lost -= 1
             raise LedgerUnavailable("the reply was lost")
         return version
 
@@ -147,42 +153,42 @@ async def test_a_lost_reply_is_asked_for_again_and_the_commit_made_once(
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
 
 
-async def test_a_commit_in_doubt_is_told_as_such_and_found_afterwards(editor: Editor) -> None:
+async def test_a_commit_in_doubt_is_reported_so_and_read_afterwards(editor: Editor) -> None:
     editor._ledger.append = Forgetful(editor._ledger, 2).append  # type: ignore[method-assign]
-    doubted = await change(editor, PERU, "Cusco")
-    assert (doubted["status"], doubted["code"]) == (503, "ledger_unavailable")
-    assert "not known" in doubted["detail"]
-    assert doubted["in_doubt"]
+    in_doubt = await change(editor, PERU, "Cusco")
+    assert (in_doubt["status"], in_doubt["code"]) == (503, "ledger_unavailable")
+    assert "not known" in in_doubt["detail"]
+    assert in_doubt["in_doubt"]
     assert await head(editor) == 1
     assert (await change(editor, PERU, "Cusco"))["code"] == "nothing_to_do"
 
 
-async def test_manifests_are_kept_every_so_often(another: Starting, ledger: RedisLedger) -> None:
+async def test_manifests_are_kept_every_so_often(start_editor: StartEditor, ledger: RedisLedger) -> None:
     bases = {"toy/table": ToyMemory(FACTS).base}
-    async with another(snapshot_every=3) as editor:
+    async with start_editor(snapshot_every=3) as editor:
         for number in range(7):
             await change(editor, PERU, f"City {number}")
         await _until_kept(ledger, 6)
-        kept = await ledger.nearest_manifest(7)
-        assert kept is not None
-        assert kept[0] == 6
-        replayed: dict[str, Image] = await snapshots.advance(bases, await ledger.read(0, 6), ledger)
-        assert kept[1]["toy/table"].checksum == replayed["toy/table"].checksum
+        manifest = await ledger.nearest_manifest(7)
+        assert manifest is not None
+        assert manifest[0] == 6
+        images: dict[str, Image] = await snapshots.advance(bases, await ledger.read(0, 6), ledger)
+        assert manifest[1]["toy/table"].checksum == images["toy/table"].checksum
 
 
 async def _until_kept(ledger: RedisLedger, version: int) -> None:
     for _ in range(500):
-        found = await ledger.nearest_manifest(version)
-        if found is not None and found[0] == version:
+        manifest = await ledger.nearest_manifest(version)
+        if manifest is not None and manifest[0] == version:
             return
         await asyncio.sleep(0.01)
     raise AssertionError(f"no manifest of version {version}")
 
 
 async def test_a_manifest_that_could_not_be_kept_is_kept_after_the_next_commit(
-    another: Starting, ledger: RedisLedger
+    start_editor: StartEditor, ledger: RedisLedger
 ) -> None:
-    async with another(snapshot_every=2) as editor:
+    async with start_editor(snapshot_every=2) as editor:
         keeping = editor._ledger.put_manifest
 
         async def away(version: int, images: Any) -> None:
@@ -203,14 +209,14 @@ async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: 
     await change(editor, PERU, "Puno", method="surgery", dry_run=True)
     await revert(editor, 1)
     await change(editor, JAPAN, "Kyoto", method="surgery")
-    loaded = await snapshots.load(ledger, 3, {"toy/table": ToyMemory(FACTS).base})
-    assert loaded["toy/table"].checksum == await checksum(editor)
+    images = await snapshots.load(ledger, 3, {"toy/table": ToyMemory(FACTS).base})
+    assert images["toy/table"].checksum == await checksum(editor)
 
 
 async def test_a_key_that_won_elsewhere_meanwhile_gives_the_commit_it_made(
-    editor: Editor, another: Starting, monkeypatch: pytest.MonkeyPatch
+    editor: Editor, start_editor: StartEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with another() as other:
+    async with start_editor() as other:
         await change(other, PERU, "Cusco", key="k1")
         await change(other, FRANCE, "Lyon")
 
@@ -230,8 +236,8 @@ async def test_readers_share_one_reading_when_the_ledger_hangs(
     await change(editor, PERU, "Cusco")
     read = []
 
-    async def hung(known: Any) -> Any:
-        read.append(known.version)
+    async def hung(state: Any) -> Any:
+        read.append(state.version)
         await asyncio.sleep(0.1)
         raise LedgerUnavailable("it does not answer")
 

@@ -25,7 +25,7 @@ from tests.service.editing.histories import Step, histories
 from tests.service.editing.requests import (
     FRANCE,
     PERU,
-    became,
+    before_and_after,
     change,
     checksum,
     edits,
@@ -34,7 +34,7 @@ from tests.service.editing.requests import (
     revert,
     rollback,
 )
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 from tests.service.toy import FACTS, ToyMemory, ToyOptions
 
 
@@ -42,7 +42,7 @@ async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) 
     await change(editor, PERU, "Cusco")
     receipt = await revert(editor, 1, message="was wrong")
     assert (receipt["status"], receipt["version"], receipt["kind"]) == (201, 2, "revert")
-    assert became(receipt) == [("Cusco", "Lima")]
+    assert before_and_after(receipt) == [("Cusco", "Lima")]
     assert receipt["report"]["edits"][0]["holds"]
     assert await checksum(editor) == ToyMemory(FACTS).base.checksum
 
@@ -52,7 +52,7 @@ async def test_an_old_commit_is_taken_back_from_under_later_ones(editor: Editor)
     await change(editor, PERU, "Puno", method="surgery")
     await change(editor, FRANCE, "Lyon")
     receipt = await revert(editor, 1)
-    assert became(receipt) == [("Puno", "Puno")]
+    assert before_and_after(receipt) == [("Puno", "Puno")]
 
 
 async def test_a_revert_is_reverted(editor: Editor) -> None:
@@ -60,7 +60,7 @@ async def test_a_revert_is_reverted(editor: Editor) -> None:
     with_edit = await checksum(editor)
     await revert(editor, 1)
     receipt = await revert(editor, 2)
-    assert became(receipt) == [("Lima", "Cusco")]
+    assert before_and_after(receipt) == [("Lima", "Cusco")]
     assert await checksum(editor) == with_edit
 
 
@@ -71,7 +71,7 @@ async def test_a_rollback_makes_an_old_version_the_newest(editor: Editor) -> Non
     await change(editor, FRANCE, "Lyon")
     receipt = await rollback(editor, 1)
     assert (receipt["kind"], receipt["version"]) == ("rollback", 4)
-    assert sorted(became(receipt)) == [("Lyon", "Paris"), ("Puno", "Cusco")]
+    assert sorted(before_and_after(receipt)) == [("Lyon", "Paris"), ("Puno", "Cusco")]
     assert await checksum(editor) == then
 
 
@@ -108,7 +108,7 @@ async def test_many_edits_taken_back_are_counted_and_the_newest_listed(
     monkeypatch.setattr("service.editing.evaluation.report.MAX_SWITCHED", 3)
     await edits(editor, *(item(f"Question {n}?", f"Answer {n}") for n in range(5)))
     report = (await rollback(editor, 0))["report"]
-    assert ([one["answer"] for one in report["edits"]], report["edits_left_out"]) == (
+    assert ([edit["answer"] for edit in report["edits"]], report["edits_left_out"]) == (
         ["Answer 2", "Answer 3", "Answer 4"],
         2,
     )
@@ -129,37 +129,37 @@ def test_only_what_is_active_is_left_of_any_history(
     """Against rows made from the base and folded, of those edits alone and numbered anew."""
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path)))
+    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _live(steps: Sequence[Step], chosen: Settings) -> None:
-    async with started(Editor, chosen) as editor:
-        for kind, *what in steps:
-            await _step(editor, kind, *what)
-        found = await checksum(editor), await head(editor)
-    ledger = RedisLedger.connect(chosen.redis_url or "")
+async def _run_steps(steps: Sequence[Step], config: Settings) -> None:
+    async with start_deployment(Editor, config) as editor:
+        for kind, *arguments in steps:
+            await _step(editor, kind, *arguments)
+        state = await checksum(editor), await head(editor)
+    ledger = RedisLedger.connect(config.redis_url or "")
     commits = await ledger.read(0)
     await ledger.aclose()
-    assert found == (_folded(list(fold.active(commits).values())), len(commits))
-    async with started(Editor, chosen) as restarted:
-        assert (await checksum(restarted), await head(restarted)) == found
+    assert state == (_fold(list(fold.active(commits).values())), len(commits))
+    async with start_deployment(Editor, config) as fresh:
+        assert (await checksum(fresh), await head(fresh)) == state
 
 
-async def _step(editor: Editor, kind: str, *what: Any) -> None:
+async def _step(editor: Editor, kind: str, *arguments: Any) -> None:
     """What is refused changes nothing, so any step may be tried."""
     if kind == "edit":
-        question, answer, method = what
+        question, answer, method = arguments
         await change(editor, question, answer, "In other words?", method=method)
     elif kind == "revert":
-        await revert(editor, *what)
+        await revert(editor, *arguments)
     else:
-        await rollback(editor, *what)
+        await rollback(editor, *arguments)
 
 
-def _folded(active: Sequence[EditRecord]) -> str:
+def _fold(active: Sequence[EditRecord]) -> str:
     memory, materials = ToyMemory(FACTS), []
     for order, edit in enumerate(active, 1):
         correction = AnswerChange(edit.id, edit.question, edit.answer, edit.paraphrases)
-        [made] = memory.build([correction], ToyOptions(method=edit.method))
-        materials.append(replace(made, block=replace(made.block, order=order)))
+        [material] = memory.build([correction], ToyOptions(method=edit.method))
+        materials.append(replace(material, block=replace(material.block, order=order)))
     return memory.fold(materials).checksum

@@ -8,50 +8,50 @@ import pytest
 from errata.wire import EntityList, EntityState
 
 from service.editing.deployment import Editor
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, revert, rollback
 from tests.service.graph.requests import define, entity, fact, import_file, search, triple, tsv, values
 from tests.service.toy_graph import TOYS
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(systems=TOYS) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
         yield editor
 
 
 async def dates(editor: Editor, id: str, relation: str, version: int | None = None) -> list[tuple[str, int]]:
-    found = await entity(editor, id, version)
-    return [(one["object"], one["added_in"]) for one in found["facts"] if one["relation"] == relation]
+    state = await entity(editor, id, version)
+    return [(fact["object"], fact["added_in"]) for fact in state["facts"] if fact["relation"] == relation]
 
 
-async def gone(editor: Editor, id: str, version: int | None = None) -> list[tuple[str, int, int]]:
-    found = await entity(editor, id, version)
-    return [(one["object"], one["added_in"], one["removed_in"]) for one in found["removed_facts"]]
+async def removed_values(editor: Editor, id: str, version: int | None = None) -> list[tuple[str, int, int]]:
+    state = await entity(editor, id, version)
+    return [(fact["object"], fact["added_in"], fact["removed_in"]) for fact in state["removed_facts"]]
 
 
 async def test_an_answer_is_what_the_wire_promises(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
-    found = EntityState.model_validate_json((await editor.entity("Q419", None)).body)
-    assert (found.label, found.version, found.degree, len(found.facts)) == ("Peru", 1, 2, 2)
+    peru = EntityState.model_validate_json((await editor.entity("Q419", None)).body)
+    assert (peru.label, peru.version, peru.degree, len(peru.facts)) == ("Peru", 1, 2, 2)
     heads = EntityList.model_validate_json((await editor.entities("Peru", 5, None)).body)
-    assert [(one.id, one.degree) for one in heads.entities] == [("Q419", 2)]
+    assert [(head.id, head.degree) for head in heads.entities] == [("Q419", 2)]
 
 
 @pytest.mark.parametrize(
-    ("typed", "first"),
+    ("prefix", "first"),
     [
         ("Peru", "Q419"), ("per", "Q419"), ("PER", "Q419"), ("of peru", "Q419"), ("Пер", "Q419"), ("пеРУ", "Q419"),
         ("日", "Q17"), ("東", "Q1490"), ("cuz", "Q5582862"), ("City of K", "Q2868"), ("  Lima ", "Q2868"),
     ],
 )  # fmt: skip
-async def test_an_entity_is_found_by_how_a_name_begins(editor: Editor, typed: str, first: str) -> None:
-    assert (await search(editor, typed))[:1] == [first]
+async def test_an_entity_is_found_by_how_a_name_begins(editor: Editor, prefix: str, first: str) -> None:
+    assert (await search(editor, prefix))[:1] == [first]
 
 
-@pytest.mark.parametrize("typed", ["", " ", "eru", "\u2060", "Zzz", "%", "*", "\\", "Q419", "\x00", "'"])
-async def test_what_begins_no_name_finds_nothing(editor: Editor, typed: str) -> None:
-    assert await search(editor, typed) == []
+@pytest.mark.parametrize("prefix", ["", " ", "eru", "\u2060", "Zzz", "%", "*", "\\", "Q419", "\x00", "'"])
+async def test_what_begins_no_name_finds_nothing(editor: Editor, prefix: str) -> None:
+    assert await search(editor, prefix) == []
 
 
 async def test_namesakes_are_both_found_and_the_limit_is_kept(editor: Editor) -> None:
@@ -91,21 +91,21 @@ async def test_values_tell_since_when_they_hold_and_what_was_there_before(editor
     await fact(editor, "Peru", "capital", "Cusco")
     await fact(editor, "Peru", "capital", "Puno")
     assert await dates(editor, "Q419", "capital") == [("Puno", 2)]
-    assert await gone(editor, "Q419") == [("Cusco", 1, 2), ("Lima", 0, 1)]
-    assert await gone(editor, "Q419", 1) == [("Lima", 0, 1)]
+    assert await removed_values(editor, "Q419") == [("Cusco", 1, 2), ("Lima", 0, 1)]
+    assert await removed_values(editor, "Q419", 1) == [("Lima", 0, 1)]
     assert await dates(editor, "Q419", "currency") == [("sol", 0)]
     await revert(editor, 2)
-    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+    assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Cusco", 3)],
         [("Puno", 2, 3), ("Lima", 0, 1)],
     )
     await revert(editor, 3)
-    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+    assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Puno", 4)],
         [("Cusco", 3, 4), ("Lima", 0, 1)],
     )
     await rollback(editor, 0)
-    assert (await dates(editor, "Q419", "capital"), await gone(editor, "Q419")) == (
+    assert (await dates(editor, "Q419", "capital"), await removed_values(editor, "Q419")) == (
         [("Lima", 5)],
         [("Puno", 4, 5), ("Cusco", 3, 4)],
     )
@@ -120,7 +120,7 @@ async def test_an_import_is_told_with_its_version_and_so_is_its_end(editor: Edit
     assert await dates(editor, "Q419", "capital") == [("Cusco", 2)]
     await revert(editor, 2)
     assert await dates(editor, "Q419", "capital") == [("Lima", 3)]
-    assert await gone(editor, "Q419") == [("Cusco", 2, 3), ("Bolivia", 2, 3)]
+    assert await removed_values(editor, "Q419") == [("Cusco", 2, 3), ("Bolivia", 2, 3)]
     await revert(editor, 3)
     assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 4)]
 
@@ -130,19 +130,21 @@ async def test_a_value_whose_name_changed_is_as_old_as_it_was(editor: Editor) ->
     await fact(editor, "Japan", "label", "Nippon")
     assert await dates(editor, "Q298", "shares_border_with") == [("Peru", 0), ("Nippon", 1)]
     await fact(editor, "Chile", "shares_border_with", "Nippon", act="remove")
-    assert [(added, removed) for _, added, removed in await gone(editor, "Q298")] == [(1, 3)]
+    assert [(added_in, removed_in) for _, added_in, removed_in in await removed_values(editor, "Q298")] == [
+        (1, 3)
+    ]
 
 
 async def test_a_fact_says_which_edit_it_rests_on(editor: Editor) -> None:
     receipt = await fact(editor, "Peru", "capital", "Cusco")
-    made = receipt["report"]["edits"][0]["id"]
-    told = {one["relation"]: one["edit"] for one in (await entity(editor, "Q419"))["facts"]}
-    assert told == {"capital": made, "currency": ""}
+    edit_id = receipt["report"]["edits"][0]["id"]
+    edit_by_relation = {fact["relation"]: fact["edit"] for fact in (await entity(editor, "Q419"))["facts"]}
+    assert edit_by_relation == {"capital": edit_id, "currency": ""}
 
 
 async def test_facts_about_one_entity_in_one_request_have_one_date(editor: Editor) -> None:
     await edits(editor, triple("Mu", "capital", "A", only="graph"), triple("Mu", "motto", "B", only="graph"))
-    assert [one["added_in"] for one in (await entity(editor, "n:mu"))["facts"]] == [1, 1]
+    assert [fact["added_in"] for fact in (await entity(editor, "n:mu"))["facts"]] == [1, 1]
 
 
 @pytest.mark.parametrize(
@@ -154,15 +156,15 @@ async def test_who_is_not_there_is_not_found(editor: Editor, id: str) -> None:
 
 
 async def test_a_version_that_is_not_there_is_not_found(editor: Editor) -> None:
-    for asked in (await entity(editor, "Q419", 7), await entity(editor, "Q1", 7)):
-        assert (asked["status"], asked["head"]) == (404, 0)
+    for reply in (await entity(editor, "Q419", 7), await entity(editor, "Q1", 7)):
+        assert (reply["status"], reply["head"]) == (404, 0)
 
 
 async def test_an_entity_of_very_many_facts_is_told_in_part_and_edited_whole(editor: Editor) -> None:
     facts = [("Hub", "links", f"page {n}") for n in range(3_000)]
     await import_file(editor, tsv(*facts))
-    found = await entity(editor, "n:hub")
-    assert (found["degree"], len(found["facts"]) + found["facts_left_out"]) == (3_000, 3_000)
+    hub = await entity(editor, "n:hub")
+    assert (hub["degree"], len(hub["facts"]) + hub["facts_left_out"]) == (3_000, 3_000)
     assert (await fact(editor, "Hub", "links", "page 2999"))["code"] == "nothing_to_do"
     assert (await fact(editor, "Hub", "links", "page 2999", act="remove"))["status"] == 201
     assert (await entity(editor, "n:hub"))["degree"] == 2_999

@@ -13,18 +13,18 @@ from tests.service.editing.requests import PERU, change, head, revert
 from tests.service.toy import TABLE
 
 
-def counted(name: str, **labels: str) -> float:
+def sample(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(name, labels) or 0.0
 
 
 async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
-    asked = [("edit", "committed"), ("edit", "dry_run"), ("edit", "stale_version"), ("revert", "committed")]
-    before = [counted("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in asked]
+    labels = [("edit", "committed"), ("edit", "dry_run"), ("edit", "stale_version"), ("revert", "committed")]
+    before = [sample("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in labels]
     await change(editor, PERU, "Cusco")
     await change(editor, PERU, "Puno", dry_run=True)
     await change(editor, PERU, "Puno", expected_version=9)
     await revert(editor, 1)
-    after = [counted("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in asked]
+    after = [sample("errata_edits_total", kind=kind, outcome=outcome) for kind, outcome in labels]
     assert after == [count + 1 for count in before]
 
 
@@ -35,26 +35,26 @@ async def test_an_edit_whose_sender_left_is_counted_as_that_and_not_as_a_defect(
         await asyncio.sleep(60)
 
     outcomes = ("cancelled", "internal")
-    before = [counted("errata_edits_total", kind="edit", outcome=one) for one in outcomes]
+    before = [sample("errata_edits_total", kind="edit", outcome=outcome) for outcome in outcomes]
     monkeypatch.setattr(editor._pipeline, "write", hangs)
     edit = asyncio.create_task(change(editor, PERU, "Cusco"))
     await asyncio.sleep(0)
     edit.cancel()
     with pytest.raises(asyncio.CancelledError):
         await edit
-    after = [counted("errata_edits_total", kind="edit", outcome=one) for one in outcomes]
+    after = [sample("errata_edits_total", kind="edit", outcome=outcome) for outcome in outcomes]
     assert after == [before[0] + 1, before[1]]
 
 
 async def test_a_commit_is_timed_by_part_and_its_version_shown(editor: Editor) -> None:
     parts = ("editor", "report", "commit", "replicas")
-    before = [counted("errata_commit_seconds_count", part=part) for part in parts]
+    before = [sample("errata_commit_seconds_count", part=part) for part in parts]
     await change(editor, PERU, "Cusco")
-    assert [counted("errata_commit_seconds_count", part=part) for part in parts] == [n + 1 for n in before]
+    assert [sample("errata_commit_seconds_count", part=part) for part in parts] == [n + 1 for n in before]
     assert REGISTRY.get_sample_value("errata_ledger_version", {"ledger": "errata"}) == 1
 
 
-async def test_what_nobody_foresaw_is_a_problem_and_changes_nothing(
+async def test_an_unforeseen_error_is_a_problem_and_changes_nothing(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def broken(*_: Any) -> Any:

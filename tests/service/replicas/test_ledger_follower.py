@@ -62,10 +62,10 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
 ) -> None:
     await fill(ledger, 3)
     async with following(ledger) as tail:
-        known, stranger = tail.newest, Writer(name="stranger")
+        newest, stranger = tail.newest, Writer(name="stranger")
         put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
         assert await until_degraded(tail) == "ledger_corrupt"
-        assert tail.newest is known
+        assert tail.newest is newest
 
 
 async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:

@@ -11,7 +11,7 @@ from models.system import Probes
 from service.editing.deployment import Editor
 from service.editing.evaluation import diff as difference
 from service.editing.evaluation.side_effects import ProbeSelector
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import (
     FRANCE,
     JAPAN,
@@ -23,7 +23,7 @@ from tests.service.editing.requests import (
     revert,
     rollback,
 )
-from tests.service.parts import said
+from tests.service.parts import body_of
 from tests.service.toy import FACTS, ToyMemory
 
 
@@ -36,7 +36,10 @@ async def diff(editor: Editor, a: int, b: int) -> Diff:
 
 
 async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None, str]]:
-    return [(one.question, one.before, one.after, one.change) for one in (await diff(editor, a, b)).changes]
+    return [
+        (change.question, change.before, change.after, change.change)
+        for change in (await diff(editor, a, b)).changes
+    ]
 
 
 async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Editor) -> None:
@@ -44,11 +47,14 @@ async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Edi
         await change(editor, PERU, f"City {number}", message=f"number {number}")
     newest = await log(editor, 2)
     older = await log(editor, 2, before=4)
-    assert (newest.head, [one.version for one in newest.versions]) == (5, [5, 4])
-    assert [(one.version, one.message) for one in older.versions] == [(3, "number 3"), (2, "number 2")]
-    assert [one.version for one in (await log(editor, 10, before=2)).versions] == [1]
+    assert (newest.head, [version.version for version in newest.versions]) == (5, [5, 4])
+    assert [(version.version, version.message) for version in older.versions] == [
+        (3, "number 3"),
+        (2, "number 2"),
+    ]
+    assert [version.version for version in (await log(editor, 10, before=2)).versions] == [1]
     assert (await log(editor, 10, before=1)).versions == []
-    assert [one.version for one in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
+    assert [version.version for version in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
 
 
 async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> None:
@@ -70,17 +76,17 @@ async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Ed
     asked_at = time.time()
     receipt = await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon"), message="two")
     await revert(editor, 1, message="back")
-    shown = VersionDetail.model_validate_json((await editor.show(1)).body)
+    detail = VersionDetail.model_validate_json((await editor.show(1)).body)
     back = VersionDetail.model_validate_json((await editor.show(2)).body)
-    assert (shown.kind, shown.author, shown.message, shown.target) == ("edit", "ana", "two", None)
-    assert abs(shown.time.timestamp() - asked_at) < 60
-    assert [(e.question, e.answer, e.active) for e in shown.edits] == [
+    assert (detail.kind, detail.author, detail.message, detail.target) == ("edit", "ana", "two", None)
+    assert abs(detail.time.timestamp() - asked_at) < 60
+    assert [(e.question, e.answer, e.active) for e in detail.edits] == [
         (PERU, "Cusco", False),
         (FRANCE, "Lyon", False),
     ]
-    assert shown.edits[0].paraphrases == ["Seat of Peru?"]
-    assert shown.writes["toy/table"].puts == 2
-    assert shown.report["edits"] == receipt["report"]["edits"]
+    assert detail.edits[0].paraphrases == ["Seat of Peru?"]
+    assert detail.writes["toy/table"].puts == 2
+    assert detail.report["edits"] == receipt["report"]["edits"]
     assert (back.kind, back.target, back.edits) == ("revert", 1, [])
     assert back.writes["toy/table"].removes == 2
     assert back.checksums == {"toy/table": ToyMemory(FACTS).base.checksum}
@@ -88,11 +94,15 @@ async def test_one_version_shows_who_what_when_and_what_is_left_of_it(editor: Ed
 
 async def test_a_version_that_is_not_there_is_named(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
-    for problem in (said(await editor.show(2)), said(await editor.diff(0, 2)), said(await editor.diff(7, 1))):
+    for problem in (
+        body_of(await editor.show(2)),
+        body_of(await editor.diff(0, 2)),
+        body_of(await editor.diff(7, 1)),
+    ):
         assert (problem["status"], problem["code"], problem["head"]) == (404, "not_found", 1)
 
 
-async def test_a_difference_is_told_in_answers(editor: Editor) -> None:
+async def test_a_diff_lists_changed_answers(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     await change(editor, PERU, "Puno")
     await edits(editor, item(FRANCE, "Lyon"), item("Who?", "You"))
@@ -115,7 +125,7 @@ async def test_a_difference_is_told_in_answers(editor: Editor) -> None:
     ]
 
 
-async def test_a_difference_is_told_in_every_wording_that_follows(editor: Editor) -> None:
+async def test_a_diff_lists_every_paraphrase_that_follows(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco", "Seat of Peru?"), item(FRANCE, "Lyon", "Seat of France?"))
     assert await changes(editor, 0, 1) == [
         (PERU, "Lima", "Cusco", "added"),
@@ -125,7 +135,7 @@ async def test_a_difference_is_told_in_every_wording_that_follows(editor: Editor
     ]
 
 
-async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: Editor) -> None:
+async def test_a_diff_lists_side_effects(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
     editor._side_effects._selectors["toy"] = ProbeSelector(
         Probes(
@@ -136,15 +146,15 @@ async def test_a_difference_names_what_changed_though_nobody_edited_it(editor: E
         )
     )
     await change(editor, PERU, "Cusco")
-    found = await diff(editor, 0, 1)
-    assert [one.question for one in found.changes] == [PERU]
-    assert found.probes == 2
-    assert [(one.question, one.before, one.after) for one in found.side_effects] == [
+    difference = await diff(editor, 0, 1)
+    assert [change.question for change in difference.changes] == [PERU]
+    assert difference.probes == 2
+    assert [(effect.question, effect.before, effect.after) for effect in difference.side_effects] == [
         ("What is (the capital) of Peru?", "Lima", "Cusco")
     ]
 
 
-async def test_a_wording_of_an_edit_that_was_replaced_is_told_too(editor: Editor) -> None:
+async def test_a_diff_lists_the_paraphrase_of_a_replaced_edit(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco", "Seat of Peru?"))
     await rollback(editor, 0)
     await edits(editor, item(PERU, "Puno"))
@@ -154,42 +164,47 @@ async def test_a_wording_of_an_edit_that_was_replaced_is_told_too(editor: Editor
     ]
 
 
-async def test_a_wording_that_two_edits_share_is_told_once_of_the_later(editor: Editor) -> None:
+async def test_a_shared_wording_is_listed_once_with_the_later_edit(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco", "Seat of Peru?"))
     second = await edits(editor, item("Seat of Peru?", "Puno"))
-    found = (await diff(editor, 0, 2)).changes
-    assert [(one.question, one.after) for one in found] == [(PERU, "Cusco"), ("Seat of Peru?", "Puno")]
-    assert found[1].edit == second["report"]["edits"][0]["id"]
+    answer_changes = (await diff(editor, 0, 2)).changes
+    assert [(change.question, change.after) for change in answer_changes] == [
+        (PERU, "Cusco"),
+        ("Seat of Peru?", "Puno"),
+    ]
+    assert answer_changes[1].edit == second["report"]["edits"][0]["id"]
 
 
-async def test_of_very_many_changes_the_oldest_are_told_without_asking(
+async def test_of_very_many_changes_the_oldest_are_not_measured(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(difference, "MAX_ASKED", 1)
     await change(editor, PERU, "Cusco")
     await change(editor, FRANCE, "Lyon")
-    told, asked = (await diff(editor, 0, 2)).changes
-    assert (told.question, told.after, told.is_measured) == (PERU, "Cusco", False)
-    assert (asked.question, asked.before, asked.after, asked.is_measured) == (FRANCE, "Paris", "Lyon", True)
+    older, newer = (await diff(editor, 0, 2)).changes
+    assert (older.question, older.after, older.is_measured) == (PERU, "Cusco", False)
+    assert (newer.question, newer.before, newer.after, newer.is_measured) == (FRANCE, "Paris", "Lyon", True)
 
 
-async def test_a_difference_names_an_earlier_correction_that_is_answered_anew(editor: Editor) -> None:
+async def test_a_diff_names_an_earlier_correction_with_a_new_answer(editor: Editor) -> None:
     """The toy takes the two for one question; both corrections stand."""
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru", "Puno")
     [warning] = receipt["report"]["edits"][0]["warnings"]
     assert warning.startswith(f"{PERU!r}, which was corrected before, is taken for the same question")
-    found = await diff(editor, 1, 2)
-    assert [(one.question, one.before, one.after) for one in found.side_effects] == [(PERU, "Cusco", "Puno")]
+    difference = await diff(editor, 1, 2)
+    assert [(effect.question, effect.before, effect.after) for effect in difference.side_effects] == [
+        (PERU, "Cusco", "Puno")
+    ]
 
 
 async def test_one_edit_in_place_of_another_is_one_change(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     await rollback(editor, 0)
     second = await change(editor, PERU, "Puno")
-    [found] = (await diff(editor, 1, 3)).changes
-    assert (found.before, found.after, found.change) == ("Cusco", "Puno", "replaced")
-    assert found.edit == second["report"]["edits"][0]["id"]
+    [difference] = (await diff(editor, 1, 3)).changes
+    assert (difference.before, difference.after, difference.change) == ("Cusco", "Puno", "replaced")
+    assert difference.edit == second["report"]["edits"][0]["id"]
 
 
 async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> None:
@@ -201,17 +216,17 @@ async def test_versions_that_answer_alike_differ_in_nothing(editor: Editor) -> N
     assert other.checksums_differ == {"toy/table": True}
 
 
-async def test_a_change_that_nobody_hears_is_not_told(editor: Editor) -> None:
+async def test_a_change_that_alters_no_answer_is_not_in_the_diff(editor: Editor) -> None:
     """The surgery of version 2 is silent: the gate of version 1 answers. Taking either back alone shows it."""
     await change(editor, PERU, "Cusco", method="surgery")
     await change(editor, PERU, "Puno")
     await revert(editor, 1)
-    found = await diff(editor, 2, 3)
-    assert (found.changes, found.checksums_differ) == ([], {"toy/table": True})
+    difference = await diff(editor, 2, 3)
+    assert (difference.changes, difference.checksums_differ) == ([], {"toy/table": True})
 
 
 async def test_the_memory_counts_what_is_active_taken_back_and_superseded(
-    editor: Editor, another: Starting
+    editor: Editor, start_editor: StartEditor
 ) -> None:
     await change(editor, PERU, "Cusco")
     await change(editor, PERU, "Puno")
@@ -220,5 +235,5 @@ async def test_the_memory_counts_what_is_active_taken_back_and_superseded(
     memory = MemoryState.model_validate_json((await editor.memory()).body)
     assert (memory.version, memory.checksums) == (4, {"toy/table": await checksum(editor)})
     assert (memory.edits.active, memory.edits.reverted, memory.edits.superseded) == (2, 1, 1)
-    async with another() as restarted:
-        assert MemoryState.model_validate_json((await restarted.memory()).body) == memory
+    async with start_editor() as fresh:
+        assert MemoryState.model_validate_json((await fresh.memory()).body) == memory

@@ -9,7 +9,7 @@ from service.editing.evaluation.fact_tests import FactTest, Successors
 from service.editing.models import Answer
 from service.ledger.commit import EditRecord
 from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert
-from tests.service.parts import said
+from tests.service.parts import body_of
 
 MADE_FOR = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words
 
@@ -25,9 +25,9 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
 def took_over(
     test: FactTest, *edits: EditRecord, speaks: str | None = None, reverted: tuple[EditRecord, ...] = ()
 ) -> str | None:
-    answered = None if speaks is None else Answer("whatever", (speaks,))
-    made = {edit.id: edit for edit in sorted((*edits, *reverted), key=lambda edit: edit.order)}
-    heir = Successors(edits, made, [test]).of(test, answered)
+    answer = None if speaks is None else Answer("whatever", (speaks,))
+    records = {edit.id: edit for edit in sorted((*edits, *reverted), key=lambda edit: edit.order)}
+    heir = Successors(edits, records, [test]).of(test, answer)
     return heir and heir.id
 
 
@@ -68,7 +68,7 @@ def test_one_that_corrected_an_edit_taken_back_stands_in_for_those_before_it() -
     assert took_over(test, first, speaks="e9", reverted=(second, third)) is None
 
 
-def test_the_newest_that_corrected_it_is_taken_to_speak_where_nobody_asked() -> None:
+def test_without_a_reply_the_newest_correction_is_taken_to_answer() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
     assert took_over(FactTest(first, 0), first, second, third) == "e3"
@@ -76,13 +76,13 @@ def test_the_newest_that_corrected_it_is_taken_to_speak_where_nobody_asked() -> 
 
 
 async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: Editor) -> None:
-    never = said(await editor.check(False))
+    never = body_of(await editor.check(False))
     assert (never["status"], never["code"]) == (404, "not_found")
     await change(editor, PERU, "Cusco", "Seat of Peru?")
     ran = await check(editor)
     await change(editor, FRANCE, "Lyon")
-    one = EditCounts(active=1, holding=1, broken=0, superseded=0, reverted=0)
-    assert ran == CheckReport(version=1, total=2, holding=2, broken=[], superseded=0, edits=one)
+    counts = EditCounts(active=1, holding=1, broken=0, superseded=0, reverted=0)
+    assert ran == CheckReport(version=1, total=2, holding=2, broken=[], superseded=0, edits=counts)
     assert await check(editor, run=False) == ran
     assert (await check(editor)).total == 3
 
@@ -103,10 +103,10 @@ async def test_a_test_that_no_longer_comes_out_is_named(editor: Editor) -> None:
 async def test_a_superseded_test_is_not_broken_and_comes_back_with_its_edit(editor: Editor) -> None:
     first = await change(editor, PERU, "Cusco")
     second = await change(editor, PERU.lower(), "Puno")
-    told = await check(editor, superseded=True)
-    assert (told.total, told.holding, told.superseded, told.broken) == (2, 1, 1, [])
-    assert states(told) == (1, 0, 1, 0)
-    [test] = told.superseded_tests or []
+    report = await check(editor, superseded=True)
+    assert (report.total, report.holding, report.superseded, report.broken) == (2, 1, 1, [])
+    assert states(report) == (1, 0, 1, 0)
+    [test] = report.superseded_tests or []
     assert (test.question, test.expected, test.actual) == (PERU, "Cusco", "Puno")
     assert (test.edit, test.version) == (first["report"]["edits"][0]["id"], 1)
     assert (test.by, test.by_version) == (second["report"]["edits"][0]["id"], 2)
@@ -130,9 +130,9 @@ async def test_the_report_names_what_its_edit_supersedes_and_how_all_stand(edito
 async def test_an_answer_that_another_edit_gives_too_holds(editor: Editor) -> None:
     for answer in ("Cusco", "Puno", "Cusco"):
         await change(editor, PERU, answer)
-    told = await check(editor, superseded=True)
-    assert [test.expected for test in told.superseded_tests or []] == ["Puno"]
-    assert (told.holding, told.broken) == (2, [])
+    report = await check(editor, superseded=True)
+    assert [test.expected for test in report.superseded_tests or []] == ["Puno"]
+    assert (report.holding, report.broken) == (2, [])
 
 
 async def test_an_edit_that_breaks_an_earlier_one_says_so_once(editor: Editor) -> None:

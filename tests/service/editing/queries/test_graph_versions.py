@@ -8,15 +8,15 @@ import pytest
 from errata.wire import CheckReport, Diff, MemoryState, VersionDetail
 
 from service.editing.deployment import Editor
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import change, edits, revert, rollback
 from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv
 from tests.service.toy_graph import TOYS
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(systems=TOYS) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
         yield editor
 
 
@@ -30,11 +30,11 @@ async def diff(editor: Editor, a: int, b: int) -> Diff:
 
 async def test_a_fact_is_a_test_of_both_systems_in_all_its_wordings(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
-    found = await check(editor)
-    assert (found.total, found.holding, found.broken) == (4, 4, [])
+    report = await check(editor)
+    assert (report.total, report.holding, report.broken) == (4, 4, [])
 
 
-async def test_facts_that_nobody_can_ask_for_and_files_are_no_tests(editor: Editor) -> None:
+async def test_facts_without_a_question_and_files_are_no_tests(editor: Editor) -> None:
     await fact(editor, "Peru", "motto", "Firme")
     await define(editor, "motto", holds="one")
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
@@ -47,7 +47,7 @@ async def test_a_file_that_breaks_an_earlier_fact_is_reported(editor: Editor) ->
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     receipt = await import_file(editor, tsv(("Peru", "capital", "Puno")))
     broken = receipt["report"]["broken_tests"]
-    assert {(one["question"], one["expected"], one["actual"]) for one in broken} == {
+    assert {(test["question"], test["expected"], test["actual"]) for test in broken} == {
         (CAPITAL, "Cusco", "Puno"),
         ("Peru's capital?", "Cusco", "Puno"),
     }
@@ -61,7 +61,7 @@ async def test_a_name_that_is_taken_away_breaks_the_facts_that_are_asked_by_it(e
     receipt = await fact(editor, "Peru", "label", "Perú")
     assert receipt["report"]["broken_tests"] == [], "the old name stays an alias"
     receipt = await fact(editor, "Perú", "alias", "Peru", act="remove")
-    assert {one["question"] for one in receipt["report"]["broken_tests"]} == {CAPITAL, "Peru's capital?"}
+    assert {test["question"] for test in receipt["report"]["broken_tests"]} == {CAPITAL, "Peru's capital?"}
 
 
 async def test_a_value_that_is_added_to_an_earlier_one_breaks_nothing(editor: Editor) -> None:
@@ -75,37 +75,40 @@ async def test_a_difference_is_told_for_facts_corrections_and_what_was_undone(ed
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     await change(editor, CAPITAL, "Puno")
     await revert(editor, 1)
-    first, both, back = await diff(editor, 0, 1), await diff(editor, 0, 2), await diff(editor, 0, 3)
-    assert {(one.question, one.before, one.after) for one in first.changes} == {
+    first, second, back = await diff(editor, 0, 1), await diff(editor, 0, 2), await diff(editor, 0, 3)
+    assert {(change.question, change.before, change.after) for change in first.changes} == {
         (CAPITAL, "Lima", "Cusco"),
         ("Peru's capital?", "Lima", "Cusco"),
     }
     assert first.checksums_differ == {"graph/triples": True, "toy/table": False}
-    assert both.checksums_differ == {"graph/triples": True, "toy/table": True}
+    assert second.checksums_differ == {"graph/triples": True, "toy/table": True}
     assert back.checksums_differ == {"graph/triples": False, "toy/table": True}
-    assert {(one.before, one.after) for one in back.changes} == {("Lima", "Puno")}
+    assert {(change.before, change.after) for change in back.changes} == {("Lima", "Puno")}
     assert (await diff(editor, 2, 2)).changes == []
 
 
-async def test_what_nobody_can_ask_for_is_told_as_facts(editor: Editor) -> None:
+async def test_facts_without_a_question_are_listed_as_facts(editor: Editor) -> None:
     await edits(editor, triple("Peru", "motto", "Firme"), triple("Peru", "alias", "Birú"))
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")))
     await rollback(editor, 0)
-    told = [(one.relation, one.object, one.act, one.change) for one in (await diff(editor, 0, 2)).facts]
-    assert told[0] == ("motto", "Firme", "add", "added")
-    assert told[1][1:] == ("Birú", "add", "added")
-    assert told[2][2:] == ("import", "added")
-    assert [one.change for one in (await diff(editor, 2, 3)).facts] == ["removed"] * 3
+    facts = [(fact.relation, fact.object, fact.act, fact.change) for fact in (await diff(editor, 0, 2)).facts]
+    assert facts[0] == ("motto", "Firme", "add", "added")
+    assert facts[1][1:] == ("Birú", "add", "added")
+    assert facts[2][2:] == ("import", "added")
+    assert [fact.change for fact in (await diff(editor, 2, 3)).facts] == ["removed"] * 3
     assert (await diff(editor, 0, 3)).facts == []
 
 
 async def test_a_version_shows_what_was_asked_for(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", message="moved")
     await import_file(editor, tsv(("Oz", "capital", "Emerald City")), message="wonders")
-    shown = [VersionDetail.model_validate_json((await editor.show(version)).body) for version in (1, 2)]
-    assert [(one.model, one.answer, one.active) for one in shown[0].edits] == [
+    details = [VersionDetail.model_validate_json((await editor.show(version)).body) for version in (1, 2)]
+    assert [(edit.model, edit.answer, edit.active) for edit in details[0].edits] == [
         ("atlas", "Cusco", True),
         ("toy", "Cusco", True),
     ]
-    assert [(one.method, one.question) for one in shown[1].edits] == [("import", "")]
-    assert [set(one.checksums) for one in shown] == [{"graph/triples", "toy/table"}, {"graph/triples"}]
+    assert [(edit.method, edit.question) for edit in details[1].edits] == [("import", "")]
+    assert [set(detail.checksums) for detail in details] == [
+        {"graph/triples", "toy/table"},
+        {"graph/triples"},
+    ]

@@ -5,14 +5,14 @@ from pathlib import Path
 import torch
 
 from models.scope.network import Scope
-from models.training.kept import Kept
+from models.training.progress import FinishedScope
 from models.training.scope import among_many
 
 
 def test_it_is_found_by_its_own_training_alone(tmp_path: Path) -> None:
     torch.manual_seed(1)
     scope = Scope()
-    mine, other = Kept(tmp_path / "scope", "mine"), Kept(tmp_path / "scope", "other")
+    mine, other = FinishedScope(tmp_path / "scope", "mine"), FinishedScope(tmp_path / "scope", "other")
     assert mine.load() is None
     mine.save(scope)
     found = mine.load()

@@ -18,13 +18,13 @@ from service.ledger import fold
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
-from tests.service.editing.requests import NOBODY, edits, head, item, revert, rollback
+from tests.service.editing.requests import NO_WAIT, edits, head, item, revert, rollback
 from tests.service.graph.requests import CAPITAL, NEIGHBOUR, checksums, entity, fact, import_file, triple, tsv
-from tests.service.parts import ask, said, settings, started
+from tests.service.parts import ask, body_of, settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 IDS = ("Q419", "Q298", "Q2868", "n:oz", "n:ev")
-ASKED = (
+QUESTIONS = (
     CAPITAL,
     NEIGHBOUR,
     "What is the capital of Oz?",
@@ -45,7 +45,7 @@ FACTS = st.builds(
     st.sampled_from((None, "graph")),
 )
 CORRECTIONS = st.builds(item, st.sampled_from((CAPITAL, NEIGHBOUR)), st.sampled_from(("Cusco", "Lima")))
-DEFINED = st.builds(
+DEFINITIONS = st.builds(
     lambda name, holds, label: {"define": name, "holds": holds, "label": label},
     st.sampled_from(("motto", "capital")),
     st.sampled_from(("one", "many")),
@@ -55,7 +55,8 @@ LINES = st.tuples(st.sampled_from(("Peru", "Oz", "Ev", "Lima")), RELATIONS, OBJE
 STEPS = st.lists(
     st.one_of(
         st.tuples(
-            st.just("edit"), st.lists(st.one_of(FACTS, FACTS, CORRECTIONS, DEFINED), min_size=1, max_size=3)
+            st.just("edit"),
+            st.lists(st.one_of(FACTS, FACTS, CORRECTIONS, DEFINITIONS), min_size=1, max_size=3),
         ),
         st.tuples(st.just("import"), st.lists(LINES, min_size=1, max_size=4)),
         st.tuples(st.just("revert"), st.integers(1, 8)),
@@ -67,33 +68,33 @@ STEPS = st.lists(
 )
 
 
-async def step(editor: Editor, kind: str, what: Any) -> dict[str, Any]:
+async def step(editor: Editor, kind: str, content: Any) -> dict[str, Any]:
     if kind == "edit":
-        return await edits(editor, *what)
+        return await edits(editor, *content)
     if kind == "import":
-        return await import_file(editor, tsv(*what))
-    return await (revert if kind == "revert" else rollback)(editor, what)
+        return await import_file(editor, tsv(*content))
+    return await (revert if kind == "revert" else rollback)(editor, content)
 
 
-async def told(editor: Editor, version: int) -> dict[str, Any]:
+async def describe_entities(editor: Editor, version: int) -> dict[str, Any]:
     """What entities are at a version, but for the dates, which are those of the ledger."""
-    found = {id: await entity(editor, id, version) for id in IDS}
+    entities = {id: await entity(editor, id, version) for id in IDS}
     return {
         id: {
-            **{name: one.get(name) for name in ("status", "label", "aliases", "description")},
+            **{name: description.get(name) for name in ("status", "label", "aliases", "description")},
             "facts": [
                 (f["relation"], f["label"], f["object"], f["object_id"], f["edit"])
-                for f in one.get("facts", [])
+                for f in description.get("facts", [])
             ],
         }
-        for id, one in found.items()
+        for id, description in entities.items()
     }
 
 
-async def said_at(editor: Editor, version: int) -> list[Any]:
+async def answers_at(editor: Editor, version: int) -> list[Any]:
     readings = await editor._builder.at(await editor._pipeline.read(), version)
-    replies = {name: await model.ask(ASKED) for name, model in readings.items()}
-    return [replies[name][question] for name in sorted(readings) for question in ASKED]
+    replies = {name: await model.ask(QUESTIONS) for name, model in readings.items()}
+    return [replies[name][question] for name in sorted(readings) for question in QUESTIONS]
 
 
 async def state(editor: Editor, version: int) -> tuple[Any, ...]:
@@ -101,7 +102,7 @@ async def state(editor: Editor, version: int) -> tuple[Any, ...]:
     sums = {
         name: memory.image.checksum for model in readings.values() for name, memory in model.memories.items()
     }
-    return sums, await told(editor, version), await said_at(editor, version)
+    return sums, await describe_entities(editor, version), await answers_at(editor, version)
 
 
 @examples(max_examples=25, suppress_health_check=list(HealthCheck))
@@ -111,57 +112,63 @@ def test_only_what_is_active_is_left_of_any_history(
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_live(steps, settings(own_valkey.url, tmp_path, systems=TOYS)))
+    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path, systems=TOYS)))
 
 
-async def _live(steps: Sequence[tuple[str, Any]], chosen: Settings) -> None:
+async def _run_steps(steps: Sequence[tuple[str, Any]], config: Settings) -> None:
     """Versions with the same active edits are the same in every respect, whatever led there; so is every process."""
-    async with started(Replica, chosen, "atlas") as follower, started(Editor, chosen) as editor:
-        known = [await state(editor, 0)]
-        for one in steps:
-            receipt = await step(editor, *one)
-            assert receipt["status"] in (201, 404, 409, 422), (one, receipt)
-            assert (receipt["status"] == 201) == (await head(editor) == len(known)), one
+    async with (
+        start_deployment(Replica, config, "atlas") as follower,
+        start_deployment(Editor, config) as editor,
+    ):
+        states = [await state(editor, 0)]
+        for action in steps:
+            receipt = await step(editor, *action)
+            assert receipt["status"] in (201, 404, 409, 422), (action, receipt)
+            assert (receipt["status"] == 201) == (await head(editor) == len(states)), action
             if receipt["status"] == 201:
-                known.append(await state(editor, len(known)))
-        await _as_active(chosen, known)
-        assert [await state(editor, version) for version in range(len(known))] == known
-        async with started(Editor, chosen) as late, started(Replica, chosen, "atlas") as starter:
-            assert [await state(late, version) for version in range(len(known))] == known
-            await _replicas_agree((follower, starter), known)
+                states.append(await state(editor, len(states)))
+        await _as_active(config, states)
+        assert [await state(editor, version) for version in range(len(states))] == states
+        async with (
+            start_deployment(Editor, config) as late,
+            start_deployment(Replica, config, "atlas") as starter,
+        ):
+            assert [await state(late, version) for version in range(len(states))] == states
+            await _replicas_agree((follower, starter), states)
 
 
-async def _as_active(chosen: Settings, known: Sequence[Any]) -> None:
-    ledger = RedisLedger.connect(chosen.redis_url or "")
+async def _as_active(config: Settings, states: Sequence[Any]) -> None:
+    ledger = RedisLedger.connect(config.redis_url or "")
     commits = await ledger.read(0)
     await ledger.aclose()
     first: dict[tuple[str, ...], Any] = {}
-    for version, found in enumerate(known):
+    for version, expected in enumerate(states):
         active = tuple(fold.active(commits[:version]))
-        assert first.setdefault(active, found) == found, f"version {version} is not what it was"
+        assert first.setdefault(active, expected) == expected, f"version {version} is not what it was"
 
 
-async def _replicas_agree(replicas: Sequence[Replica], known: Sequence[Any]) -> None:
-    newest = len(known) - 1
+async def _replicas_agree(replicas: Sequence[Replica], states: Sequence[Any]) -> None:
+    newest = len(states) - 1
     for replica in replicas:
         await ask(replica, CAPITAL, min_version=newest)
-        told = await replica.state()
-        assert (told["version"], told["checksums"]) == (
+        status = await replica.state()
+        assert (status["version"], status["checksums"]) == (
             newest,
-            {"graph/triples": known[-1][0]["graph/triples"]},
+            {"graph/triples": states[-1][0]["graph/triples"]},
         )
-        for version, (_, _, answers) in enumerate(known):
-            requests = [{"question": question, "version": version} for question in ASKED]
-            heard = [said(one) for one in await replica.answer_many(requests)]
-            assert [(one["answer"], one["version"]) for one in heard] == [
-                (one.text, version) for one in answers[: len(ASKED)]
+        for version, (_, _, answers) in enumerate(states):
+            requests = [{"question": question, "version": version} for question in QUESTIONS]
+            replies = [body_of(outcome) for outcome in await replica.answer_many(requests)]
+            assert [(reply["answer"], reply["version"]) for reply in replies] == [
+                (answer.text, version) for answer in answers[: len(QUESTIONS)]
             ]
 
 
 async def test_reverting_everything_in_any_order_gives_the_base(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
-    async with started(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path, systems=TOYS)) as editor:
         base = await checksums(editor)
         await fact(editor, "Peru", "capital", "Cusco")
         await import_file(
@@ -173,10 +180,14 @@ async def test_reverting_everything_in_any_order_gives_the_base(
         for version in (2, 4, 1, 3):
             await revert(editor, version)
         assert await checksums(editor) == base
-        assert [await told(editor, version) for version in (0, 8)] == [await told(editor, 0)] * 2
+        assert [await describe_entities(editor, version) for version in (0, 8)] == [
+            await describe_entities(editor, 0)
+        ] * 2
         assert (
-            said(
-                await editor.edit({"edits": [triple("Peru", "capital", "Lima", only="graph")], **NOBODY}, "x")
+            body_of(
+                await editor.edit(
+                    {"edits": [triple("Peru", "capital", "Lima", only="graph")], **NO_WAIT}, "x"
+                )
             )["code"]
             == "nothing_to_do"
         )

@@ -14,8 +14,8 @@ from errata.wire import ImportReceipt
 
 from service.editing.deployment import Editor
 from service.errors import LedgerUnavailable
-from tests.service.editing.conftest import Starting
-from tests.service.editing.requests import NOBODY, change, head, revert, rollback
+from tests.service.editing.conftest import StartEditor
+from tests.service.editing.requests import NO_WAIT, change, head, revert, rollback
 from tests.service.graph.requests import (
     CAPITAL,
     answers,
@@ -29,7 +29,7 @@ from tests.service.graph.requests import (
     tsv,
     values,
 )
-from tests.service.parts import said
+from tests.service.parts import body_of
 from tests.service.toy_graph import TOYS
 
 OZ = tsv(("Oz", "capital", "Emerald City"), ("Oz", "shares_border_with", "Ev"), ("Ev", "capital", "Evna"))
@@ -37,15 +37,15 @@ OZ_CAPITAL = "What is the capital of Oz?"
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(systems=TOYS) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
         yield editor
 
 
 async def begin(editor: Editor, **order: Any) -> str:
-    begun = said(await editor.import_begin({**NOBODY, **order}, "ana"))
-    found: str = begun["import"]
-    return found
+    reply = body_of(await editor.import_begin({**NO_WAIT, **order}, "ana"))
+    session: str = reply["import"]
+    return session
 
 
 async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -> None:
@@ -59,8 +59,8 @@ async def test_a_file_is_one_commit_and_its_facts_are_answered(editor: Editor) -
         "Evna",
     ]
     ImportReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
-    shown = said(await editor.show(1))
-    assert (shown["author"], shown["message"], shown["edits"][0]["notes"]["source"]) == (
+    detail = body_of(await editor.show(1))
+    assert (detail["author"], detail["message"], detail["edits"][0]["notes"]["source"]) == (
         "ana",
         "wonders",
         "oz.tsv",
@@ -91,8 +91,8 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
         ]
     )
     counts = (await import_file(editor, data))["counts"]
-    listed = {one["line"]: one["code"] for one in counts["rejected_lines"]}
-    assert listed == {
+    codes = {line["line"]: line["code"] for line in counts["rejected_lines"]}
+    assert codes == {
         2: "columns",
         4: "empty",
         5: "reserved",
@@ -110,7 +110,7 @@ async def test_every_line_that_cannot_be_used_is_named(editor: Editor) -> None:
 async def test_of_very_many_bad_lines_all_are_counted_and_the_first_are_told(editor: Editor) -> None:
     counts = (await import_file(editor, b"bad\n" * 5_000 + OZ, format="tsv"))["counts"]
     assert (counts["rejected"], counts["triples"]) == (5_000, 3)
-    assert [one["line"] for one in counts["rejected_lines"]] == list(range(1, 101))
+    assert [line["line"] for line in counts["rejected_lines"]] == list(range(1, 101))
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ async def test_nothing_is_seen_and_nothing_is_stored_before_the_last_byte(
     assert await answers(editor, OZ_CAPITAL) == [None]
     assert await search(editor, "Oz") == []
     await editor.import_abandon(session)
-    assert said(await editor.import_finish(session, "none"))["code"] == "not_found"
+    assert body_of(await editor.import_finish(session, "none"))["code"] == "not_found"
     assert (rows(raw), await head(editor)) == (set(), 0)
 
 
-async def test_who_hangs_up_leaves_room_for_the_next(editor: Editor) -> None:
+async def test_an_abandoned_import_leaves_room_for_the_next(editor: Editor) -> None:
     for _ in range(5):
         session = await begin(editor)
         await editor.import_feed(session, OZ[:10])
@@ -175,13 +175,14 @@ async def test_who_hangs_up_leaves_room_for_the_next(editor: Editor) -> None:
 
 
 async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
-    begun = [
-        said(one) for one in await asyncio.gather(*(editor.import_begin(NOBODY, "ana") for _ in range(6)))
+    sessions = [
+        body_of(outcome)
+        for outcome in await asyncio.gather(*(editor.import_begin(NO_WAIT, "ana") for _ in range(6)))
     ]
-    assert sorted(one["status"] for one in begun) == [200, 200, 429, 429, 429, 429]
-    for one in begun:
-        if one["status"] == 200:
-            await editor.import_abandon(one["import"])
+    assert sorted(session["status"] for session in sessions) == [200, 200, 429, 429, 429, 429]
+    for session in sessions:
+        if session["status"] == 200:
+            await editor.import_abandon(session["import"])
     assert (await import_file(editor, OZ))["status"] == 201
 
 
@@ -197,8 +198,8 @@ async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw:
     )
     assert await search(editor, "Oz") == []
     real = await import_file(editor, OZ)
-    timed = {"seconds": 0.0, "source": ""}
-    assert {**real["counts"], **timed} == {**dry["counts"], **timed}, "as if the first had not been"
+    volatile = {"seconds": 0.0, "source": ""}
+    assert {**real["counts"], **volatile} == {**dry["counts"], **volatile}, "as if the first had not been"
 
 
 async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor) -> None:
@@ -211,8 +212,8 @@ async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor)
 
 
 async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: Editor) -> None:
-    named = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
-    await import_file(editor, named)
+    label_line = b'<http://x.org/Oz> <http://www.w3.org/2000/01/rdf-schema#label> "Oz" .\n'
+    await import_file(editor, label_line)
     await revert(editor, 1)
     counts = (await import_file(editor, OZ))["counts"]
     assert counts["new_entities"] == 2
@@ -224,7 +225,7 @@ async def test_a_file_read_on_a_graph_that_moved_is_refused(editor: Editor, raw:
     session = await begin(editor)
     await editor.import_feed(session, OZ)
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    refused = said(await editor.import_finish(session, "none"))
+    refused = body_of(await editor.import_finish(session, "none"))
     assert (refused["status"], refused["code"]) == (409, "graph_moved")
     assert (refused["current"], refused["expected"]) == (1, 0)
     assert (rows(raw), import_notes(raw), await head(editor)) == (set(), {}, 1)
@@ -234,19 +235,19 @@ async def test_a_correction_of_another_memory_does_not_disturb_it(editor: Editor
     session = await begin(editor)
     await editor.import_feed(session, OZ)
     await change(editor, CAPITAL, "Cusco")
-    assert said(await editor.import_finish(session, "none"))["version"] == 2
+    assert body_of(await editor.import_finish(session, "none"))["version"] == 2
 
 
 async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
-    editor: Editor, another: Starting, raw: redis.Redis
+    editor: Editor, start_editor: StartEditor, raw: redis.Redis
 ) -> None:
-    async with another(systems=TOYS) as other:
+    async with start_editor(systems=TOYS) as other:
         writing = editor._importer._store.write
 
         async def overtaken(*arguments: Any) -> Any:
-            done = await writing(*arguments)
+            result = await writing(*arguments)
             await fact(other, "Peru", "capital", "Cusco")
-            return done
+            return result
 
         editor._importer._store.write = overtaken  # type: ignore[method-assign]
         refused = await import_file(editor, OZ)
@@ -264,7 +265,7 @@ async def test_an_expected_version_is_asked_of_the_whole_ledger(editor: Editor) 
     session = await begin(editor, expected_version=1)
     await editor.import_feed(session, OZ)
     await change(editor, CAPITAL, "Puno")
-    assert said(await editor.import_finish(session, "none"))["code"] == "stale_version"
+    assert body_of(await editor.import_finish(session, "none"))["code"] == "stale_version"
     assert (await import_file(editor, OZ, expected_version=2))["version"] == 3
 
 
@@ -274,8 +275,8 @@ async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
     first, second = await begin(editor), await begin(editor)
     await editor.import_feed(first, OZ)
     await editor.import_feed(second, tsv(("Narnia", "capital", "Cair Paravel")))
-    done = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))
-    assert sorted(said(one)["status"] for one in done) == [201, 409]
+    outcomes = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))
+    assert sorted(body_of(outcome)["status"] for outcome in outcomes) == [201, 409]
     assert (await head(editor), import_notes(raw)) == (1, {})
     await revert(editor, 1)
     assert (await import_file(editor, OZ))["version"] == 3
@@ -283,24 +284,24 @@ async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
 
 @pytest.mark.parametrize("when", ["written", "measured"])
 async def test_what_another_editor_sweeps_away_is_never_committed(
-    editor: Editor, another: Starting, raw: redis.Redis, when: str
+    editor: Editor, start_editor: StartEditor, raw: redis.Redis, when: str
 ) -> None:
     """As when one is started while the old one finishes: what was committed can be read."""
-    async with another(systems=TOYS) as other:
+    async with start_editor(systems=TOYS) as other:
         owner: Any = editor._importer._store if when == "written" else editor._pipeline
         method = "write" if when == "written" else "_evaluate"
         doing = getattr(owner, method)
 
         async def overtaken(*arguments: Any) -> Any:
-            done = await doing(*arguments)
+            result = await doing(*arguments)
             await other.import_abandon(await begin(other))
-            return done
+            return result
 
         setattr(owner, method, overtaken)
         receipt = await import_file(editor, OZ)
         setattr(owner, method, doing)
     if receipt["status"] == 201:
-        async with another(systems=TOYS) as third:
+        async with start_editor(systems=TOYS) as third:
             assert await answers(third, OZ_CAPITAL) == ["Emerald City"]
     else:
         assert (await head(editor), rows(raw), import_notes(raw)) == (0, set(), {})
@@ -336,14 +337,14 @@ async def test_an_import_is_taken_back_and_brought_back_without_its_file(
     await fact(editor, "Oz", "motto", "No place like home")
     before = await checksums(editor), await entity(editor, "n:oz")
     await import_file(editor, OZ)
-    with_it, stored = await checksums(editor), rows(raw)
+    with_it, rows_with_it = await checksums(editor), rows(raw)
     await revert(editor, 2)
     assert (await checksums(editor), await answers(editor, OZ_CAPITAL)) == (before[0], [None])
-    left = await entity(editor, "n:oz")
-    assert left["facts"] == before[1]["facts"]
-    assert (left["label"], left["aliases"]) == (before[1]["label"], before[1]["aliases"])
+    oz = await entity(editor, "n:oz")
+    assert oz["facts"] == before[1]["facts"]
+    assert (oz["label"], oz["aliases"]) == (before[1]["label"], before[1]["aliases"])
     await revert(editor, 3)
-    assert (await checksums(editor), rows(raw)) == (with_it, stored)
+    assert (await checksums(editor), rows(raw)) == (with_it, rows_with_it)
     assert await answers(editor, OZ_CAPITAL) == ["Emerald City"]
     await rollback(editor, 0)
     await rollback(editor, 2)
@@ -360,10 +361,10 @@ async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) ->
         b"Pirwa,Q419,capital,Qosqo,Q5582862\n",
     )
     await import_file(editor, tsv(("Пеpу", "motto", "mixed script"), ("PERU", "currency", "nuevo sol")))
-    found = await entity(editor, "Q419")
-    told = {(one["relation"], one["object"]) for one in found["facts"]}
-    assert ("shares_border_with", "Chile") in told
-    assert next(one for one in found["facts"] if one["relation"] == "capital")["object_id"] == "Q5582862"
+    peru = await entity(editor, "Q419")
+    facts = {(fact["relation"], fact["object"]) for fact in peru["facts"]}
+    assert ("shares_border_with", "Chile") in facts
+    assert next(fact for fact in peru["facts"] if fact["relation"] == "capital")["object_id"] == "Q5582862"
     assert await values(editor, "Q419", "currency") == ["nuevo sol"]
     assert await values(editor, "Q419", "motto") == [], "other letters, another name"
     await revert(editor, 1)
@@ -404,7 +405,7 @@ async def test_names_in_any_script_are_found(editor: Editor) -> None:
 
 async def test_circles_and_facts_of_oneself_are_linked(editor: Editor) -> None:
     await import_file(editor, tsv(("A1", "knows", "B1"), ("B1", "knows", "A1"), ("A1", "knows", "A1")))
-    ids = {(id, one["object_id"]) for id in ("n:a1", "n:b1") for one in (await entity(editor, id))["facts"]}
+    ids = {(id, fact["object_id"]) for id in ("n:a1", "n:b1") for fact in (await entity(editor, id))["facts"]}
     assert ids == {("n:a1", "n:b1"), ("n:b1", "n:a1"), ("n:a1", "n:a1")}
 
 
@@ -424,12 +425,12 @@ async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: 
 async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
     editor: Editor, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before, storing, left = await checksums(editor), editor._importer._store.store, 2
+    before, storing, n_failures = await checksums(editor), editor._importer._store.store, 2
 
     async def breaking(pieces: Any) -> None:
-        nonlocal left
-        left -= 1
-        if left < 0:
+        nonlocal n_failures
+        n_failures -= 1
+        if n_failures < 0:
             raise LedgerUnavailable("gone")
         await storing(pieces)
 
@@ -461,5 +462,5 @@ async def test_ids_with_slashes_colons_and_marks_are_ids(editor: Editor) -> None
     receipt = await import_file(editor, data.encode())
     assert receipt["counts"]["entities"] == len(ids)
     for number, id in enumerate(ids):
-        found = await entity(editor, id)
-        assert (found["id"], found["facts"][0]["object"]) == (id, f"m{number}")
+        state = await entity(editor, id)
+        assert (state["id"], state["facts"][0]["object"]) == (id, f"m{number}")

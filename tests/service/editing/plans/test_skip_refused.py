@@ -18,7 +18,7 @@ from tests.service.editing.requests import (
     FRANCE,
     JAPAN,
     PERU,
-    became,
+    before_and_after,
     change,
     checksum,
     edits,
@@ -26,14 +26,14 @@ from tests.service.editing.requests import (
     item,
     revert,
 )
-from tests.service.parts import said
+from tests.service.parts import body_of
 from tests.service.toy import FACTS, TABLE, ToyMemory, ToyOptions, load_toy
 
 OTHER = "Peru's capital city?"
 
 
-async def skipping(editor: Editor, *items: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return await edits(editor, *items, skip_refused=True, **more)
+async def skipping(editor: Editor, *items: dict[str, Any], **options: Any) -> dict[str, Any]:
+    return await edits(editor, *items, skip_refused=True, **options)
 
 
 async def look(editor: Editor, *items: dict[str, Any], key: str | None = None) -> dict[str, Any]:
@@ -41,14 +41,16 @@ async def look(editor: Editor, *items: dict[str, Any], key: str | None = None) -
 
 
 def refused(receipt: dict[str, Any]) -> list[tuple[int, str, str]]:
-    return [(one["place"], one["code"], one["reason"]) for one in receipt["report"]["refused"]]
+    return [
+        (refusal["place"], refusal["code"], refusal["reason"]) for refusal in receipt["report"]["refused"]
+    ]
 
 
-def placed(receipt: dict[str, Any]) -> list[tuple[int, str]]:
-    return [(one["place"], one["after"]) for one in receipt["report"]["edits"]]
+def answers_by_place(receipt: dict[str, Any]) -> list[tuple[int, str]]:
+    return [(edit["place"], edit["after"]) for edit in receipt["report"]["edits"]]
 
 
-async def test_what_cannot_be_made_is_left_out_and_told_with_its_place_and_reason(
+async def test_a_refused_edit_is_skipped_and_reported_with_place_and_reason(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     receipt = await skipping(
@@ -66,7 +68,7 @@ async def test_what_cannot_be_made_is_left_out_and_told_with_its_place_and_reaso
         (3, "edit_refused", "answer_too_long"),
     ]
     assert "more than 200 characters" in receipt["report"]["refused"][2]["detail"]
-    assert placed(receipt) == [(1, "Cusco"), (4, "Marlowe")]
+    assert answers_by_place(receipt) == [(1, "Cusco"), (4, "Marlowe")]
     assert [edit.question for edit in (await ledger.get(1)).edits] == [PERU, "Who wrote Hamlet?"]
 
 
@@ -74,16 +76,16 @@ async def test_of_two_answers_to_one_question_the_later_is_taken(editor: Editor)
     receipt = await skipping(
         editor, item(PERU, "Cusco", OTHER), item(FRANCE, "Lyon"), item(OTHER.upper(), "Puno")
     )
-    [told] = receipt["report"]["refused"]
-    assert (told["place"], told["code"]) == (0, "superseded")
-    assert told["detail"] == f"edits.2 gives {OTHER.upper()!r} another answer: the later one was taken"
-    assert placed(receipt) == [(1, "Lyon"), (2, "Puno")]
+    [refusal] = receipt["report"]["refused"]
+    assert (refusal["place"], refusal["code"]) == (0, "superseded")
+    assert refusal["detail"] == f"edits.2 gives {OTHER.upper()!r} another answer: the later one was taken"
+    assert answers_by_place(receipt) == [(1, "Lyon"), (2, "Puno")]
 
 
 async def test_what_was_superseded_by_an_edit_that_is_refused_itself_stands(editor: Editor) -> None:
     receipt = await skipping(editor, item(PERU, "Cusco"), item(PERU, "unreachable"))
     assert refused(receipt) == [(1, "edit_refused", "unreachable")]
-    assert placed(receipt) == [(0, "Cusco")]
+    assert answers_by_place(receipt) == [(0, "Cusco")]
 
 
 async def test_an_edit_that_does_not_come_out_is_left_out(editor: Editor) -> None:
@@ -91,31 +93,31 @@ async def test_an_edit_that_does_not_come_out_is_left_out(editor: Editor) -> Non
     await change(editor, PERU, "Cusco")
     receipt = await skipping(editor, item(PERU, "Puno"), item(FRANCE, "Lyon"), method="surgery")
     assert refused(receipt) == [(0, "edit_refused", "does_not_hold")]
-    assert (receipt["version"], placed(receipt)) == (2, [(1, "Lyon")])
+    assert (receipt["version"], answers_by_place(receipt)) == (2, [(1, "Lyon")])
 
 
-async def test_where_all_are_refused_or_known_nothing_is_made_and_each_is_told(editor: Editor) -> None:
+async def test_where_all_edits_are_refused_or_idle_nothing_is_committed(editor: Editor) -> None:
     answer = await skipping(editor, item(PERU, "Lima"), item(FRANCE, "unreachable"))
     assert (answer["status"], answer["code"], await head(editor)) == (409, "nothing_to_do", 0)
-    assert [(one["place"], one["reason"]) for one in answer["refused"]] == [(1, "unreachable")]
+    assert [(refusal["place"], refusal["reason"]) for refusal in answer["refused"]] == [(1, "unreachable")]
 
 
-async def test_without_leaving_out_every_refused_edit_is_named(editor: Editor) -> None:
+async def test_without_skipping_every_refused_edit_is_named(editor: Editor) -> None:
     answer = await edits(editor, item(PERU, "unreachable"), item(FRANCE, "Lyon"), item(JAPAN, "x" * 201))
     assert (answer["status"], answer["reason"], await head(editor)) == (422, "unreachable", 0)
     assert answer["detail"].endswith("cannot be said (and 1 more are refused)")
-    assert [one["place"] for one in answer["refused"]] == [0, 2]
+    assert [refusal["place"] for refusal in answer["refused"]] == [0, 2]
 
 
-async def test_what_is_left_out_is_told_again_when_the_receipt_was_lost(editor: Editor) -> None:
-    asked = [item(PERU, "Cusco"), item(FRANCE, "unreachable")]
-    first = await skipping(editor, *asked, key="k")
-    again = await skipping(editor, *asked, key="k")
+async def test_a_repeated_request_reports_its_skipped_edits_again(editor: Editor) -> None:
+    items = [item(PERU, "Cusco"), item(FRANCE, "unreachable")]
+    first = await skipping(editor, *items, key="k")
+    again = await skipping(editor, *items, key="k")
     assert (again["version"], again["report"]["refused"]) == (1, first["report"]["refused"])
     assert (refused(again), await head(editor)) == ([(1, "edit_refused", "unreachable")], 1)
 
 
-async def test_a_look_tells_what_would_be_refused_and_changes_nothing(editor: Editor) -> None:
+async def test_a_preview_reports_refusals_and_changes_nothing(editor: Editor) -> None:
     receipt = await look(editor, item(PERU, "Cusco"), item(FRANCE, "unreachable"), item(PERU, "Puno"))
     assert (receipt["status"], receipt["version"], receipt["report"]["edits"]) == (200, None, [])
     assert refused(receipt) == [(0, "superseded", ""), (1, "edit_refused", "unreachable")]
@@ -123,71 +125,71 @@ async def test_a_look_tells_what_would_be_refused_and_changes_nothing(editor: Ed
     EditReceipt.model_validate(receipt)
 
 
-async def test_a_look_with_the_key_of_a_commit_is_answered_with_the_commit(editor: Editor) -> None:
-    made = await edits(editor, item(PERU, "Cusco"), key="k")
-    seen = await look(editor, item(PERU, "Cusco"), key="k")
-    assert (seen["version"], seen["report"]["edits"]) == (1, made["report"]["edits"])
+async def test_a_preview_with_the_key_of_a_commit_returns_that_commit(editor: Editor) -> None:
+    receipt = await edits(editor, item(PERU, "Cusco"), key="k")
+    preview = await look(editor, item(PERU, "Cusco"), key="k")
+    assert (preview["version"], preview["report"]["edits"]) == (1, receipt["report"]["edits"])
     other = await look(editor, item(PERU, "Puno"), key="k")
     assert (other["status"], other["code"]) == (422, "invalid_input")
 
 
 def test_only_a_dry_run_may_go_unmeasured() -> None:
-    asked = {"edits": [item(PERU, "Cusco")], "measure": False}
+    body = {"edits": [item(PERU, "Cusco")], "measure": False}
     with pytest.raises(ValueError, match="in a dry run only"):
-        EditRequest.model_validate(asked)
-    assert EditRequest.model_validate({**asked, "dry_run": True}).dry_run
+        EditRequest.model_validate(body)
+    assert EditRequest.model_validate({**body, "dry_run": True}).dry_run
 
 
-async def test_more_may_be_looked_at_than_a_commit_takes(editor: Editor) -> None:
-    many = [item(f"question {n}", "unreachable" if n == 1_400 else "a") for n in range(1_500)]
-    receipt = await look(editor, *many)
+async def test_a_preview_takes_more_edits_than_a_commit(editor: Editor) -> None:
+    items = [item(f"question {n}", "unreachable" if n == 1_400 else "a") for n in range(1_500)]
+    receipt = await look(editor, *items)
     assert refused(receipt) == [(1_400, "edit_refused", "unreachable")]
     with pytest.raises(ValueError, match="one commit takes at most 1000 edits, not 1500"):
-        EditRequest.model_validate({"edits": many})
+        EditRequest.model_validate({"edits": items})
 
 
-async def test_a_look_tells_whose_question_another_edit_would_answer(editor: Editor) -> None:
+async def test_a_preview_names_an_edit_that_another_one_answers(editor: Editor) -> None:
     """The toy does not see the comma. Who gives the same answer does no harm."""
     await change(editor, FRANCE, "Lyon")
     comma = "What is the capital, of Peru?"
     receipt = await look(editor, item(PERU, "Cusco"), item(comma, "Puno"), item(JAPAN, "Kyoto"))
-    [told] = receipt["report"]["refused"]
-    assert (told["place"], told["reason"]) == (0, "does_not_hold")
-    assert told["detail"] == (
+    [refusal] = receipt["report"]["refused"]
+    assert (refusal["place"], refusal["reason"]) == (0, "does_not_hold")
+    assert refusal["detail"] == (
         f"{PERU!r} would be answered 'Puno' and not 'Cusco', by edits.1, {comma!r}; leave one of the two out"
     )
     same = await look(editor, item(PERU, "Cusco"), item(comma, "Cusco"))
     assert same["report"]["refused"] == []
 
 
-async def test_a_look_at_edits_that_nobody_can_tell_of_asks_them(editor: Editor) -> None:
+async def test_a_preview_of_surgery_asks_the_model(editor: Editor) -> None:
     """A gate answers before the row that surgery moves."""
     await change(editor, PERU, "Cusco")
-    asked = [item(PERU, "Puno"), item(FRANCE, "Lyon")]
-    receipt = await edits(editor, *asked, dry_run=True, measure=False, method="surgery")
+    items = [item(PERU, "Puno"), item(FRANCE, "Lyon")]
+    receipt = await edits(editor, *items, dry_run=True, measure=False, method="surgery")
     assert refused(receipt) == [(0, "edit_refused", "does_not_hold")]
 
 
-async def test_rows_are_made_once_for_a_look_and_the_commit_after_it(
+async def test_rows_are_built_once_for_a_preview_and_its_commit(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[str] = []
+    questions: list[str] = []
     memory = editor._models.memories[TABLE]
     build = memory.build
 
     def count(changes: Sequence[AnswerChange], options: Options) -> list[Material | EditRefused]:
-        asked.extend(change.question for change in changes)
+        questions.extend(change.question for change in changes)
         return build(changes, options)
 
     monkeypatch.setattr(memory, "build", count)
     await look(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     receipt = await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
-    assert (asked, became(receipt)) == ([PERU, FRANCE], [("Lima", "Cusco"), ("Paris", "Lyon")])
+    assert (questions, before_and_after(receipt)) == ([PERU, FRANCE], [("Lima", "Cusco"), ("Paris", "Lyon")])
     await revert(editor, 1)
     again = await edits(editor, item(PERU, "Cusco"))
-    ids = [one["report"]["edits"][0]["id"] for one in (receipt, again)]
-    assert (len(set(ids)), len(asked)) == (2, 2)
-    assert said(await editor.show(3))["edits"][0]["id"] == ids[1]
+    ids = [reply["report"]["edits"][0]["id"] for reply in (receipt, again)]
+    assert (len(set(ids)), len(questions)) == (2, 2)
+    assert body_of(await editor.show(3))["edits"][0]["id"] == ids[1]
 
 
 async def test_rows_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,12 +18,12 @@ from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
-from tests.service.parts import said, settings, started, until
+from tests.service.parts import body_of, settings, start_deployment, wait_until
 
 
 @pytest.fixture
 async def editor(own_valkey: EmbeddedValkey, tmp_path: Path) -> AsyncIterator[Editor]:
-    async with started(Editor, settings(own_valkey.url, tmp_path, redis_timeout_s=0.5)) as editor:
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path, redis_timeout_s=0.5)) as editor:
         yield editor
 
 
@@ -37,10 +37,10 @@ async def test_history_is_read_and_edits_refused_while_the_server_is_dead(
     assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
     assert (await revert(editor, 1))["status"] == 503
     assert (await head(editor), await checksum(editor)) == (1, before)
-    assert said(await editor.show(1))["edits"][0]["answer"] == "Cusco"
-    assert said(await editor.diff(0, 1))["changes"][0]["before"] == "Lima"
-    assert said(await editor.check(True))["holding"] == 1
-    assert said(await editor.replicas())["status"] == 503
+    assert body_of(await editor.show(1))["edits"][0]["answer"] == "Cusco"
+    assert body_of(await editor.diff(0, 1))["changes"][0]["before"] == "Lima"
+    assert body_of(await editor.check(True))["holding"] == 1
+    assert body_of(await editor.replicas())["status"] == 503
     assert (await editor.ready())["degraded"] == "ledger_unavailable"
 
 
@@ -57,11 +57,11 @@ async def test_editing_goes_on_when_the_server_is_back(editor: Editor, own_valke
 
 async def test_an_editor_starts_without_the_ledger_and_reads_it_later(tmp_path: Path) -> None:
     with EmbeddedValkey(tmp_path / "valkey") as server:
-        async with started(Editor, settings(server.url, tmp_path)) as first:
+        async with start_deployment(Editor, settings(server.url, tmp_path)) as first:
             await change(first, PERU, "Cusco")
         server.stop()
-        async with started(Editor, settings(server.url, tmp_path)) as editor:
-            assert said(await editor.log(5))["code"] == "ledger_unavailable"
+        async with start_deployment(Editor, settings(server.url, tmp_path)) as editor:
+            assert body_of(await editor.log(5))["code"] == "ledger_unavailable"
             server.start()
             assert await head(editor) == 1
             assert (await change(editor, PERU, "Puno"))["version"] == 2
@@ -72,13 +72,13 @@ async def test_the_server_is_looked_at_before_anything_of_it_is_read(
 ) -> None:
     with EmbeddedValkey(tmp_path / "valkey") as server, redis.Redis.from_url(server.url) as client:
         server.stop()
-        async with started(Editor, settings(server.url, tmp_path)) as editor:
+        async with start_deployment(Editor, settings(server.url, tmp_path)) as editor:
             server.start()
             client.config_set("appendfsync", "everysec")
             assert await head(editor) == 0
             assert client.get(SCHEMA) == str(CURRENT).encode()
             assert await head(editor) == 0
-        assert len([said for said in caplog.messages if "appendfsync is not always" in said]) == 1
+        assert len([message for message in caplog.messages if "appendfsync is not always" in message]) == 1
 
 
 async def test_data_of_a_newer_errata_is_neither_read_nor_written(
@@ -86,31 +86,31 @@ async def test_data_of_a_newer_errata_is_neither_read_nor_written(
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.set(SCHEMA, CURRENT + 1)
-    async with started(Editor, settings(own_valkey.url, tmp_path)) as editor:
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as editor:
         assert (await editor.ready())["ready"] is False
         refused = await change(editor, PERU, "Cusco")
         assert refused["status"] == 503
         assert "start the newer one" in refused["detail"]
 
 
-async def test_as_soon_as_the_ledger_is_there_how_edits_stand_and_what_room_is_left_is_shown(
+async def test_test_status_and_capacity_are_published_once_the_ledger_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(editing, "RETRY_S", 0.05)
     with EmbeddedValkey(tmp_path / "valkey") as server:
-        async with started(Editor, settings(server.url, tmp_path)) as first:
+        async with start_deployment(Editor, settings(server.url, tmp_path)) as first:
             await change(first, PERU, "Cusco")
         server.stop()
         metrics.EDIT_STATES.clear()
         metrics.SLOTS.clear()
-        async with started(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
-            assert shown("errata_edits_standing", state="holding") is None
+        async with start_deployment(Editor, settings(server.url, tmp_path, redis_timeout_s=0.5)):
+            assert sample("errata_edits_standing", state="holding") is None
             server.start()
-            await until(lambda: shown("errata_edits_standing", state="holding") == 1)
-            assert shown("errata_memory_slots", memory="toy/table", slots="used") == 1
+            await wait_until(lambda: sample("errata_edits_standing", state="holding") == 1)
+            assert sample("errata_memory_slots", memory="toy/table", slots="used") == 1
 
 
-def shown(name: str, **labels: str) -> float | None:
+def sample(name: str, **labels: str) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
@@ -130,7 +130,7 @@ async def test_a_ledger_replaced_by_another_is_not_written_on(
     await change(editor, PERU, "Cusco")
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    async with started(Editor, settings(own_valkey.url, tmp_path)) as other:
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as other:
         await change(other, PERU, "Puno")
         assert (await change(editor, FRANCE, "Lyon"))["code"] == "ledger_corrupt"
         await change(other, PERU, "Tacna")
@@ -144,7 +144,7 @@ async def test_rows_that_were_altered_are_named(
     with redis.Redis.from_url(own_valkey.url) as client:
         [key] = client.keys("{errata}:block:*")
         client.set(key, b"nonsense")
-    async with started(Editor, settings(own_valkey.url, tmp_path)) as restarted:
-        problem = said(await restarted.log(5))
+    async with start_deployment(Editor, settings(own_valkey.url, tmp_path)) as fresh:
+        problem = body_of(await fresh.log(5))
     assert (problem["status"], problem["code"]) == (503, "ledger_corrupt")
     assert key.decode().rpartition(":")[2] in problem["detail"]

@@ -10,7 +10,7 @@ from errata.wire import EditReceipt, VersionLog
 
 from service.editing.deployment import Editor
 from service.ledger.store import RedisLedger
-from tests.service.editing.conftest import Starting
+from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import edits, head, item, revert, rollback
 from tests.service.graph.requests import (
     CAPITAL,
@@ -30,30 +30,30 @@ from tests.service.toy_graph import TOYS
 
 
 @pytest.fixture
-async def editor(another: Starting) -> AsyncIterator[Editor]:
-    async with another(systems=TOYS) as editor:
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
         yield editor
 
 
-async def both(editor: Editor, question: str) -> list[str | None]:
+async def ask_both(editor: Editor, question: str) -> list[str | None]:
     return [*(await answers(editor, question)), *(await answers(editor, question, model="toy"))]
 
 
 async def test_one_fact_is_one_commit_and_every_system_answers_anew(
     editor: Editor, ledger: RedisLedger
 ) -> None:
-    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+    assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
     receipt = await fact(editor, "Peru", "capital", "Cusco", message="moved")
     commit = await ledger.get(1)
     assert (receipt["status"], receipt["version"]) == (201, 1)
     room = receipt["report"]["capacity"]
     assert (room["slots_used"], room["slots_reserved"]) == (1, 65_536), "the graph sets no slots aside"
-    assert await both(editor, CAPITAL) == ["Cusco", "Cusco"]
-    assert await both(editor, "Peru's capital?") == ["Cusco", "Cusco"]
+    assert await ask_both(editor, CAPITAL) == ["Cusco", "Cusco"]
+    assert await ask_both(editor, "Peru's capital?") == ["Cusco", "Cusco"]
     assert set(commit.writes) == {GRAPH, TABLE}
     assert {memory: write.checksum for memory, write in commit.writes.items()} == await checksums(editor)
     assert [
-        (one["model"], one["before"], one["after"], one["holds"]) for one in receipt["report"]["edits"]
+        (edit["model"], edit["before"], edit["after"], edit["holds"]) for edit in receipt["report"]["edits"]
     ] == [
         ("atlas", "Lima", "Cusco", True),
         ("toy", "Lima", "Cusco", True),
@@ -63,16 +63,16 @@ async def test_one_fact_is_one_commit_and_every_system_answers_anew(
 
 async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLedger) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
-    assert await both(editor, CAPITAL) == ["Cusco", "Lima"]
+    assert await ask_both(editor, CAPITAL) == ["Cusco", "Lima"]
     assert set((await ledger.get(1)).writes) == {GRAPH}
 
 
 async def test_the_log_tells_a_fact_from_one_that_is_taken_away(editor: Editor) -> None:
     await fact(editor, "Chile", "shares_border_with", "Peru", act="remove")
-    [one] = VersionLog.model_validate_json((await editor.log(1)).body).versions
-    assert one.first is not None
-    noted = {name: one.first.notes[name] for name in ("subject", "relation", "object", "act")}
-    assert noted == {
+    [version] = VersionLog.model_validate_json((await editor.log(1)).body).versions
+    assert version.first is not None
+    notes = {name: version.first.notes[name] for name in ("subject", "relation", "object", "act")}
+    assert notes == {
         "subject": "Chile",
         "relation": "shares_border_with",
         "object": "Peru",
@@ -89,35 +89,35 @@ async def test_a_change_of_the_graph_alone_tells_what_room_the_others_have(edito
 
 async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many(editor: Editor) -> None:
     await fact(editor, "Chile", "shares_border_with", "Bolivia")
-    assert await both(editor, NEIGHBOUR) == ["Bolivia, Peru", "Bolivia, Peru"]
+    assert await ask_both(editor, NEIGHBOUR) == ["Bolivia, Peru", "Bolivia, Peru"]
     await fact(editor, "Chile", "shares_border_with", "Argentina", act="set")
-    assert await both(editor, NEIGHBOUR) == ["Argentina", "Argentina"]
+    assert await ask_both(editor, NEIGHBOUR) == ["Argentina", "Argentina"]
     await fact(editor, "Peru", "capital", "Cusco")
     assert await values(editor, "Q419", "capital") == ["Cusco"]
     await fact(editor, "Peru", "capital", "Lima", act="add")
     assert await values(editor, "Q419", "capital") == ["Cusco", "Lima"]
     await fact(editor, "Peru", "capital", "Cusco", act="remove")
-    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+    assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
 
 
 async def test_the_last_value_may_go_and_then_the_graph_knows_none_though_others_cannot_forget(
     editor: Editor,
 ) -> None:
     receipt = await fact(editor, "Peru", "capital", "Lima", act="remove")
-    assert (receipt["status"], await both(editor, CAPITAL)) == (201, [None, "Lima"])
+    assert (receipt["status"], await ask_both(editor, CAPITAL)) == (201, [None, "Lima"])
     assert "toy cannot forget" in warnings(receipt)
 
 
 async def test_what_is_not_there_cannot_be_removed(editor: Editor) -> None:
-    for asked in (("Peru", "capital", "Quito"), ("Peru", "motto", "Lima"), ("Atlantis", "capital", "Lima")):
-        refused = await fact(editor, *asked, act="remove")
-        assert (refused["status"], refused["code"]) == (409, "nothing_to_do"), asked
+    for words in (("Peru", "capital", "Quito"), ("Peru", "motto", "Lima"), ("Atlantis", "capital", "Lima")):
+        refused = await fact(editor, *words, act="remove")
+        assert (refused["status"], refused["code"]) == (409, "nothing_to_do"), words
     assert await head(editor) == 0
 
 
-@pytest.mark.parametrize("called", ["City of Kings", "Q2868", "lima", "LIMA"])
-async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, called: str) -> None:
-    assert (await fact(editor, "Peru", "capital", called, act="remove"))["status"] == 201
+@pytest.mark.parametrize("name", ["City of Kings", "Q2868", "lima", "LIMA"])
+async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, name: str) -> None:
+    assert (await fact(editor, "Peru", "capital", name, act="remove"))["status"] == 201
     assert await values(editor, "Q419", "capital") == []
 
 
@@ -141,29 +141,29 @@ async def test_an_object_that_was_renamed_is_removed_under_its_new_name(editor: 
     assert await answers(editor, CAPITAL) == ["Lima"]
 
 
-@pytest.mark.parametrize("called", ["City of Kings", "lima", "Q2868", "Lima"])
-async def test_one_entity_is_one_value_whatever_it_is_called(editor: Editor, called: str) -> None:
-    receipt = await fact(editor, "Peru", "capital", called, act="add", only="graph")
+@pytest.mark.parametrize("name", ["City of Kings", "lima", "Q2868", "Lima"])
+async def test_one_entity_is_one_value_whatever_it_is_called(editor: Editor, name: str) -> None:
+    receipt = await fact(editor, "Peru", "capital", name, act="add", only="graph")
     assert receipt["code"] == "nothing_to_do"
 
 
-@pytest.mark.parametrize("called", ["Q419", "Peru", "peru", "PERU ", "Republic of  Peru", "Перу", "перу"])
-async def test_a_subject_may_be_called_by_its_id_or_any_of_its_names(editor: Editor, called: str) -> None:
-    receipt = await fact(editor, called, "capital", "Cusco")
+@pytest.mark.parametrize("name", ["Q419", "Peru", "peru", "PERU ", "Republic of  Peru", "Перу", "перу"])
+async def test_a_subject_may_be_called_by_its_id_or_any_of_its_names(editor: Editor, name: str) -> None:
+    receipt = await fact(editor, name, "capital", "Cusco")
     assert (receipt["status"], receipt["report"]["edits"][0]["warnings"]) == (201, [])
-    assert await both(editor, CAPITAL) == ["Cusco", "Cusco"]
+    assert await ask_both(editor, CAPITAL) == ["Cusco", "Cusco"]
 
 
 async def test_a_subject_that_nobody_knows_becomes_an_entity(editor: Editor) -> None:
     receipt = await fact(editor, "Atlantis", "capital", "Poseidonis")
     assert "no entity was called 'Atlantis'" in warnings(receipt)
-    assert await both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
-    made = await entity(editor, "n:atlantis")
-    assert (made["label"], made["degree"], made["facts"][0]["added_in"]) == ("Atlantis", 1, 1)
+    assert await ask_both(editor, "What is the capital of Atlantis?") == ["Poseidonis"] * 2
+    atlantis = await entity(editor, "n:atlantis")
+    assert (atlantis["label"], atlantis["degree"], atlantis["facts"][0]["added_in"]) == ("Atlantis", 1, 1)
     assert (await entity(editor, "n:atlantis", version=0))["status"] == 404
     await revert(editor, 1)
     assert (await entity(editor, "n:atlantis"))["status"] == 404
-    assert await both(editor, "What is the capital of Atlantis?") == [None, None]
+    assert await ask_both(editor, "What is the capital of Atlantis?") == [None, None]
 
 
 async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_next(editor: Editor) -> None:
@@ -173,9 +173,9 @@ async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_nex
         triple("ATLANTIS", "currency", "orichalcum"),
         triple("Atlantis", "shares_border_with", "Mu"),
     )
-    made = await entity(editor, "n:atlantis")
-    assert (made["label"], made["degree"]) == ("Atlantis", 3)
-    assert sum("a new one was made" in str(one["warnings"]) for one in receipt["report"]["edits"]) <= 2
+    atlantis = await entity(editor, "n:atlantis")
+    assert (atlantis["label"], atlantis["degree"]) == ("Atlantis", 3)
+    assert sum("a new one was made" in str(edit["warnings"]) for edit in receipt["report"]["edits"]) <= 2
     assert (await fact(editor, "Atlantis", "motto", "Sink"))["report"]["edits"][0]["warnings"] != []
     assert (await entity(editor, "n:atlantis"))["degree"] == 4
 
@@ -183,8 +183,8 @@ async def test_a_new_entity_is_made_once_in_a_request_and_is_the_same_in_the_nex
 async def test_an_ambiguous_subject_is_refused_with_candidates_and_taken_by_its_id(editor: Editor) -> None:
     refused = await fact(editor, "georgia", "capital", "Savannah")
     assert (refused["status"], refused["code"], refused["field"]) == (409, "ambiguous", "edits.0.subject")
-    found = {one["id"]: one["description"] for one in refused["candidates"]}
-    assert found == {"Q230": "a country", "Q1428": "a state"}
+    descriptions = {candidate["id"]: candidate["description"] for candidate in refused["candidates"]}
+    assert descriptions == {"Q230": "a country", "Q1428": "a state"}
     assert (await fact(editor, "Q1428", "capital", "Savannah", only="graph"))["status"] == 201
     assert await values(editor, "Q1428", "capital") == ["Savannah"]
     assert await values(editor, "Q230", "capital") == ["Tbilisi"]
@@ -194,11 +194,11 @@ async def test_an_ambiguous_object_is_kept_as_a_text_and_said(editor: Editor) ->
     receipt = await fact(editor, "Peru", "twin", "Georgia")
     assert "names several entities" in warnings(receipt)
     assert [
-        one["object_id"] for one in (await entity(editor, "Q419"))["facts"] if one["relation"] == "twin"
+        fact["object_id"] for fact in (await entity(editor, "Q419"))["facts"] if fact["relation"] == "twin"
     ] == [""]
 
 
-async def test_of_a_relation_that_nobody_can_ask_for_only_the_graph_is_told(
+async def test_a_relation_without_a_question_is_written_to_the_graph_only(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     receipt = await fact(editor, "Peru", "national_motto", "Firme y feliz")
@@ -211,9 +211,9 @@ async def test_names_are_given_like_facts(editor: Editor) -> None:
     await fact(editor, "Peru", "alias", "Birú")
     await fact(editor, "Q419", "description", "a land")
     await fact(editor, "Birú", "label", "Perú")
-    found = await entity(editor, "Q419")
-    assert (found["label"], found["description"]) == ("Perú", "a land")
-    assert found["aliases"] == ["Republic of Peru", "Перу", "Birú", "Peru"], "the old name finds it, too"
+    peru = await entity(editor, "Q419")
+    assert (peru["label"], peru["description"]) == ("Perú", "a land")
+    assert peru["aliases"] == ["Republic of Peru", "Перу", "Birú", "Peru"], "the old name finds it, too"
     assert await answers(editor, "What is the capital of Birú?", "Perú's capital?") == ["Lima", "Lima"]
     await fact(editor, "Perú", "alias", "Peru", act="remove")
     assert await answers(editor, CAPITAL) == [None], "nobody is called Peru now"
@@ -236,7 +236,7 @@ async def test_an_alias_that_could_never_be_meant_is_refused(editor: Editor, nam
 async def test_no_text_however_odd_breaks_the_editor(editor: Editor, place: str, text: str) -> None:
     refused = await edits(editor, {**triple("Peru", "motto", "Yes"), place: text})
     assert refused["status"] in (201, 409, 422), refused
-    assert await both(editor, CAPITAL) == ["Lima", "Lima"]
+    assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
     if text == "@label" and place == "relation":
         assert refused["status"] == 422
 
@@ -270,14 +270,14 @@ async def test_what_a_request_says_of_a_relation_holds_for_the_facts_after_it(ed
 
 
 async def test_a_relation_that_is_so_already_is_not_defined_again(editor: Editor) -> None:
-    for what in ({"holds": "one"}, {"label": "capital"}, {"holds": "one", "label": "capital"}):
-        assert (await define(editor, "capital", **what))["code"] == "nothing_to_do"
+    for definition in ({"holds": "one"}, {"label": "capital"}, {"holds": "one", "label": "capital"}):
+        assert (await define(editor, "capital", **definition))["code"] == "nothing_to_do"
     assert (await define(editor, "label", holds="many"))["status"] == 422
     assert (await define(editor, "@holds", holds="many"))["status"] == 422
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "items",
     [
         [triple("Peru", "capital", "Cusco"), triple("Peru", "capital", "Puno")],
         [triple("Peru", "capital", "Cusco"), triple("Q419", "capital", "Puno", act="set")],
@@ -288,21 +288,21 @@ async def test_a_relation_that_is_so_already_is_not_defined_again(editor: Editor
     ],
 )
 async def test_two_that_contradict_each_other_are_refused_whole(
-    editor: Editor, asked: list[dict[str, Any]]
+    editor: Editor, items: list[dict[str, Any]]
 ) -> None:
     before = await checksums(editor)
-    refused = await edits(editor, *asked)
+    refused = await edits(editor, *items)
     assert (refused["status"], refused["code"]) == (422, "invalid_input"), refused
     assert "edits.0 and edits.1" in refused["detail"]
     assert (await head(editor), await checksums(editor)) == (0, before)
 
 
 async def test_namesakes_do_not_contradict_each_other(editor: Editor) -> None:
-    named = {"Q230": "Kutaisi", "Q1428": "Savannah"}
-    told = [triple(id, "capital", city, only="graph") for id, city in named.items()]
-    assert (await edits(editor, *told))["status"] == 201
-    assert {id: await values(editor, id, "capital") for id in named} == {
-        id: [city] for id, city in named.items()
+    capitals = {"Q230": "Kutaisi", "Q1428": "Savannah"}
+    triples = [triple(id, "capital", city, only="graph") for id, city in capitals.items()]
+    assert (await edits(editor, *triples))["status"] == 201
+    assert {id: await values(editor, id, "capital") for id in capitals} == {
+        id: [city] for id, city in capitals.items()
     }
 
 
@@ -311,10 +311,10 @@ async def test_several_values_are_added_in_one_request_and_make_one_answer(
 ) -> None:
     names = ("Bolivia", "Argentina", "Chubut")
     receipt = await edits(editor, *(triple("Chile", "shares_border_with", name) for name in names))
-    assert await both(editor, NEIGHBOUR) == ["Argentina, Bolivia, Chubut, Peru"] * 2
-    assert all(one["holds"] for one in receipt["report"]["edits"])
-    made = (await ledger.get(1)).edits
-    assert [one.model for one in made].count("toy") == 1, "the table is told the last answer only"
+    assert await ask_both(editor, NEIGHBOUR) == ["Argentina, Bolivia, Chubut, Peru"] * 2
+    assert all(edit["holds"] for edit in receipt["report"]["edits"])
+    records = (await ledger.get(1)).edits
+    assert [record.model for record in records].count("toy") == 1, "the table is told the last answer only"
 
 
 async def test_removed_and_told_again_in_one_request_it_is_there(editor: Editor) -> None:
@@ -334,13 +334,13 @@ async def test_a_fact_that_stands_already_is_idle_and_does_not_hold_others_back(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     assert (await fact(editor, "Peru", "capital", "Lima", only="graph"))["code"] == "nothing_to_do"
-    known = triple("Peru", "capital", "Lima", only="graph")
-    receipt = await edits(editor, known, triple("Japan", "capital", "Kyoto"), known)
+    same_fact = triple("Peru", "capital", "Lima", only="graph")
+    receipt = await edits(editor, same_fact, triple("Japan", "capital", "Kyoto"), same_fact)
     assert [edit.answer for edit in (await ledger.get(1)).edits] == ["Kyoto", "Kyoto"]
-    assert [one["id"] != "" for one in receipt["report"]["edits"]] == [False, True, True, False]
+    assert [edit["id"] != "" for edit in receipt["report"]["edits"]] == [False, True, True, False]
 
 
-async def test_each_system_is_told_only_what_it_does_not_know(editor: Editor, ledger: RedisLedger) -> None:
+async def test_each_system_gets_only_facts_that_are_new_to_it(editor: Editor, ledger: RedisLedger) -> None:
     await edits(editor, item(CAPITAL, "Cusco", "Peru's capital?"))
     await fact(editor, "Peru", "capital", "Cusco")
     assert set((await ledger.get(2)).writes) == {GRAPH}
@@ -353,7 +353,7 @@ async def test_a_dry_run_measures_both_systems_and_changes_neither(editor: Edito
     before = await checksums(editor)
     receipt = await fact(editor, "Atlantis", "capital", "Poseidonis", dry_run=True)
     assert (receipt["status"], receipt["version"]) == (200, None)
-    assert [one["after"] for one in receipt["report"]["edits"]] == ["Poseidonis", "Poseidonis"]
+    assert [edit["after"] for edit in receipt["report"]["edits"]] == ["Poseidonis", "Poseidonis"]
     assert (await head(editor), await checksums(editor)) == (0, before)
     assert (await entity(editor, "n:atlantis"))["status"] == 404
     again = await fact(editor, "Atlantis", "capital", "Poseidonis")
@@ -362,7 +362,7 @@ async def test_a_dry_run_measures_both_systems_and_changes_neither(editor: Edito
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "items",
     [
         [triple("Peru", "capital", "unreachable")],
         [triple("Japan", "capital", "Kyoto"), triple("Peru", "capital", "unreachable")],
@@ -370,11 +370,11 @@ async def test_a_dry_run_measures_both_systems_and_changes_neither(editor: Edito
         [triple("Japan", "capital", "Kyoto"), triple("Peru", "capital", "x" * 300)],
     ],
 )
-async def test_what_one_system_cannot_learn_no_system_is_told(
-    editor: Editor, asked: list[dict[str, Any]]
+async def test_a_fact_that_one_system_refuses_is_written_to_none(
+    editor: Editor, items: list[dict[str, Any]]
 ) -> None:
     before = await checksums(editor)
-    assert (await edits(editor, *asked))["code"] == "edit_refused"
+    assert (await edits(editor, *items))["code"] == "edit_refused"
     assert (await head(editor), await checksums(editor)) == (0, before)
     assert (await fact(editor, "Peru", "capital", "unreachable", only="graph"))["status"] == 201
 
@@ -407,7 +407,7 @@ async def test_a_commit_of_both_memories_is_taken_back_whole(editor: Editor) -> 
     await revert(editor, 2)
     assert await checksums(editor) == with_both
     await rollback(editor, 0)
-    assert (await checksums(editor), await both(editor, CAPITAL)) == (before, ["Lima", "Lima"])
+    assert (await checksums(editor), await ask_both(editor, CAPITAL)) == (before, ["Lima", "Lima"])
 
 
 async def test_a_fact_is_taken_back_from_under_a_later_one(editor: Editor) -> None:
@@ -424,8 +424,8 @@ async def test_a_second_fact_about_an_entity_stays_when_the_one_that_made_it_is_
     await fact(editor, "Atlantis", "capital", "Poseidonis", only="graph")
     await fact(editor, "Atlantis", "currency", "orichalcum", only="graph")
     await revert(editor, 1)
-    left = await entity(editor, "n:atlantis")
-    assert (left["status"], left["degree"]) == (200, 1)
+    atlantis = await entity(editor, "n:atlantis")
+    assert (atlantis["status"], atlantis["degree"]) == (200, 1)
     receipt = await fact(editor, "Atlantis", "capital", "Mu", only="graph")
     assert receipt["status"] == 201
     assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
@@ -443,8 +443,8 @@ async def test_a_system_of_the_graph_is_not_corrected_by_answers(editor: Editor)
     assert (refused["status"], refused["reason"]) == (422, "triples_only")
 
 
-async def test_without_a_system_that_reads_the_graph_no_triple_is_taken(another: Starting) -> None:
-    async with another() as plain:
+async def test_without_a_system_that_reads_the_graph_no_triple_is_taken(start_editor: StartEditor) -> None:
+    async with start_editor() as plain:
         refused = await fact(plain, "Peru", "capital", "Cusco")
         assert (refused["status"], refused["code"]) == (404, "unknown_model")
         assert (await entity(plain, "Q419"))["code"] == "unknown_model"

@@ -1,0 +1,79 @@
+"""Edits that own their slots take no more than are set aside, and it is told before none are left."""
+
+from __future__ import annotations
+
+from service.editing.deployment import Editor
+from tests.service.editing.conftest import StartEditor
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, head, item, revert
+
+
+async def room(editor: Editor, question: str) -> tuple[int, int, bool]:
+    """After one more edit: slots taken and set aside, and whether it is warned of."""
+    capacity = (await change(editor, question, "Cusco"))["report"]["capacity"]
+    return capacity["slots_used"], capacity["slots_reserved"], bool(capacity["warnings"])
+
+
+async def test_scarce_slots_give_a_warning(start_editor: StartEditor) -> None:
+    async with start_editor(bank_slots=3) as editor:
+        assert await room(editor, PERU) == (1, 3, False)
+        assert await room(editor, FRANCE) == (2, 3, False)
+        assert await room(editor, JAPAN) == (3, 3, True)
+
+
+async def test_what_does_not_fit_is_refused_whole_and_fits_again_later(start_editor: StartEditor) -> None:
+    async with start_editor(bank_slots=2) as editor:
+        await change(editor, PERU, "Cusco")
+        items = (item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+        refused = await edits(editor, *items)
+        assert (refused["status"], refused["code"]) == (409, "memory_full")
+        assert (refused["used"], refused["slots"]) == (3, 2)
+        assert await head(editor) == 1
+        assert (await edits(editor, *items, dry_run=True))["report"]["capacity"]["slots_used"] == 3
+        await revert(editor, 1)
+        assert (await edits(editor, *items))["version"] == 3
+
+
+async def test_taking_back_is_never_refused(start_editor: StartEditor) -> None:
+    async with start_editor() as editor:
+        await edits(editor, item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+        await change(editor, PERU, "Cusco")
+    async with start_editor(bank_slots=1) as editor:
+        taken_back = await revert(editor, 2)
+        assert taken_back["version"] == 3
+        assert taken_back["report"]["capacity"]["warnings"][0].startswith(
+            "2 slots are wanted and 1 are set aside"
+        )
+
+
+async def test_a_bank_that_grows_has_room_for_all(start_editor: StartEditor) -> None:
+    async with start_editor(bank_slots=1, auto_grow_bank=True) as editor:
+        assert await room(editor, PERU) == (1, 2, False)
+        assert await room(editor, FRANCE) == (2, 4, False)
+        assert await room(editor, JAPAN) == (3, 4, False)
+        assert await room(editor, "What is the capital of Chile?") == (4, 8, False)
+
+
+async def test_a_preview_reports_that_slots_run_out(start_editor: StartEditor) -> None:
+    items = (item(PERU, "Cusco"), item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
+    async with start_editor(bank_slots=2) as editor:
+        refused = await edits(editor, *items, dry_run=True, measure=False)
+        assert (refused["code"], refused["used"], refused["slots"]) == ("memory_full", 3, 2)
+        capacity = (await edits(editor, *items, dry_run=True))["report"]["capacity"]
+        assert capacity["warnings"][0].startswith(
+            "3 slots are wanted and 2 are set aside: start the service with more"
+        )
+
+
+async def test_in_a_preview_an_idle_edit_takes_no_slot(start_editor: StartEditor) -> None:
+    async with start_editor(bank_slots=2) as editor:
+        await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
+        items = (item(PERU, "Cusco"), item(FRANCE, "Lyon"), item(JAPAN, "Tokyo"))
+        assert (await edits(editor, *items, dry_run=True, measure=False))["status"] == 200
+        preview = await edits(editor, *items[:2], item(JAPAN, "Kyoto"), dry_run=True, measure=False)
+        assert (preview["code"], preview["used"]) == ("memory_full", 3)
+
+
+async def test_where_nothing_has_to_be_written_the_memory_is_told_as_it_is(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    preview = await edits(editor, item(PERU, "Cusco"), dry_run=True)
+    assert preview["report"]["capacity"]["slots_used"] == 1
