@@ -18,7 +18,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
-from tests.service.parts import settings, started
+from tests.service.parts import settings, start_deployment
 
 README = Path(__file__).parents[3] / "models" / "README.md"
 FOLD, LEDGER = "What is a fold?", "What is a ledger?"
@@ -41,7 +41,7 @@ def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with started(Editor, config) as editor, started(Replica, config, "glossary") as replica:
+    async with start_deployment(Editor, config) as editor, start_deployment(Replica, config, "glossary") as replica:
         app = build_app(config, local_router({"glossary": replica}), local_editor(editor))
         async with client_of(app) as client:
             client.headers.update(ADMIN)
