@@ -41,7 +41,10 @@ def config(valkey: EmbeddedValkey, tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 @pytest.fixture
 async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
-    async with start_deployment(Editor, config) as editor, start_deployment(Replica, config, "glossary") as replica:
+    async with (
+        start_deployment(Editor, config) as editor,
+        start_deployment(Replica, config, "glossary") as replica,
+    ):
         app = build_app(config, local_router({"glossary": replica}), local_editor(editor))
         async with client_of(app) as client:
             client.headers.update(ADMIN)
