@@ -11,7 +11,7 @@ from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out, describe
 from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
@@ -185,16 +185,11 @@ def _report_edit(
     unasked_before, unasked_after = values[::-1] if is_deactivated else values
     return EditReport(
         id=edit.id,
-        model=edit.model,
-        memory=edit.memory,
-        question=edit.question,
-        answer=edit.answer,
-        method=edit.method,
+        **describe(edit),
         before=before[edit.question].text if edit.question else unasked_before,
         after=after[edit.question].text if edit.question else unasked_after,
         holds=holds,
         paraphrases=paraphrases,
-        notes={name: value for name, value in edit.notes.items() if name != "warnings"},
         warnings=[] if is_deactivated else list(_warnings(edit, holds, paraphrases, superseded)),
     )
 

@@ -102,7 +102,7 @@ class Draft:
     places: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[RefusedEdit, ...] = ()
 
-    @property
+    @cached_property
     def switched_ids(self) -> Set[str]:
         return {*self.change.activates, *self.change.deactivates}
 

@@ -21,6 +21,7 @@ from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, block_key
+from service.concurrency import finish
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Result
@@ -187,7 +188,9 @@ class Importer:
         """A file that is sent again with its Idempotency-Key is answered with its first result."""
         if not self._models.graph_readers:
             raise UnknownModel(NO_GRAPH, models=list(self._models.names))
-        await self._close_idle()
+        for session in list(self._sessions.values()):
+            if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
+                await self.abandon(session.id)
         self._refuse_too_many()
         state = await self._pipeline.newest_restored()
         is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
@@ -224,7 +227,9 @@ class Importer:
                 if self._pipeline.state is not None:
                     session.check_graph(self._pipeline.state)
                 session.content.update(data)
-                await _run_to_end(session.add, session.reader.feed(data))
+                await finish(
+                    asyncio.to_thread(session.add, session.reader.feed(data))
+                )  # nobody closes it in between
             except GraphFileError as error:
                 self._close(session)
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -238,7 +243,7 @@ class Importer:
         async with self._session(id).lock:
             session = self._session(id)
             try:
-                await _run_to_end(session.add, session.reader.finish())
+                await finish(asyncio.to_thread(session.add, session.reader.finish()))
                 return await self._commit(session, timings)
             except GraphFileError as error:
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -322,12 +327,6 @@ class Importer:
         self._sessions.pop(session.id, None)
         session.resolver.spool.close()
 
-    async def _close_idle(self) -> None:
-        now = monotonic()
-        for session in list(self._sessions.values()):
-            if session.phase == "reading" and now - session.last_feed_at > IDLE_S:
-                await self.abandon(session.id)
-
 
 def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
     """The entities with these names at this version, asked from the reader's thread, for many names at once."""
@@ -337,13 +336,3 @@ def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str
         return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
 
     return find
-
-
-async def _run_to_end(work: Callable[..., None], *arguments: Any) -> None:
-    """In a thread, to its end also where the caller is gone: what it works on is closed after that."""
-    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise
