@@ -104,7 +104,10 @@ class FactResolver:
         if relation == LABEL and act == "set" and subject.entity and text != subject.label:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
-        after = _after(before, text, act)
+        after: tuple[str, ...] = (text,)
+        if act != "set":
+            without = tuple(value for value in before if value != text)
+            after = without if act == "remove" else before if text in before else (*before, text)
         subject.values[relation] = after
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[fold(text)] = subject
@@ -193,14 +196,6 @@ def _removal(
     ids |= {object_id} - {""}
     removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids))
     return removed_value, (*removals, Statement(relation, removed_value, "", "remove"))
-
-
-def _after(before: tuple[str, ...], text: str, act: Act) -> tuple[str, ...]:
-    if act == "set":
-        return (text,)
-    if act == "remove":
-        return tuple(value for value in before if value != text)
-    return before if text in before else (*before, text)
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:

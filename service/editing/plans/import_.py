@@ -131,27 +131,19 @@ class ImportSession:
 
 
 class ImportPlan:
-    """POST /admin/graph/import, once its rows are written.
-
-    Args:
-        model: that reads the graph. other_models: that the import does not change.
-    """
+    """POST /admin/graph/import, once its rows are written."""
 
     kind: Kind = "edit"
 
     def __init__(
-        self,
-        session: ImportSession,
-        manifest: Manifest,
-        counts: Mapping[str, Any],
-        model: str,
-        other_models: Sequence[str],
+        self, session: ImportSession, manifest: Manifest, counts: Mapping[str, Any], models: Models
     ) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
-        self._session, self._manifest, self._model = session, manifest, model
-        warnings = [GRAPH_ALONE.format(" and ".join(other_models))] if other_models else []
+        self._session, self._manifest, self._model = session, manifest, models.graph_readers[0]
+        other_models = " and ".join(models.answer_memories)
+        warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
         self._notes = {**counts, "warnings": warnings}
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
@@ -227,9 +219,7 @@ class Importer:
                 if self._pipeline.state is not None:
                     session.check_graph(self._pipeline.state)
                 session.content.update(data)
-                await finish(
-                    asyncio.to_thread(session.add, session.reader.feed(data))
-                )  # nobody closes it in between
+                await finish(asyncio.to_thread(session.add, session.reader.feed(data)))
             except GraphFileError as error:
                 self._close(session)
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -274,8 +264,7 @@ class Importer:
                 )
             session.start_phase("committing")
             counts = session.counts(manifest, buckets.new_entities)
-            readers = self._models.graph_readers
-            plan = ImportPlan(session, manifest, counts, readers[0], list(self._models.answer_memories))
+            plan = ImportPlan(session, manifest, counts, self._models)
             conditions = Order(
                 session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
             )
