@@ -48,11 +48,7 @@ from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
 
-PARTS = (
-    "queue",
-    "model",
-    "total",
-)  # of an answer's time that are observed here; of the graph's in the lookup
+PARTS = ("queue", "model", "total")  # of an answer's time; the parts of a graph look-up are observed with it
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
