@@ -37,7 +37,8 @@ class Evaluator:
         """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
         state, draft, after = build.state, build.draft, build.models
         with timings.part("report"):
-            edits_to_report, n_left_out = _edits_to_report(state, draft)
+            switched_edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
+            edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
             edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
             edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
@@ -61,7 +62,7 @@ class Evaluator:
             test_status=tests.counts(len(build.all_edits)),
             capacity=capacity,
             timings=timings.to_wire(),
-            edits_left_out=n_left_out,
+            edits_left_out=0 if draft.records else max(0, len(switched_edits) - MAX_SWITCHED),
             refused=list(draft.refused),
         )
         return report.model_dump(mode="json")
@@ -126,14 +127,6 @@ def check_tests(report: Mapping[str, Any]) -> None:
         "nothing was changed; word this differently, take that one back first, or repeat it without strict"
     )
     raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=broken[:MAX_NAMED])
-
-
-def _edits_to_report(state: EditorState, draft: Draft) -> tuple[list[EditRecord], int]:
-    """All new edits, or the newest of those that are switched, in ledger order; and how many are left out."""
-    if draft.records:
-        return list(draft.records), 0
-    edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
-    return edits[-MAX_SWITCHED:], max(0, len(edits) - MAX_SWITCHED)
 
 
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:

@@ -58,7 +58,15 @@ class Subject:
     values: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def current(self, relation: str) -> tuple[str, ...]:
-        return self.values.get(relation, _values(self.entity, relation))
+        if relation in self.values or self.entity is None:
+            return self.values.get(relation, ())
+        if relation == LABEL:
+            return (self.entity.label,)
+        if relation == ALIAS:
+            return self.entity.aliases
+        if relation == DESCRIPTION:
+            return (self.entity.description,) if self.entity.description else ()
+        return tuple(dict.fromkeys(fact.object for fact in self.entity.facts if fact.relation == relation))
 
 
 @dataclass
@@ -160,18 +168,6 @@ def clean_text(where: str, text: str, *limit: int) -> str:
         return clean(where, text, *limit)
     except Refused as refused:
         raise InvalidInput(str(refused), field=where) from refused
-
-
-def _values(entity: Entity | None, relation: str) -> tuple[str, ...]:
-    if entity is None:
-        return ()
-    if relation == LABEL:
-        return (entity.label,)
-    if relation == ALIAS:
-        return entity.aliases
-    if relation == DESCRIPTION:
-        return (entity.description,) if entity.description else ()
-    return tuple(dict.fromkeys(fact.object for fact in entity.facts if fact.relation == relation))
 
 
 def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
