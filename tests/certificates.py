@@ -1,6 +1,6 @@
 """One TLS context for all HTTP clients of the same settings.
 
-Making one reads the certificates of all authorities that are trusted, which costs more than most tests of a client do.
+Creating one reads the certificates of all trusted authorities, which costs more than most tests of a client.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Shapes are checked wherever the tests go, and no test depends on the random numbers that another one drew.
+"""Every test checks shapes and starts from the same random seed.
 
 beartype stands behind the types of `models` before any of it is imported; but not of `models.packs`, which has no
 arrays, and where it would take ten times as long to read all the names.

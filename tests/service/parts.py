@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from prometheus_client import REGISTRY
 from ray.serve._private.common import DeploymentID
 from ray.serve._private.config import DeploymentConfig
 from ray.serve._private.replica import UserCallableWrapper
@@ -33,7 +34,7 @@ def settings(url: str, var: Path, **overrides: Any) -> Settings:
 
 @asynccontextmanager
 async def start_deployment(kind: type[Any], *arguments: Any) -> AsyncIterator[Any]:
-    """A deployment's class as Ray would start it: its constructor is awaited."""
+    """Start a deployment's class as Ray does: its constructor is awaited."""
     part = kind.__new__(kind)
     await part.__init__(*arguments)
     try:
@@ -43,14 +44,14 @@ async def start_deployment(kind: type[Any], *arguments: Any) -> AsyncIterator[An
 
 
 async def wait_until(condition: Callable[[], bool]) -> None:
-    """Waits for what nothing tells of; TimeoutError after ten seconds."""
+    """Poll `condition`; TimeoutError after ten seconds."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.01)
 
 
 def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
-    """What stands around a deployment's class inside Ray's own process, and makes it and ends it."""
+    """Ray's own wrapper, which constructs and ends a deployment's class inside a replica's process."""
     return UserCallableWrapper(
         kind,
         arguments,
@@ -62,6 +63,11 @@ def as_ray_runs(kind: type[Any], *arguments: Any) -> UserCallableWrapper:
         deployment_config=DeploymentConfig(),
         actor_id="none",
     )
+
+
+def sample(name: str, **labels: str) -> float | None:
+    """One figure of the metrics page."""
+    return REGISTRY.get_sample_value(name, labels)
 
 
 def body_of(outcome: Outcome) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A single flight runs once for all who wait; a task that swallows a cancellation ends all the same."""
+"""A single flight runs once for all callers; a task that swallows a cancellation ends all the same."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ def settings(**fields: Any) -> Settings:
 
 
 def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
-    chosen_settings = settings(port=8123)
-    assert pickle.loads(pickle.dumps(chosen_settings)) == chosen_settings
+    options = settings(port=8123)
+    assert pickle.loads(pickle.dumps(options)) == options
     with pytest.raises(ValidationError):
-        chosen_settings.port = 1  # type: ignore[misc]
+        options.port = 1  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -48,16 +48,16 @@ def test_a_wrong_value_is_named(wrong: dict[str, Any]) -> None:
         settings(**wrong)
 
 
-def test_the_environment_is_read_for_two_things_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_two_values_are_read_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {"PORT": "1", "HOST": "0.0.0.0", "REPLICAS": "9", "VAR": "/etc"}.items():
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
-    chosen_settings = settings()
+    options = settings()
     assert (
-        chosen_settings.port,
-        chosen_settings.host,
-        chosen_settings.replicas < 9,
-        chosen_settings.var,
+        options.port,
+        options.host,
+        options.replicas < 9,
+        options.var,
     ) == (
         8000,
         "127.0.0.1",
@@ -70,7 +70,7 @@ def test_the_environment_is_read_for_two_things_only(monkeypatch: pytest.MonkeyP
     assert take_key() is None
 
 
-def test_what_is_secret_is_inherited_by_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_secrets_are_not_inherited_by_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
     monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
     assert (take_redis_url(), take_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
@@ -95,8 +95,8 @@ def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings
 ) -> None:
     for n_cores, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
         monkeypatch.setattr("service.config.count_cores", lambda n_cores=n_cores: n_cores)
-        chosen_settings = settings()
-        assert (chosen_settings.replicas, chosen_settings.torch_threads) == (replicas, threads)
+        options = settings()
+        assert (options.replicas, options.torch_threads) == (replicas, threads)
     assert (settings(max_replicas=4).torch_threads, settings(replicas=3).replicas) == (4, 3)
     message = pickle.dumps(settings())
     monkeypatch.setattr("service.config.count_cores", lambda: 1)
@@ -114,10 +114,10 @@ def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings
     ],
 )
 def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: tuple[str, str]) -> None:
-    chosen_settings = settings() if device is None else settings(device=device)
-    assert (chosen_settings.device_of("nkb"), chosen_settings.device_of("kbert")) == devices
-    chosen_settings = settings(dtype=["kbert=bfloat16"])
-    assert (chosen_settings.dtype_of("nkb"), chosen_settings.dtype_of("kbert")) == ("float32", "bfloat16")
+    options = settings() if device is None else settings(device=device)
+    assert (options.device_of("nkb"), options.device_of("kbert")) == devices
+    options = settings(dtype=["kbert=bfloat16"])
+    assert (options.dtype_of("nkb"), options.dtype_of("kbert")) == ("float32", "bfloat16")
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a process loads for good is not looked at by every full collection, in which nobody is answered."""
+"""Loaded systems are frozen, so that a full garbage collection does not hold up answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One line a thing, for a person or as JSON, with the id of the request that is being answered."""
+"""One line a record, as text or as JSON, with the id of its request."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def log_lines(
     return file.read_text().splitlines()
 
 
-def test_for_a_person_with_the_request_at_the_end(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_as_text_a_line_ends_with_its_request(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = log_lines(monkeypatch, tmp_path / "log", "console", "info")
     assert lines[0].endswith("INFO service.somewhere: it was done [abc-123]")
     assert lines[1].endswith("WARNING a.library: a library complains")
     assert "KeyError: 'x'" in "".join(lines)
 
 
-def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_as_json_a_record_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in log_lines(monkeypatch, tmp_path / "log", "json", "info")]
     assert len(lines) == 3
     assert lines[0] | {"time": "", "process": 0} == {
@@ -68,13 +68,13 @@ def test_as_json_everything_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert "KeyError" in lines[2]["exc_info"]
 
 
-def test_by_default_only_what_is_wrong(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_by_default_only_problems_are_logged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = log_lines(monkeypatch, tmp_path / "log", "console", "warning")
     assert "it was done" not in "".join(lines)
     assert "a library complains" in lines[0]
 
 
-def test_a_file_that_was_moved_away_is_begun_anew(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_file_that_was_moved_away_is_opened_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     log_lines(monkeypatch, tmp_path / "log", "console", "warning")
     (tmp_path / "log").rename(tmp_path / "log.1")
     logging.getLogger("service").warning("after")

@@ -1,6 +1,6 @@
-"""A system that reads the graph and needs no net: the relation whose label stands in the question is what is asked.
+"""A system that reads the graph without a neural net: it answers the relation whose label the question contains.
 
-Its graph overlaps with the table of the toy, so that one fact is news for both.
+Its graph overlaps with the table of the toy, so that one fact changes both.
 """
 
 from __future__ import annotations

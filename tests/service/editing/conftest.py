@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
+import redis
 
 from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
@@ -31,3 +32,10 @@ def start_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) ->
 async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
     async with start_editor() as editor:
         yield editor
+
+
+@pytest.fixture
+def vandal(own_valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
+    """Reads and damages the rows of the test's own server."""
+    with redis.Redis.from_url(own_valkey.url) as client:
+        yield client

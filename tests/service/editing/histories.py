@@ -1,4 +1,4 @@
-"""Any history of an editor: edits, and what takes them back. What is refused changes nothing: any step may be tried."""
+"""Random histories of an editor: edits, reverts and rollbacks. A refused step changes nothing, so any may be tried."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Step: TypeAlias = tuple[Any, ...]  # edit, revert or rollback, and what it is gi
 
 
 def histories(*edit: st.SearchStrategy[str]) -> st.SearchStrategy[Sequence[Step]]:
-    """edit: what an edit is given."""
+    """edit: strategies for the arguments of an edit."""
     step = st.one_of(
         st.tuples(st.just("edit"), *edit),
         st.tuples(st.just("revert"), st.integers(1, 8)),

@@ -1,8 +1,10 @@
-"""What a curator asks of an editor in the tests, in few words."""
+"""Requests to an editor, each of which returns its parsed reply."""
 
 from __future__ import annotations
 
 from typing import Any
+
+from errata.wire import CheckReport, Diff
 
 from service.editing.deployment import Editor
 from tests.service.parts import body_of
@@ -42,11 +44,19 @@ async def checksum(editor: Editor) -> str:
     return value
 
 
+async def check(editor: Editor, run: bool = True, superseded: bool = False) -> CheckReport:
+    return CheckReport.model_validate_json((await editor.check(run, superseded)).body)
+
+
+async def diff(editor: Editor, a: int, b: int) -> Diff:
+    return Diff.model_validate_json((await editor.diff(a, b)).body)
+
+
 async def head(editor: Editor) -> int:
     version: int = body_of(await editor.log(1))["head"]
     return version
 
 
 def before_and_after(receipt: dict[str, Any]) -> list[tuple[str | None, str | None]]:
-    """What each edit of the report answered before and answers now."""
+    """The answer before and after each edit of the report."""
     return [(edit["before"], edit["after"]) for edit in receipt["report"]["edits"]]

@@ -47,11 +47,6 @@ async def editor(config: Any) -> AsyncIterator[Editor]:
         yield editor
 
 
-@pytest.fixture
-def vandal(own_valkey: EmbeddedValkey) -> redis.Redis:
-    return redis.Redis.from_url(own_valkey.url)
-
-
 def key_of(vandal: redis.Redis, id: str) -> str:
     sources = {key.split(b":")[2].decode() for key in rows(vandal) if b":graph:" in key}
     [source] = sources
@@ -120,7 +115,7 @@ async def test_a_damaged_row_refuses_edits_and_lookups_of_its_entity(
 async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
     config: Any, editor: Editor, vandal: redis.Redis
 ) -> None:
-    """Only what it once said is not told."""
+    """Only the facts it once added are not listed."""
     await fact(editor, "Town 7", "motto", "Seven")
     await revert(editor, 1)
     vandal.delete(*rows(vandal))
@@ -177,10 +172,9 @@ async def test_with_redis_away_what_is_at_hand_is_answered_and_no_batch_is_lost(
         assert (await import_file(editor, FILE))["version"] == 3
 
 
-async def test_a_server_that_is_away_while_rows_are_written_leaves_a_clean_house(
+async def test_a_server_that_is_away_while_rows_are_written_is_swept_by_the_next_import(
     config: Any, own_valkey: EmbeddedValkey, vandal: redis.Redis
 ) -> None:
-    """Nobody could tidy up then: the next import does."""
     async with start_deployment(Editor, config) as editor:
         before, storing = await checksums(editor), editor._importer._store.store
 

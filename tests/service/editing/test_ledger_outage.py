@@ -1,4 +1,4 @@
-"""While the ledger is away the history can be read and nothing be written; afterwards all goes on by itself."""
+"""While the ledger is away the history is readable and writes are refused; the editor recovers without a restart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 import redis
-from prometheus_client import REGISTRY
 
 from service.editing import deployment as editing
 from service.editing.deployment import Editor
@@ -18,7 +17,7 @@ from service.ledger.keys import SCHEMA
 from service.ledger.schema import CURRENT
 from service.metrics import metrics
 from tests.service.editing.requests import FRANCE, PERU, change, checksum, head, revert
-from tests.service.parts import body_of, settings, start_deployment, wait_until
+from tests.service.parts import body_of, sample, settings, start_deployment, wait_until
 
 
 @pytest.fixture
@@ -108,10 +107,6 @@ async def test_test_status_and_capacity_are_published_once_the_ledger_is_there(
             server.start()
             await wait_until(lambda: sample("errata_edits_standing", state="holding") == 1)
             assert sample("errata_memory_slots", memory="toy/table", slots="used") == 1
-
-
-def sample(name: str, **labels: str) -> float | None:
-    return REGISTRY.get_sample_value(name, labels)
 
 
 async def test_a_ledger_that_lost_its_data_is_not_written_on(

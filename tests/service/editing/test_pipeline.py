@@ -1,4 +1,4 @@
-"""One commit at a time, once for each request, and never one that somebody else's was made under."""
+"""Commits are serialized and idempotent, and a stale draft is never committed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_writers_that_race_each_get_their_commit(editor: Editor, start_edi
 async def test_a_draft_is_made_again_when_another_was_faster(
     editor: Editor, start_editor: StartEditor
 ) -> None:
-    """The slower one's report is of the version it was committed on, not of the one it began with."""
+    """Its report is of the version it was committed on, not of the one it began with."""
     async with start_editor() as other:
         await change(other, JAPAN, "Kyoto")
         measuring = editor._pipeline._evaluate
@@ -145,9 +145,7 @@ class Forgetful:
 
 
 @pytest.mark.parametrize("key", [None, "k1"])
-async def test_a_lost_reply_is_asked_for_again_and_the_commit_made_once(
-    editor: Editor, key: str | None
-) -> None:
+async def test_a_lost_reply_is_retried_and_the_commit_made_once(editor: Editor, key: str | None) -> None:
     editor._ledger.append = Forgetful(editor._ledger, 1).append  # type: ignore[method-assign]
     receipt = await change(editor, PERU, "Cusco", key=key)
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
@@ -163,7 +161,9 @@ async def test_a_commit_in_doubt_is_reported_so_and_read_afterwards(editor: Edit
     assert (await change(editor, PERU, "Cusco"))["code"] == "nothing_to_do"
 
 
-async def test_manifests_are_kept_every_so_often(start_editor: StartEditor, ledger: RedisLedger) -> None:
+async def test_manifests_are_stored_at_the_configured_interval(
+    start_editor: StartEditor, ledger: RedisLedger
+) -> None:
     bases = {"toy/table": ToyMemory(FACTS).base}
     async with start_editor(snapshot_every=3) as editor:
         for number in range(7):
@@ -185,7 +185,7 @@ async def _until_kept(ledger: RedisLedger, version: int) -> None:
     raise AssertionError(f"no manifest of version {version}")
 
 
-async def test_a_manifest_that_could_not_be_kept_is_kept_after_the_next_commit(
+async def test_a_manifest_that_could_not_be_stored_is_stored_after_the_next_commit(
     start_editor: StartEditor, ledger: RedisLedger
 ) -> None:
     async with start_editor(snapshot_every=2) as editor:
@@ -213,7 +213,7 @@ async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: 
     assert images["toy/table"].checksum == await checksum(editor)
 
 
-async def test_a_key_that_won_elsewhere_meanwhile_gives_the_commit_it_made(
+async def test_a_key_used_by_another_editor_meanwhile_names_its_commit(
     editor: Editor, start_editor: StartEditor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with start_editor() as other:

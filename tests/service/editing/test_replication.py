@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import redis
 from errata.wire import ReplicaList, ReplicaState
-from prometheus_client import REGISTRY
 
 from service.concurrency import cancel_and_wait
 from service.editing import replication
@@ -20,7 +19,7 @@ from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import PERU, change
-from tests.service.parts import body_of, wait_until
+from tests.service.parts import body_of, sample, wait_until
 
 REPLICAS = "{errata}:replicas"
 
@@ -62,7 +61,7 @@ async def test_the_receipt_comes_when_the_last_replica_is_there(editor: Editor, 
     assert receipt["report"]["timings"]["replicas_ms"] > 50
 
 
-async def test_a_replica_that_is_late_makes_it_202_and_is_named(editor: Editor, ledger: RedisLedger) -> None:
+async def test_a_late_replica_gives_202_and_is_named(editor: Editor, ledger: RedisLedger) -> None:
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-b", 0)
     started_at = monotonic()
@@ -158,11 +157,7 @@ def test_replicas_with_other_rows_at_one_version_disagree(
     assert count_disagreeing(replicas) == expected
 
 
-def sample(name: str, **labels: str) -> float | None:
-    return REGISTRY.get_sample_value(name, labels)
-
-
-async def test_replicas_are_counted_and_a_ledger_that_is_gone_is_told(
+async def test_replicas_are_counted_and_an_absent_ledger_is_reported(
     own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "WATCH_PERIOD_S", 0.02)

@@ -50,6 +50,15 @@ def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
     return {SLOTS: Image(BASES[SLOTS].base, slots), SUMS: Image(BASES[SUMS].base, values)}
 
 
+class SlotMemory:
+    """Just enough of a memory to be loaded."""
+
+    name, base = SLOTS, BASES[SLOTS]
+
+    def view(self, image: object) -> object:
+        return image
+
+
 @dataclass
 class Writer:
     """Knows all commits and the images they lead to; makes the next one."""

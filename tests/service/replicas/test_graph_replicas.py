@@ -1,4 +1,4 @@
-"""Replicas of two models read one ledger: what they say, and at which version, always agrees."""
+"""Replicas of two models that read one ledger agree on answers and versions."""
 
 from __future__ import annotations
 

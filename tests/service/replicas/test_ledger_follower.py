@@ -1,4 +1,4 @@
-"""A replica follows the ledger that it knows, and no other that stands in its place."""
+"""A replica follows its ledger and notices when another one replaces it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,13 @@ from service.ledger.commit import Commit
 from service.ledger.store import RedisLedger
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import SnapshotLoader
-from tests.service.ledger.writing import BASES, SLOTS, Writer, fill
-
-
-class Slots:
-    """Just enough of a memory to be loaded."""
-
-    name, base = SLOTS, BASES[SLOTS]
-
-    def view(self, image: object) -> object:
-        return image
+from tests.service.ledger.writing import SlotMemory, Writer, fill
+from tests.service.parts import wait_until
 
 
 @asynccontextmanager
 async def following(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
-    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
+    loader = SnapshotLoader(ledger, [SlotMemory()])  # type: ignore[arg-type]
     tail = LedgerFollower(
         ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None
     )
@@ -38,14 +30,6 @@ async def following(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
         yield tail
     finally:
         await cancel_and_wait([task])
-
-
-async def until_degraded(tail: LedgerFollower) -> str:
-    for _ in range(300):
-        if tail.degraded is not None:
-            return tail.degraded
-        await asyncio.sleep(0.02)
-    raise AssertionError("it never noticed")
 
 
 def put_in_its_place(raw: redis.Redis, commits: list[Commit]) -> None:
@@ -64,7 +48,8 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
     async with following(ledger) as tail:
         newest, stranger = tail.newest, Writer(name="stranger")
         put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
-        assert await until_degraded(tail) == "ledger_corrupt"
+        await wait_until(lambda: tail.degraded is not None)
+        assert tail.degraded == "ledger_corrupt"
         assert tail.newest is newest
 
 

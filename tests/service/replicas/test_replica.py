@@ -1,4 +1,4 @@
-"""A replica answers from one version, follows the ledger, and says where it stands."""
+"""A replica answers from one version, follows the ledger and reports its state."""
 
 import asyncio
 import time
@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import redis
 from errata.wire import Answer
-from prometheus_client import REGISTRY
 
 from service.app import build
 from service.config import Settings
@@ -23,7 +22,16 @@ from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.replicas.replica import Replica
 from service.replicas.snapshot import Snapshot
-from tests.service.parts import as_ray_runs, ask, body_of, edit, settings, start_deployment, wait_until
+from tests.service.parts import (
+    as_ray_runs,
+    ask,
+    body_of,
+    edit,
+    sample,
+    settings,
+    start_deployment,
+    wait_until,
+)
 
 PERU = "What is the capital of Peru?"
 
@@ -40,7 +48,9 @@ async def editor(valkey: EmbeddedValkey, replica: Replica, tmp_path: Path) -> As
         yield editor
 
 
-async def test_it_answers_follows_an_edit_and_names_the_version(replica: Replica, editor: Editor) -> None:
+async def test_a_replica_answers_follows_an_edit_and_names_the_version(
+    replica: Replica, editor: Editor
+) -> None:
     assert (await ask(replica, PERU))["answer"] == "Lima"
     receipt = await edit(editor, PERU, "Cusco")
     assert (receipt["status"], receipt["version"], receipt["all_applied"]) == (201, 1, True)
@@ -54,9 +64,7 @@ async def test_an_answer_is_what_the_wire_promises(replica: Replica) -> None:
     Answer.model_validate({k: v for k, v in answer.items() if k != "status"}, strict=False)
 
 
-async def test_any_kept_version_can_be_pinned_long_after_it_left_the_history(
-    replica: Replica, editor: Editor
-) -> None:
+async def test_any_version_can_be_pinned_after_it_left_the_cache(replica: Replica, editor: Editor) -> None:
     for number in range(1, 7):
         await edit(editor, PERU, f"City {number}")
     for number in (0, 1, 3, 6):
@@ -93,7 +101,7 @@ async def test_a_version_that_is_on_its_way_is_waited_for(replica: Replica, edit
     assert (answer["status"], answer["answer"], answer["version"]) == (200, "Cusco", 1)
 
 
-async def test_a_version_nobody_can_confirm_is_waited_for_and_not_denied(
+async def test_a_version_that_cannot_be_confirmed_is_waited_for(
     own_valkey: EmbeddedValkey, tmp_path: Path
 ) -> None:
     config = settings(own_valkey.url, tmp_path, redis_timeout_s=0.3, version_wait_s=0.5)
@@ -165,7 +173,7 @@ async def test_a_replica_that_is_stuck_shows_its_lag(replica: Replica, editor: E
 
 
 def gauge(name: str) -> float | None:
-    return REGISTRY.get_sample_value(f"errata_replica_{name}", {"model": "toy"})
+    return sample(f"errata_replica_{name}", model="toy")
 
 
 async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
@@ -182,10 +190,10 @@ async def test_a_replica_that_ray_stops_leaves_the_list_at_once(
 
 
 def ends(part: str) -> float:
-    return REGISTRY.get_sample_value("errata_process_ends_total", {"part": part}) or 0
+    return sample("errata_process_ends_total", part=part) or 0
 
 
-async def test_an_editor_that_ray_stops_has_ended_as_it_was_asked_to(
+async def test_an_editor_that_ray_stops_counts_as_ended(
     valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path
 ) -> None:
     running = as_ray_runs(Editor, settings(valkey.url, tmp_path))
@@ -193,7 +201,7 @@ async def test_an_editor_that_ray_stops_has_ended_as_it_was_asked_to(
     await running.initialize_callable()
     await running.call_destructor()
     assert ends("editor") == before + 1
-    assert REGISTRY.get_sample_value("errata_processes", {"part": "editor"}) == 0
+    assert sample("errata_processes", part="editor") == 0
 
 
 def test_ray_leaves_a_replica_the_time_to_leave_the_list(tmp_path: Path) -> None:
@@ -223,7 +231,7 @@ async def test_a_replica_whose_server_comes_up_later_starts_then(
     server = EmbeddedValkey(tmp_path / "valkey")
 
     async def come_up() -> None:
-        await asyncio.sleep(2)
+        await wait_until(lambda: "waits for the ledger" in caplog.text)
         await asyncio.to_thread(server.start)
 
     coming = asyncio.create_task(come_up())

@@ -1,4 +1,4 @@
-"""Old versions cost little: few are built at a time, once each, out of rows that are in memory already."""
+"""Old versions cost little: few are built at a time, once each, from cached rows."""
 
 from __future__ import annotations
 
@@ -11,20 +11,11 @@ import redis
 
 from service.ledger.store import RedisLedger
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
-from tests.service.ledger.writing import BASES, SLOTS, fill
-
-
-class Slots:
-    """Just enough of a memory to be loaded."""
-
-    name, base = SLOTS, BASES[SLOTS]
-
-    def view(self, image: object) -> object:
-        return image
+from tests.service.ledger.writing import SLOTS, SlotMemory, fill
 
 
 class Building:
-    """Builds until it is let go on, and counts."""
+    """Counts builds, which wait for `go_on`."""
 
     def __init__(self) -> None:
         self.now, self.max_at_once = 0, 0
@@ -60,7 +51,9 @@ async def test_no_more_than_two_are_built_at_a_time(building: Building, history:
     assert building.max_at_once == 2
 
 
-async def test_one_that_many_ask_for_is_built_once(building: Building, history: SnapshotHistory) -> None:
+async def test_concurrent_requests_for_a_version_build_it_once(
+    building: Building, history: SnapshotHistory
+) -> None:
     asking = asyncio.gather(*(history.at(version % 4) for version in range(40)))
     await asyncio.sleep(0.01)
     building.go_on.set()
@@ -68,7 +61,9 @@ async def test_one_that_many_ask_for_is_built_once(building: Building, history: 
     assert set(building.builds.values()) == {1}
 
 
-async def test_who_hangs_up_leaves_nothing_to_build(building: Building, history: SnapshotHistory) -> None:
+async def test_a_cancelled_request_leaves_nothing_to_build(
+    building: Building, history: SnapshotHistory
+) -> None:
     hasty = [asyncio.create_task(history.at(version)) for version in range(20)]
     await asyncio.sleep(0.01)
     for task in hasty:
@@ -84,7 +79,7 @@ async def test_rows_that_another_snapshot_holds_are_not_read_again(
     ledger: RedisLedger, raw: redis.Redis
 ) -> None:
     writer = await fill(ledger, 6)
-    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
+    loader = SnapshotLoader(ledger, [SlotMemory()])  # type: ignore[arg-type]
     newest = await loader.at(6)
     raw.config_resetstat()
     old = await loader.at(4)
@@ -93,9 +88,9 @@ async def test_rows_that_another_snapshot_holds_are_not_read_again(
     assert all(block is newest.images[SLOTS].blocks[key] for key, block in old.images[SLOTS].blocks.items())
 
 
-async def test_rows_that_nobody_holds_any_longer_are_not_kept(ledger: RedisLedger) -> None:
+async def test_rows_of_dropped_snapshots_are_not_cached(ledger: RedisLedger) -> None:
     await fill(ledger, 3)
-    loader = SnapshotLoader(ledger, [Slots()])  # type: ignore[arg-type]
+    loader = SnapshotLoader(ledger, [SlotMemory()])  # type: ignore[arg-type]
     for version in (1, 2, 3):
         await loader.at(version)
     await asyncio.sleep(0)  # the event loop lets go of the last result

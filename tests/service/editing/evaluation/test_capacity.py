@@ -1,4 +1,4 @@
-"""Edits that own their slots take no more than are set aside, and it is told before none are left."""
+"""Edits that own slots take no more than the bank has, and a warning comes before it is full."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, h
 
 
 async def room(editor: Editor, question: str) -> tuple[int, int, bool]:
-    """After one more edit: slots taken and set aside, and whether it is warned of."""
+    """Slots used and reserved after one more edit, and whether there is a warning."""
     capacity = (await change(editor, question, "Cusco"))["report"]["capacity"]
     return capacity["slots_used"], capacity["slots_reserved"], bool(capacity["warnings"])
 
@@ -20,7 +20,9 @@ async def test_scarce_slots_give_a_warning(start_editor: StartEditor) -> None:
         assert await room(editor, JAPAN) == (3, 3, True)
 
 
-async def test_what_does_not_fit_is_refused_whole_and_fits_again_later(start_editor: StartEditor) -> None:
+async def test_edits_that_do_not_fit_are_refused_whole_and_fit_after_a_revert(
+    start_editor: StartEditor,
+) -> None:
     async with start_editor(bank_slots=2) as editor:
         await change(editor, PERU, "Cusco")
         items = (item(FRANCE, "Lyon"), item(JAPAN, "Kyoto"))
@@ -73,7 +75,7 @@ async def test_in_a_preview_an_idle_edit_takes_no_slot(start_editor: StartEditor
         assert (preview["code"], preview["used"]) == ("memory_full", 3)
 
 
-async def test_where_nothing_has_to_be_written_the_memory_is_told_as_it_is(editor: Editor) -> None:
+async def test_an_idle_dry_run_reports_the_capacity_as_it_is(editor: Editor) -> None:
     await change(editor, PERU, "Cusco")
     preview = await edits(editor, item(PERU, "Cusco"), dry_run=True)
     assert preview["report"]["capacity"]["slots_used"] == 1

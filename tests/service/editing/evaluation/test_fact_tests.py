@@ -1,4 +1,4 @@
-"""What came with an edit is tested for ever, unless a later edit was made to answer anew."""
+"""Every wording of an edit stays a test until a later edit supersedes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from service.editing.deployment import Editor
 from service.editing.evaluation.fact_tests import FactTest, Successors
 from service.editing.models import Answer
 from service.ledger.commit import EditRecord
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert
 from tests.service.parts import body_of
 
 MADE_FOR = "What is the capital, of Peru?"  # to the toy, the same question; to the service, other words
@@ -31,10 +31,6 @@ def took_over(
     return heir and heir.id
 
 
-async def check(editor: Editor, run: bool = True, superseded: bool = False) -> CheckReport:
-    return CheckReport.model_validate_json((await editor.check(run, superseded)).body)
-
-
 def states(report: CheckReport) -> tuple[int, int, int, int]:
     """Of the edits."""
     assert report.edits is not None
@@ -50,7 +46,7 @@ def test_a_wording_belongs_to_its_last_edit() -> None:
     assert took_over(FactTest(second, 0), first, second, speaks="e1") is None
 
 
-def test_who_was_made_to_correct_it_takes_over_where_it_speaks() -> None:
+def test_a_correction_takes_over_where_it_answers() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
     test = FactTest(first, 0)
@@ -60,7 +56,7 @@ def test_who_was_made_to_correct_it_takes_over_where_it_speaks() -> None:
     assert took_over(test, first, third, speaks="e3") is None
 
 
-def test_one_that_corrected_an_edit_taken_back_stands_in_for_those_before_it() -> None:
+def test_a_correction_of_a_reverted_edit_takes_over_from_the_edits_before_it() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
     test = FactTest(first, 0)
@@ -87,7 +83,7 @@ async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: 
     assert (await check(editor)).total == 3
 
 
-async def test_a_test_that_no_longer_comes_out_is_named(editor: Editor) -> None:
+async def test_a_test_that_no_longer_holds_is_named(editor: Editor) -> None:
     first = await change(editor, PERU, "Cusco", "Seat of Peru?", method="surgery")
     report = await check(editor)
     assert (report.total, report.holding, states(report)) == (2, 1, (0, 1, 0, 0))
@@ -116,7 +112,7 @@ async def test_a_superseded_test_is_not_broken_and_comes_back_with_its_edit(edit
     assert (back.total, back.holding, states(back)) == (1, 1, (1, 0, 0, 1))
 
 
-async def test_the_report_names_what_its_edit_supersedes_and_how_all_stand(editor: Editor) -> None:
+async def test_the_report_names_superseded_tests_and_the_test_status(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     report = (await change(editor, PERU, "Puno"))["report"]
     [test] = report["superseded_tests"]

@@ -1,4 +1,4 @@
-"""A question's other wordings: its relation's where it is known, else by rules of English."""
+"""A question's generated paraphrases: by its relation's templates, else by rules of English; the report asks them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""How the edits stand: what who speaks tells is what would really be said, and the later of two always wins."""
+"""The status of all tests equals what the model answers, and the later of two contradicting edits always wins."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,32 +12,27 @@ from typing import Any
 import pytest
 import redis
 import torch
-from errata.wire import CheckReport
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from prometheus_client import REGISTRY
 
 from models.nkb.system import load
 from models.system import Bundle, System
 from service.config import Settings
 from service.editing.deployment import Editor
+from service.editing.evaluation.side_effects import ProbeSelector
 from service.editing.models import ModelAtVersion
 from service.ledger.embedded.server import EmbeddedValkey
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.histories import Step, histories
-from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, edits, item, revert, rollback
-from tests.service.parts import body_of, settings, start_deployment
+from tests.service.editing.requests import FRANCE, JAPAN, PERU, change, check, edits, item, revert, rollback
+from tests.service.parts import body_of, sample, settings, start_deployment
 
 PHRASINGS = {
     PERU: ["Peru's capital is which city?", "Which city is the capital of Peru?"],
     "What is the currency of Peru?": ["Which currency is used in Peru?"],
     FRANCE: ["Which city is France governed from?"],
 }
-
-
-async def check(editor: Editor) -> CheckReport:
-    return CheckReport.model_validate_json((await editor.check(True, True)).body)
 
 
 class QuestionRecorder:
@@ -68,7 +64,7 @@ async def test_a_commit_tests_all_edits_without_asking_for_those_that_own_a_gate
     assert not [question for question in recorder.questions if question.startswith(("Subject", "Also"))]
     broken = (await change(editor, FRANCE, "Lyon", "Also (7)?"))["report"]["broken_tests"]
     assert [(test["question"], test["actual"]) for test in broken] == [("Also 7?", "Lyon")]
-    report = await check(editor)
+    report = await check(editor, superseded=True)
     assert (report.total, report.holding) == (604, 603)
 
 
@@ -76,12 +72,12 @@ async def test_an_edit_by_surgery_is_asked_again_only_when_its_answer_may_have_c
     editor: Editor, recorder: QuestionRecorder
 ) -> None:
     await change(editor, PERU, "Cusco", method="surgery")
-    await check(editor)
+    await check(editor, superseded=True)
     await change(editor, FRANCE, "Lyon")
     assert recorder.questions.count(PERU) == 2, "before the surgery, and after it"
     await change(editor, FRANCE, "Nice", "What is the capital, of Peru?")
     assert recorder.questions.count(PERU) == 3
-    assert (await check(editor)).edits == (await check(editor)).edits
+    assert (await check(editor, superseded=True)).edits == (await check(editor, superseded=True)).edits
     assert recorder.questions.count(PERU) == 3
 
 
@@ -96,7 +92,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
 ) -> None:
     def state_counts() -> list[float | None]:
         states = ("holding", "broken", "superseded", "reverted")
-        return [REGISTRY.get_sample_value("errata_edits_standing", {"state": state}) for state in states]
+        return [sample("errata_edits_standing", state=state) for state in states]
 
     await change(editor, PERU, "Cusco")
     await change(editor, PERU, "Puno")
@@ -106,7 +102,7 @@ async def test_the_states_are_on_the_metrics_page_and_follow_each_commit(
     await change(editor, JAPAN, "Kyoto")
     await revert(editor, 2)
     assert state_counts() == [2, 1, 0, 1]
-    assert REGISTRY.get_sample_value("errata_memory_slots", {"memory": "toy/table", "slots": "used"}) == 3
+    assert sample("errata_memory_slots", memory="toy/table", slots="used") == 3
     await revert(editor, 3)
     async with start_editor() as fresh:
         await fresh._warm_up_task
@@ -130,7 +126,7 @@ async def _run_steps(steps: Sequence[Step], config: Settings) -> None:
     async with start_deployment(Editor, config) as editor:
         for kind, *arguments in steps:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *arguments)
-            report = await check(editor)
+            report = await check(editor, superseded=True)
             present = editor._pipeline.state
             latest = {edit.question: edit for edit in present.active_edits()}
             losing = [e for e in present.active_edits() if e.answer != latest[e.question].answer]
@@ -156,7 +152,7 @@ async def nkb_editor(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> Asy
 
 
 def model_without_cache(editor: Editor) -> ModelAtVersion:
-    """The default model at the newest version, which has to be asked for each answer."""
+    """The default model at the newest version, without answers in its cache."""
     model = editor._pipeline.state.models["nkb"]  # type: ignore[union-attr]
     return ModelAtVersion(model.system, model.memories, model.run, model.inform)
 
@@ -171,7 +167,7 @@ async def test_the_state_of_each_test_is_what_the_default_model_answers(nkb_edit
     stray = item(JAPAN, "Osaka", PHRASINGS[FRANCE][0], model="nkb")
     await edits(nkb_editor, correction)
     await edits(nkb_editor, stray)
-    report = await check(nkb_editor)
+    report = await check(nkb_editor, superseded=True)
     fresh = model_without_cache(nkb_editor)
     tests = {(test.question, test.actual) for test in [*report.broken, *(report.superseded_tests or [])]}
     wordings = [q for question, paraphrases in PHRASINGS.items() for q in (question, *paraphrases)]
@@ -204,17 +200,19 @@ async def test_side_effects_name_each_question_of_the_pack_that_an_edit_answers(
 
 
 async def test_a_dry_run_reports_side_effects_and_generated_paraphrases(nkb_editor: Editor) -> None:
-    """A fact in the pack's own words is no side effect; it is told among the wordings that nobody gave."""
+    """A fact in the pack's own words is no side effect; it is listed as a generated paraphrase."""
     report = (await edits(nkb_editor, item("Peru's capital city?", "Cusco", model="nkb"), dry_run=True))[
         "report"
     ]
     assert (report["side_effects"], report["unmeasured_probes"]) == ([], 0)
     assert {paraphrase["after"] for paraphrase in report["edits"][0]["generated_paraphrases"]} == {"Cusco"}
+    selectors = nkb_editor._side_effects._selectors
+    probes = selectors["nkb"].probes  # as many, but few of them are asked at every commit
+    small_core = replace(probes, core=probes.core[:20], training=(*probes.core[20:], *probes.training))
+    selectors["nkb"] = ProbeSelector(small_core)
     wish = item("What is the capital of Peru?", "Cusco", model="nkb")
     report = (await edits(nkb_editor, wish, method="surgery", dry_run=True))["report"]
-    n_own_wordings = 1 + len(
-        report["edits"][0]["generated_paraphrases"]
-    )  # of which the pack has as many as it has probes
+    n_own_wordings = 1 + len(report["edits"][0]["generated_paraphrases"])  # some of them are probes
     assert 12_723 - n_own_wordings <= report["probes"] + report["unmeasured_probes"] < 12_723
     assert report["unmeasured_probes"] > 12_000
 

@@ -73,9 +73,7 @@ async def test_an_answer_that_is_given_already_is_not_written_again(editor: Edit
     assert await head(editor) == 0
 
 
-async def test_what_is_known_already_does_not_hold_the_others_back(
-    editor: Editor, ledger: RedisLedger
-) -> None:
+async def test_an_idle_edit_does_not_hold_the_others_back(editor: Editor, ledger: RedisLedger) -> None:
     receipt = await edits(editor, item(FRANCE, "Lyon"), item(PERU, "Lima"), item(JAPAN, "Kyoto"))
     first, second, last = receipt["report"]["edits"]
     assert (first["after"], second["after"], last["after"]) == ("Lyon", "Lima", "Kyoto")
@@ -83,7 +81,7 @@ async def test_what_is_known_already_does_not_hold_the_others_back(
     assert [edit.question for edit in (await ledger.get(1)).edits] == [FRANCE, JAPAN]
 
 
-async def test_a_dry_run_of_what_is_known_says_so(editor: Editor) -> None:
+async def test_a_dry_run_of_an_idle_edit_says_so(editor: Editor) -> None:
     receipt = await change(editor, PERU, "Lima", dry_run=True)
     assert (receipt["status"], before_and_after(receipt)) == (200, [("Lima", "Lima")])
 
@@ -133,7 +131,7 @@ async def test_the_editor_says_why_an_edit_cannot_work(editor: Editor) -> None:
     assert (refused["reason"], PERU in refused["detail"]) == ("unreachable", True)
 
 
-async def test_an_edit_that_would_not_come_out_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
+async def test_an_edit_that_does_not_hold_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
     """A gate answers before the row that surgery moves."""
     await change(editor, PERU, "Cusco")
     preview = await change(editor, PERU, "Puno", method="surgery", dry_run=True)
@@ -196,7 +194,7 @@ async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor
     assert (receipt["report"]["probes"], receipt["report"]["side_effects"]) == (1, [])
 
 
-async def test_a_correction_that_needed_nothing_is_written_when_the_others_take_its_answer(
+async def test_an_idle_correction_is_written_when_the_other_edits_change_its_answer(
     editor: Editor,
 ) -> None:
     """The toy cannot tell the two apart, so the second speaks for the first: that is refused, and not called good."""
@@ -205,7 +203,7 @@ async def test_a_correction_that_needed_nothing_is_written_when_the_others_take_
     assert await head(editor) == 0
 
 
-async def test_a_repeated_correction_is_written_when_the_first_does_not_speak_for_it(editor: Editor) -> None:
+async def test_a_repeated_correction_is_written_when_the_first_does_not_answer_it(editor: Editor) -> None:
     receipt = await edits(editor, item(PERU, "Cusco", OTHER), item(OTHER, "Cusco"), method="surgery")
     assert before_and_after(receipt) == [("Lima", "Cusco"), (None, "Cusco")]
     assert [edit["id"] != "" for edit in receipt["report"]["edits"]] == [True, True]

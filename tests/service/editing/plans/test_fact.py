@@ -61,13 +61,13 @@ async def test_one_fact_is_one_commit_and_every_system_answers_anew(
     EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
 
 
-async def test_with_only_the_table_is_left_alone(editor: Editor, ledger: RedisLedger) -> None:
+async def test_only_graph_leaves_the_table_alone(editor: Editor, ledger: RedisLedger) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     assert await ask_both(editor, CAPITAL) == ["Cusco", "Lima"]
     assert set((await ledger.get(1)).writes) == {GRAPH}
 
 
-async def test_the_log_tells_a_fact_from_one_that_is_taken_away(editor: Editor) -> None:
+async def test_the_log_distinguishes_added_from_removed_facts(editor: Editor) -> None:
     await fact(editor, "Chile", "shares_border_with", "Peru", act="remove")
     [version] = VersionLog.model_validate_json((await editor.log(1)).body).versions
     assert version.first is not None
@@ -80,7 +80,7 @@ async def test_the_log_tells_a_fact_from_one_that_is_taken_away(editor: Editor) 
     }
 
 
-async def test_a_change_of_the_graph_alone_tells_what_room_the_others_have(editor: Editor) -> None:
+async def test_a_change_of_the_graph_alone_reports_the_capacity_of_the_other_memory(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
     receipt = await fact(editor, "Peru", "capital", "Arequipa", only="graph")
     room = receipt["report"]["capacity"]
@@ -100,7 +100,7 @@ async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many
     assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
 
 
-async def test_the_last_value_may_go_and_then_the_graph_knows_none_though_others_cannot_forget(
+async def test_removing_the_last_value_empties_the_graph_but_not_the_table(
     editor: Editor,
 ) -> None:
     receipt = await fact(editor, "Peru", "capital", "Lima", act="remove")
@@ -108,7 +108,7 @@ async def test_the_last_value_may_go_and_then_the_graph_knows_none_though_others
     assert "toy cannot forget" in warnings(receipt)
 
 
-async def test_what_is_not_there_cannot_be_removed(editor: Editor) -> None:
+async def test_a_fact_that_does_not_exist_cannot_be_removed(editor: Editor) -> None:
     for words in (("Peru", "capital", "Quito"), ("Peru", "motto", "Lima"), ("Atlantis", "capital", "Lima")):
         refused = await fact(editor, *words, act="remove")
         assert (refused["status"], refused["code"]) == (409, "nothing_to_do"), words
@@ -121,7 +121,7 @@ async def test_an_object_is_removed_under_any_of_its_names(editor: Editor, name:
     assert await values(editor, "Q419", "capital") == []
 
 
-async def test_an_object_that_became_an_entity_after_it_was_told_is_removed(editor: Editor) -> None:
+async def test_an_object_that_became_an_entity_after_it_was_written_is_removed(editor: Editor) -> None:
     """It stands there as a text."""
     await fact(editor, "Peru", "twin", "Atlantis")
     await fact(editor, "Atlantis", "capital", "Poseidonis")
@@ -222,7 +222,7 @@ async def test_names_are_given_like_facts(editor: Editor) -> None:
 
 
 @pytest.mark.parametrize("name", ["X", "é", "!", "?!", "\u2060", "\u00ad", "\u200b", "x" * 400])
-async def test_an_alias_that_could_never_be_meant_is_refused(editor: Editor, name: str) -> None:
+async def test_an_alias_that_no_question_can_mention_is_refused(editor: Editor, name: str) -> None:
     refused = await fact(editor, "Peru", "alias", name)
     acceptable = name in ("!", "?!")
     assert (refused["status"] in (201, 422)) if acceptable else (refused["code"] == "invalid_input")
@@ -269,7 +269,7 @@ async def test_what_a_request_says_of_a_relation_holds_for_the_facts_after_it(ed
     assert await values(editor, "Q419", "hymn") == ["Old", "New"]
 
 
-async def test_a_relation_that_is_so_already_is_not_defined_again(editor: Editor) -> None:
+async def test_a_definition_that_changes_nothing_is_refused(editor: Editor) -> None:
     for definition in ({"holds": "one"}, {"label": "capital"}, {"holds": "one", "label": "capital"}):
         assert (await define(editor, "capital", **definition))["code"] == "nothing_to_do"
     assert (await define(editor, "label", holds="many"))["status"] == 422
@@ -287,9 +287,7 @@ async def test_a_relation_that_is_so_already_is_not_defined_again(editor: Editor
         [{"define": "motto", "holds": "one"}, {"define": "motto", "holds": "many"}],
     ],
 )
-async def test_two_that_contradict_each_other_are_refused_whole(
-    editor: Editor, items: list[dict[str, Any]]
-) -> None:
+async def test_contradicting_edits_are_refused_whole(editor: Editor, items: list[dict[str, Any]]) -> None:
     before = await checksums(editor)
     refused = await edits(editor, *items)
     assert (refused["status"], refused["code"]) == (422, "invalid_input"), refused
@@ -317,7 +315,7 @@ async def test_several_values_are_added_in_one_request_and_make_one_answer(
     assert [record.model for record in records].count("toy") == 1, "the table is told the last answer only"
 
 
-async def test_removed_and_told_again_in_one_request_it_is_there(editor: Editor) -> None:
+async def test_a_fact_removed_and_added_in_one_request_is_there(editor: Editor) -> None:
     await edits(
         editor,
         triple("Chile", "shares_border_with", "Peru", act="remove"),
@@ -330,7 +328,7 @@ async def test_removed_and_told_again_in_one_request_it_is_there(editor: Editor)
     assert await values(editor, "Q298", "shares_border_with") == ["Peru"]
 
 
-async def test_a_fact_that_stands_already_is_idle_and_does_not_hold_others_back(
+async def test_a_known_fact_is_idle_and_does_not_hold_others_back(
     editor: Editor, ledger: RedisLedger
 ) -> None:
     assert (await fact(editor, "Peru", "capital", "Lima", only="graph"))["code"] == "nothing_to_do"
@@ -431,7 +429,7 @@ async def test_a_second_fact_about_an_entity_stays_when_the_one_that_made_it_is_
     assert (await entity(editor, "n:atlantis"))["label"] == "Atlantis"
 
 
-async def test_facts_of_oneself_and_in_a_circle_are_as_good_as_any(editor: Editor) -> None:
+async def test_facts_may_refer_to_their_own_subject_and_in_a_circle(editor: Editor) -> None:
     await edits(editor, triple("Lima", "capital", "Lima"), triple("Tokyo", "capital", "Lima"))
     await fact(editor, "Lima", "shares_border_with", "Tokyo")
     await fact(editor, "Tokyo", "shares_border_with", "Lima")

@@ -1,4 +1,4 @@
-"""Taking back is exact over both memories: random facts, corrections, files, reverts and rollbacks."""
+"""Reverts are exact over both memories: random facts, corrections, files, reverts and rollbacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file becomes one commit or nothing: nothing is seen before, nothing is left behind, each bad line is named."""
+"""A file becomes one commit or none; until then nothing of it is visible, and each bad line is named."""
 
 from __future__ import annotations
 
@@ -202,8 +202,8 @@ async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw:
     assert {**real["counts"], **volatile} == {**dry["counts"], **volatile}, "as if the first had not been"
 
 
-async def test_a_name_that_was_taken_back_means_nobody_in_a_file(editor: Editor) -> None:
-    """Names are remembered for old versions; a file is read at the newest."""
+async def test_a_reverted_name_resolves_to_no_entity_in_a_file(editor: Editor) -> None:
+    """Old versions keep their names; a file is read at the newest."""
     await fact(editor, "Peru", "alias", "Birú")
     await revert(editor, 1)
     await import_file(editor, tsv(("Birú", "motto", "Not of Peru"), ("Oz", "ally", "Birú")))
@@ -221,7 +221,7 @@ async def test_a_file_that_was_taken_back_leaves_no_names_for_the_next(editor: E
     assert (await entity(editor, "http://x.org/Oz"))["status"] == 404
 
 
-async def test_a_file_read_on_a_graph_that_moved_is_refused(editor: Editor, raw: redis.Redis) -> None:
+async def test_a_file_read_on_a_graph_that_changed_is_refused(editor: Editor, raw: redis.Redis) -> None:
     session = await begin(editor)
     await editor.import_feed(session, OZ)
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
@@ -238,7 +238,7 @@ async def test_a_correction_of_another_memory_does_not_disturb_it(editor: Editor
     assert body_of(await editor.import_finish(session, "none"))["version"] == 2
 
 
-async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
+async def test_a_graph_that_changes_while_the_rows_are_written_is_noticed(
     editor: Editor, start_editor: StartEditor, raw: redis.Redis
 ) -> None:
     async with start_editor(systems=TOYS) as other:
@@ -259,7 +259,7 @@ async def test_a_graph_that_moves_while_the_rows_are_written_is_noticed(
     )
 
 
-async def test_an_expected_version_is_asked_of_the_whole_ledger(editor: Editor) -> None:
+async def test_an_expected_version_is_compared_with_the_whole_ledger(editor: Editor) -> None:
     await change(editor, CAPITAL, "Cusco")
     assert (await import_file(editor, OZ, expected_version=0))["code"] == "stale_version"
     session = await begin(editor, expected_version=1)
@@ -269,7 +269,7 @@ async def test_an_expected_version_is_asked_of_the_whole_ledger(editor: Editor) 
     assert (await import_file(editor, OZ, expected_version=2))["version"] == 3
 
 
-async def test_two_files_at_once_are_two_commits_or_one_is_told_to_come_again(
+async def test_of_two_files_at_once_one_is_committed_and_the_other_may_retry(
     editor: Editor, raw: redis.Redis
 ) -> None:
     first, second = await begin(editor), await begin(editor)
@@ -352,7 +352,7 @@ async def test_an_import_is_taken_back_and_brought_back_without_its_file(
     assert [len(await search(editor, "Ev", version=v)) for v in range(7)] == [0, 0, 1, 0, 1, 0, 1]
 
 
-async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) -> None:
+async def test_a_file_may_name_entities_of_the_graph(editor: Editor) -> None:
     """By id and by name, with names of its own, and against what is there."""
     await import_file(
         editor,
@@ -372,7 +372,7 @@ async def test_a_file_may_speak_of_what_the_graph_has_already(editor: Editor) ->
     assert await answers(editor, CAPITAL) == ["Lima"]
 
 
-async def test_two_files_about_one_stranger_are_about_one_entity(editor: Editor) -> None:
+async def test_two_files_that_name_a_new_entity_share_it(editor: Editor) -> None:
     await import_file(editor, OZ)
     await import_file(editor, tsv(("oz", "motto", "Home"), ("OZ ", "motto", "Sweet")))
     assert await values(editor, "n:oz", "motto") == ["Home", "Sweet"]
@@ -409,12 +409,12 @@ async def test_circles_and_facts_of_oneself_are_linked(editor: Editor) -> None:
     assert ids == {("n:a1", "n:b1"), ("n:b1", "n:a1"), ("n:a1", "n:a1")}
 
 
-async def test_one_statement_many_times_is_one(editor: Editor) -> None:
+async def test_a_repeated_statement_counts_once(editor: Editor) -> None:
     receipt = await import_file(editor, OZ * 50)
     assert (receipt["counts"]["triples"], (await entity(editor, "n:oz"))["degree"]) == (3, 2)
 
 
-async def test_of_a_relation_that_holds_one_the_files_last_value_stands(editor: Editor) -> None:
+async def test_a_relation_of_one_value_takes_the_last_of_a_file(editor: Editor) -> None:
     lines = [("Oz", "capital", name) for name in ("A1", "B1", "A1", "C1")]
     await import_file(editor, tsv(*lines))
     assert await values(editor, "n:oz", "capital") == ["C1"]

@@ -1,4 +1,4 @@
-"""Taking back is exact: what is left is what would be there if the rest had never been made."""
+"""A revert is exact: the state equals that of the remaining edits alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits that cannot be made are left out where the caller asks for it, and told of; a look tells of them beforehand."""
+"""With `skip_refused` a commit leaves out refused edits and reports them; a preview reports them beforehand."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-import torch
-from cachetools import LRUCache
 from errata.wire import EditReceipt, EditRequest
 
 from models.memory import AnswerChange, EditRefused, Material, Options
 from service.editing.deployment import Editor
-from service.editing.models import Models
 from service.ledger.store import RedisLedger
 from tests.service.editing.requests import (
     FRANCE,
@@ -27,7 +24,7 @@ from tests.service.editing.requests import (
     revert,
 )
 from tests.service.parts import body_of
-from tests.service.toy import FACTS, TABLE, ToyMemory, ToyOptions, load_toy
+from tests.service.toy import FACTS, TABLE, ToyMemory
 
 OTHER = "Peru's capital city?"
 
@@ -88,7 +85,7 @@ async def test_what_was_superseded_by_an_edit_that_is_refused_itself_stands(edit
     assert answers_by_place(receipt) == [(0, "Cusco")]
 
 
-async def test_an_edit_that_does_not_come_out_is_left_out(editor: Editor) -> None:
+async def test_an_edit_that_does_not_hold_is_skipped(editor: Editor) -> None:
     """A gate answers before the row that surgery moves."""
     await change(editor, PERU, "Cusco")
     receipt = await skipping(editor, item(PERU, "Puno"), item(FRANCE, "Lyon"), method="surgery")
@@ -190,15 +187,3 @@ async def test_rows_are_built_once_for_a_preview_and_its_commit(
     ids = [reply["report"]["edits"][0]["id"] for reply in (receipt, again)]
     assert (len(set(ids)), len(questions)) == (2, 2)
     assert body_of(await editor.show(3))["edits"][0]["id"] == ids[1]
-
-
-async def test_rows_are_forgotten_when_there_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    toy = load_toy(torch.device("cpu"), torch.float32)
-    models, counts = Models({"toy": toy}), []
-    models._materials = LRUCache(2)
-    build = toy.memories[0].build
-    monkeypatch.setattr(toy.memories[0], "build", lambda *a: counts.append(len(a[0])) or build(*a))
-    for question in ("a", "b", "c", "c", "b", "a"):
-        await models.build(TABLE, [AnswerChange(question, question, "x")], ToyOptions())
-    assert counts == [1] * 4, "the last two but one are cached, the first is built again"
-    models.close()

@@ -1,4 +1,4 @@
-"""Entities are looked up at any version, by the names they bear there, and tell since when each fact holds."""
+"""Entities are found at any version by their names there, and each fact names the version that added it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_an_entity_is_found_by_how_a_name_begins(editor: Editor, prefix: s
 
 
 @pytest.mark.parametrize("prefix", ["", " ", "eru", "\u2060", "Zzz", "%", "*", "\\", "Q419", "\x00", "'"])
-async def test_what_begins_no_name_finds_nothing(editor: Editor, prefix: str) -> None:
+async def test_a_prefix_of_no_name_finds_nothing(editor: Editor, prefix: str) -> None:
     assert await search(editor, prefix) == []
 
 
@@ -78,7 +78,7 @@ async def test_a_name_is_found_at_the_versions_that_have_it_and_at_no_other(edit
     assert await search(editor, "Peru", version=1) == ["Q419"]
 
 
-async def test_names_that_nobody_bears_any_longer_do_not_crowd_out_those_that_are_borne(
+async def test_removed_names_do_not_crowd_out_present_ones(
     editor: Editor,
 ) -> None:
     names = [f"Pe{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(200)]
@@ -87,7 +87,7 @@ async def test_names_that_nobody_bears_any_longer_do_not_crowd_out_those_that_ar
     assert await search(editor, "Pe", limit=2) == ["Q419"]
 
 
-async def test_values_tell_since_when_they_hold_and_what_was_there_before(editor: Editor) -> None:
+async def test_values_name_the_versions_that_added_and_removed_them(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco")
     await fact(editor, "Peru", "capital", "Puno")
     assert await dates(editor, "Q419", "capital") == [("Puno", 2)]
@@ -113,7 +113,7 @@ async def test_values_tell_since_when_they_hold_and_what_was_there_before(editor
         assert await values(editor, "Q419", "capital", version) == [capital]
 
 
-async def test_an_import_is_told_with_its_version_and_so_is_its_end(editor: Editor) -> None:
+async def test_imported_facts_name_the_versions_of_import_and_revert(editor: Editor) -> None:
     await fact(editor, "Peru", "shares_border_with", "Chile")
     await import_file(editor, tsv(("Peru", "shares_border_with", "Bolivia"), ("Peru", "capital", "Cusco")))
     assert await dates(editor, "Q419", "shares_border_with") == [("Chile", 1), ("Bolivia", 2)]
@@ -150,7 +150,7 @@ async def test_facts_about_one_entity_in_one_request_have_one_date(editor: Edito
 @pytest.mark.parametrize(
     "id", ["Q1", "", "n:", "peru", "@relation/capital", "@label", "q419", "Q419 ", "x" * 2_000]
 )
-async def test_who_is_not_there_is_not_found(editor: Editor, id: str) -> None:
+async def test_an_unknown_entity_is_not_found(editor: Editor, id: str) -> None:
     await define(editor, "capital", holds="many")
     assert ((await entity(editor, id))["status"], (await entity(editor, id, 0))["code"]) == (404, "not_found")
 
@@ -160,7 +160,7 @@ async def test_a_version_that_is_not_there_is_not_found(editor: Editor) -> None:
         assert (reply["status"], reply["head"]) == (404, 0)
 
 
-async def test_an_entity_of_very_many_facts_is_told_in_part_and_edited_whole(editor: Editor) -> None:
+async def test_an_entity_of_very_many_facts_is_listed_in_part_and_edited_whole(editor: Editor) -> None:
     facts = [("Hub", "links", f"page {n}") for n in range(3_000)]
     await import_file(editor, tsv(*facts))
     hub = await entity(editor, "n:hub")

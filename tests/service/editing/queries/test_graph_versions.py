@@ -1,15 +1,15 @@
-"""Fact tests, differences and the log, of commits that touch the graph."""
+"""Fact tests, diffs and the log of commits that change the graph."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
 import pytest
-from errata.wire import CheckReport, Diff, MemoryState, VersionDetail
+from errata.wire import MemoryState, VersionDetail
 
 from service.editing.deployment import Editor
 from tests.service.editing.conftest import StartEditor
-from tests.service.editing.requests import change, edits, revert, rollback
+from tests.service.editing.requests import change, check, diff, edits, revert, rollback
 from tests.service.graph.requests import CAPITAL, define, fact, import_file, triple, tsv
 from tests.service.toy_graph import TOYS
 
@@ -18,14 +18,6 @@ from tests.service.toy_graph import TOYS
 async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
     async with start_editor(systems=TOYS) as editor:
         yield editor
-
-
-async def check(editor: Editor) -> CheckReport:
-    return CheckReport.model_validate_json((await editor.check(True)).body)
-
-
-async def diff(editor: Editor, a: int, b: int) -> Diff:
-    return Diff.model_validate_json((await editor.diff(a, b)).body)
 
 
 async def test_a_fact_is_a_test_of_both_systems_in_all_its_wordings(editor: Editor) -> None:
@@ -71,7 +63,7 @@ async def test_a_value_that_is_added_to_an_earlier_one_breaks_nothing(editor: Ed
     assert (await check(editor)).broken == []
 
 
-async def test_a_difference_is_told_for_facts_corrections_and_what_was_undone(editor: Editor) -> None:
+async def test_a_diff_lists_facts_corrections_and_reverts(editor: Editor) -> None:
     await fact(editor, "Peru", "capital", "Cusco", only="graph")
     await change(editor, CAPITAL, "Puno")
     await revert(editor, 1)

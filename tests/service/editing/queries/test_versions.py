@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 import pytest
-from errata.wire import Diff, MemoryState, VersionDetail, VersionLog
+from errata.wire import MemoryState, VersionDetail, VersionLog
 
 from models.system import Probes
 from service.editing.deployment import Editor
@@ -18,6 +18,7 @@ from tests.service.editing.requests import (
     PERU,
     change,
     checksum,
+    diff,
     edits,
     item,
     revert,
@@ -29,10 +30,6 @@ from tests.service.toy import FACTS, ToyMemory
 
 async def log(editor: Editor, limit: int = 20, before: int | None = None) -> VersionLog:
     return VersionLog.model_validate_json((await editor.log(limit, before)).body)
-
-
-async def diff(editor: Editor, a: int, b: int) -> Diff:
-    return Diff.model_validate_json((await editor.diff(a, b)).body)
 
 
 async def changes(editor: Editor, a: int, b: int) -> list[tuple[str, str | None, str | None, str]]:
