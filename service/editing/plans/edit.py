@@ -119,7 +119,7 @@ class EditPlan:
             fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
             materials = await self._build_rows(fresh)
         build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
-        self._refusals.by_place |= await find_unmet(fresh, state, build.models)
+        self._refusals.by_place |= await find_unmet(fresh, build)
         if fresh and not self._refusals.by_place:
             budget.check(build.memories.values())
 
