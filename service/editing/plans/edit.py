@@ -40,7 +40,7 @@ from service.ledger.commit import Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
-NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"
+NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
 
 NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
 
