@@ -179,13 +179,13 @@ def check_contract(bundle: object, name: str) -> Bundle:
     names = [memory.name for memory in bundle.memories]
     if missing := [memory for memory in system.memories if memory not in names]:
         loader_has = ", ".join(names) or "none"
-        detail = f"reads the memory {missing[0]!r}, which its loader does not return: it returns {loader_has}"
+        detail = f"reads the memory {missing[0]!r}, which its loader does not return: {loader_has}"
         raise BrokenContract(f"{name!r} {detail}")
     _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
     return bundle
 
 
-def _check_memory(memory: Memory, system: str) -> None:
+def _check_memory(memory: Any, system: str) -> None:
     label = f"the memory {getattr(memory, 'name', memory)!r} of {system!r}"
     _check_members(memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label)
     _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
