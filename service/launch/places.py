@@ -56,7 +56,15 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
     try:
         stop_orphans(ray_folder(var))  # one of them may have the port
         check_port(host, port)
-        yield _make_places(var)
+        places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
+        shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
+        for folder in (places.log, places.metrics):
+            folder.mkdir(exist_ok=True)
+        try:
+            create_private_folder(places.ray)
+        except OSError as error:
+            raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
+        yield places
     finally:
         with suppress(OSError):
             ray_folder(var).rmdir()  # when Ray left no logs in it
@@ -74,7 +82,10 @@ def check_port(host: str, port: int) -> None:
 
 def _can_listen(host: str, port: int, final: bool) -> bool:
     try:
-        with socket.create_server((host, port), family=_family(host), reuse_port=False):
+        # As HTTP will: a name with addresses of both families stands for IPv4.
+        families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+        family = socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
+        with socket.create_server((host, port), family=family, reuse_port=False):
             return True
     except socket.gaierror as error:
         raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
@@ -89,28 +100,10 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
         raise CannotStart(f"port {port} of {host} cannot be used ({error.strerror}): {advice}") from error
 
 
-def _family(host: str) -> socket.AddressFamily:
-    """The family of the address that HTTP will listen on: a name with addresses of both stands for IPv4."""
-    families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
-    return socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
-
-
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
-
-
-def _make_places(var: Path) -> Places:
-    places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
-    shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
-    for folder in (places.log, places.metrics):
-        folder.mkdir(exist_ok=True)
-    try:
-        create_private_folder(places.ray)
-    except OSError as error:
-        raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
-    return places
 
 
 def ray_folder(var: Path) -> Path:
