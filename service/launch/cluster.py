@@ -75,31 +75,9 @@ def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> I
 
 def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> None:
     """Tries again while Ray's processes do not find each other in the time that Ray gives them, then CannotStart."""
-    import ray
-
-    n_gpus = None  # lets Ray count, without the seconds that torch takes
-    if any(settings.device_of(name).startswith("cuda") for name in settings.systems):
-        from models.device import count_gpus
-
-        n_gpus = count_gpus()
-    log_variables = logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
     for _ in range(ATTEMPTS):
         try:
-            ray.init(
-                address="local",
-                namespace="errata",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                object_store_memory=OBJECT_STORE_BYTES,
-                num_gpus=n_gpus,
-                runtime_env={
-                    "worker_process_setup_hook": "service.launch.worker.set_up",
-                    "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **log_variables},
-                },
-                _temp_dir=str(places.ray),
-            )
-            return
+            return _init(settings, places)
         except SystemExit:  # Ray's own answer to SIGTERM, which it takes over as it starts
             exits.request_stop()
         except Exception as error:  # Ray's have no names
@@ -112,6 +90,31 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
     raise CannotStart(
         f"Ray did not start in time, {ATTEMPTS} times: this machine is too busy. Start it again when it is less so; "
         f"more is in {places.log}"
+    )
+
+
+def _init(settings: Settings, places: Places) -> None:
+    import ray
+
+    n_gpus = None  # lets Ray count, without the seconds that torch takes
+    if any(settings.device_of(name).startswith("cuda") for name in settings.systems):
+        from models.device import count_gpus
+
+        n_gpus = count_gpus()
+    log_variables = logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
+    ray.init(
+        address="local",
+        namespace="errata",
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level=logging.ERROR,
+        object_store_memory=OBJECT_STORE_BYTES,
+        num_gpus=n_gpus,
+        runtime_env={
+            "worker_process_setup_hook": "service.launch.worker.set_up",
+            "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **log_variables},
+        },
+        _temp_dir=str(places.ray),
     )
 
 

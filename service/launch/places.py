@@ -82,10 +82,7 @@ def check_port(host: str, port: int) -> None:
 
 def _can_listen(host: str, port: int, final: bool) -> bool:
     try:
-        # As HTTP will: a name with addresses of both families stands for IPv4.
-        families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
-        family = socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
-        with socket.create_server((host, port), family=family, reuse_port=False):
+        with socket.create_server((host, port), family=_family(host), reuse_port=False):
             return True
     except socket.gaierror as error:
         raise CannotStart(f"{host} is not an address of this machine: choose another with --host") from error
@@ -98,6 +95,12 @@ def _can_listen(host: str, port: int, final: bool) -> bool:
             return False
         advice = "stop what listens there, or choose another with --port"
         raise CannotStart(f"port {port} of {host} cannot be used ({error.strerror}): {advice}") from error
+
+
+def _family(host: str) -> socket.AddressFamily:
+    """The family of the address that HTTP will listen on: a name with addresses of both stands for IPv4."""
+    families = {family for family, *_ in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)}
+    return socket.AF_INET if socket.AF_INET in families else socket.AF_INET6
 
 
 def free_port() -> int:
