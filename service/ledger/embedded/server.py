@@ -118,17 +118,12 @@ class EmbeddedValkey:
     def _launch(self) -> None:
         """Needs server.lock, and hands it on to the new process."""
         try:
-            binary = get_binary_path()
-        except ValkeyBinaryNotFoundError as error:
-            advice = "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
-            raise LedgerUnavailable(f"there is no embedded Valkey for this machine: {advice}") from error
-        try:
             self._files.remove_stale()
             self._files.write_config()
             log_offset = self._files.log_size
             with self._files.log.open("ab") as log:
                 self._process = subprocess.Popen(
-                    [str(binary), str(self._files.config)],
+                    [str(_binary()), str(self._files.config)],
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=subprocess.STDOUT,
@@ -147,3 +142,11 @@ class EmbeddedValkey:
         why = f"was not ready within {START_LIMIT_S:g} s" if self.alive else "ended at once"
         words = self._files.last_log_lines(log_offset)
         raise LedgerUnavailable(f"the embedded Valkey in {self._files.folder} {why}: {words}")
+
+
+def _binary() -> Path:
+    try:
+        return Path(get_binary_path())
+    except ValkeyBinaryNotFoundError as error:
+        advice = "start a Redis or Valkey yourself and name it in ERRATA_REDIS_URL"
+        raise LedgerUnavailable(f"there is no embedded Valkey for this machine: {advice}") from error
