@@ -86,13 +86,12 @@ class ClusterLocator:
 
     async def _views(self, nodes: Collection[Node]) -> list[View]:
         voters = random.sample(list(nodes), min(len(nodes), MAX_VOTERS))
-
-        async def view(node: Node) -> View:
-            async with self._pool.temporary_client(self.settings(node)) as redis:
-                return View.parse(await redis.execute_command("CLUSTER SLOTS"), node)
-
-        requests = [view(node) for node in voters]
+        requests = [self._view(node) for node in voters]
         return await ask_quorum(requests, self._timeout_s, lambda view: view.holder)
+
+    async def _view(self, node: Node) -> View:
+        async with self._pool.temporary_client(self.settings(node)) as redis:
+            return View.parse(await redis.execute_command("CLUSTER SLOTS"), node)
 
 
 def describe_error(error: Exception) -> str:

@@ -20,7 +20,7 @@ from errata.cli.render.text import (
     short_digest,
     shorten,
 )
-from errata.wire import Diff, Report, TagList, VersionDetail, VersionLog
+from errata.wire import Diff, Report, TagList, VersionDetail, VersionLog, VersionSummary
 
 MAX_SUBJECT_LETTERS = 48
 
@@ -30,21 +30,23 @@ def draw_log(log: VersionLog, now: datetime) -> RenderableType:
     table.columns[0].style = "yellow"
     for commit in log.versions:
         number = Text.assemble(("newest " if commit.version == log.head else "", "cyan"), str(commit.version))
-        if commit.kind == "edit":
-            subject = plural(commit.edits, "edit")
-            if (first := commit.first) is not None:
-                text = describe_triple(first.notes) or one_line(first.question)
-                act = ACTS.get(str(first.notes.get("act")), "")
-                subject = ": ".join(filter(None, (subject, shorten(text, MAX_SUBJECT_LETTERS) + act)))
-        else:
-            subject = f"{'revert of' if commit.kind == 'revert' else 'rollback to'} {commit.target}"
-        message = commit.message.partition("\n")[0]
+        subject, message = _describe_commit(commit), commit.message.partition("\n")[0]
         table.add_row(number, age(commit.time, now), commit.author, subject, message)
     oldest = log.versions[-1].version if log.versions else 1
     if oldest == 1:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")
         return table
     return Group(table, Text(f"Older ones: errata log --before {oldest}", style="dim"))
+
+
+def _describe_commit(commit: VersionSummary) -> str:
+    if commit.kind != "edit":
+        return f"revert of {commit.target}" if commit.kind == "revert" else f"rollback to {commit.target}"
+    count, first = plural(commit.edits, "edit"), commit.first
+    if first is None:
+        return count
+    subject = shorten(describe_triple(first.notes) or one_line(first.question), MAX_SUBJECT_LETTERS)
+    return ": ".join(filter(None, (count, subject + ACTS.get(str(first.notes.get("act")), ""))))
 
 
 def draw_commit(commit: VersionDetail) -> RenderableType:
