@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tests.bench import editing, graph, inprocess, many_edits, overhttp, sentence_tree, start
+from tests.bench import devices, editing, graph, inprocess, many_edits, overhttp, sentence_tree, start
 from tests.bench.memory import rows as memory_rows
 from tests.bench.table import machine, show, write
 
@@ -16,6 +16,7 @@ SECTIONS = {
     "editing": editing.rows,
     "many": many_edits.rows,
     "tree": sentence_tree.rows,
+    "devices": devices.rows,
     "graph": graph.rows,
     "start": start.rows,
     "memory": memory_rows,

@@ -23,7 +23,7 @@ def rows() -> Iterator[Row]:
     system, graph = KbertSystem(load()), graph_memory()
     view = graph.view(graph.base)
     views: list[Views] = [{GRAPH: view}] * BATCH
-    asks = [_link(view, question, subject) for question, subject in questions_and_subjects(BATCH)]
+    asks = [link(view, question, subject) for question, subject in questions_and_subjects(BATCH)]
     seconds = measure_interleaved(
         {
             "with": lambda: system.answer(asks, views),
@@ -38,7 +38,7 @@ def rows() -> Iterator[Row]:
     yield _visible_matrix(system, asks)
 
 
-def _link(view: GraphView, question: str, subject: str) -> Ask:
+def link(view: GraphView, question: str, subject: str) -> Ask:
     label = view.base.statements[subject][0].object
     start, entity = question.index(label), view.entity(subject)
     assert entity is not None

@@ -36,7 +36,7 @@ def build_bank(model: Model, reference: Sequence[Item]) -> Bank:
     answers = [_spell(model, answer) for answer in model.base(texts)]
     weights = torch.cat([question_trace.a[0] for question_trace in _traces(model, texts, answers)])
     n = torch.stack([question.n for question in model.read(texts)])
-    return Bank(slots.stored, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
+    return Bank(slots.stored_rows, decoder.head_weight, decoder.epsilon, covariance(weights, RIDGE), n)
 
 
 def read_edits(model: Model, requests: Sequence[EditRequest]) -> list[Edit]:

@@ -13,7 +13,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from models.nkb.answers import Decoded
+from models.nkb.answers import DecodedAnswer
 from models.nkb.overlay import Overlay
 from models.nkb.reader import Reader
 from models.nkb.system import MAX_TOKENS
@@ -83,10 +83,10 @@ class Model:
             for generation, text in zip(generations, texts, strict=True)
         ]
 
-    def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Decoded]:
+    def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[DecodedAnswer]:
         """Questions of like length are answered together."""
         read = self.read(questions)
-        generations: dict[int, Decoded] = {}
+        generations: dict[int, DecodedAnswer] = {}
         for places in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
             states, mask = pad([read[place] for place in places])
             overlays = [reads[place] for place in places]

@@ -123,7 +123,7 @@ def _operate(model: Model, request: EditRequest, scale: float | None) -> Overlay
         return None
     bank = decoder.layers[-1].feed_forward.slots
     assert bank is not None, "the last decoder layer has no bank"
-    values = torch.tensor([move.slot]), bank.stored[move.slot][None] + move.delta
+    values = torch.tensor([move.slot]), bank.stored_rows[move.slot][None] + move.delta
     return Overlay({len(decoder.layers) - 1: values})
 
 
