@@ -35,6 +35,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m tests.shape --lint
 
 parity: .venv/dev
 	$(BIN)/python -m pytest tests/parity --golden $(GOLDEN)

@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 from torch import Tensor
 
-CONFIG, WEIGHTS, PICKLED = "config.json", "model.safetensors", "pytorch_model.bin"
+CONFIG, WEIGHTS, PICKLED_WEIGHTS = "config.json", "model.safetensors", "pytorch_model.bin"
 COMMIT = re.compile(r"[0-9a-f]{40}")
 REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 PATTERNS = (CONFIG, "model*.safetensors*", "pytorch_model*.bin*", "vocab.*", "tokenizer.json")
@@ -91,7 +91,7 @@ def _load_pickled(path: Path) -> Any:
 
 
 def _weight_files(folder: Path) -> list[Path]:
-    for name in (WEIGHTS, PICKLED):
+    for name in (WEIGHTS, PICKLED_WEIGHTS):
         index = folder / f"{name}.index.json"
         if (folder / name).is_file():
             return [folder / name]
@@ -101,7 +101,7 @@ def _weight_files(folder: Path) -> list[Path]:
     if len(candidates) == 1:
         return candidates
     names = f": which of {', '.join(path.name for path in candidates)}?" if candidates else ""
-    raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED}{names}")
+    raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED_WEIGHTS}{names}")
 
 
 def _shard_names(index: Path) -> list[str]:

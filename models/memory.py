@@ -45,8 +45,8 @@ class Block:
         """The block as safetensors bytes; equal content gives equal bytes."""
         from safetensors.torch import save
 
-        ordered = {name: self.tensors[name].contiguous() for name in sorted(self.tensors)}
-        return save(ordered, metadata={"kind": self.kind})
+        sorted_tensors = {name: self.tensors[name].contiguous() for name in sorted(self.tensors)}
+        return save(sorted_tensors, metadata={"kind": self.kind})
 
     @cached_property
     def digest(self) -> str:
@@ -125,13 +125,13 @@ class Image:
         return Delta(puts, removes)
 
     @cached_property
-    def ordered(self) -> Sequence[Block]:
+    def ordered_blocks(self) -> Sequence[Block]:
         return sorted(self.blocks.values(), key=lambda block: (block.order, block.key))
 
     @cached_property
     def checksum(self) -> str:
         """SHA-256 over the base and the blocks' digests in canonical order: equal iff every row is, bit for bit."""
-        return checksum(self.base, (block.digest for block in self.ordered))
+        return checksum(self.base, (block.digest for block in self.ordered_blocks))
 
 
 def checksum(base: str, digests: Iterable[str]) -> str:
@@ -190,13 +190,13 @@ class Options(BaseModel):
     @classmethod
     def methods(cls) -> tuple[str, ...]:
         """The editing methods, the default first; () where there is nothing to choose from."""
-        declared = cls.model_fields.get("method")
-        return () if declared is None else get_args(declared.annotation)
+        field = cls.model_fields.get("method")
+        return () if field is None else get_args(field.annotation)
 
     @classmethod
     def names(cls) -> frozenset[str]:
         """As they are written on the wire."""
-        return frozenset(declared.alias or name for name, declared in cls.model_fields.items())
+        return frozenset(field.alias or name for name, field in cls.model_fields.items())
 
 
 class EditRefused(ValueError):

@@ -161,31 +161,31 @@ class BrokenContract(TypeError):
     """A system that does not keep the contract, in a sentence that names the system and the member."""
 
 
-def check_contract(loaded: object, name: str) -> Bundle:
-    """`loaded` if it keeps the contract; BrokenContract names the first member that does not.
+def check_contract(bundle: object, name: str) -> Bundle:
+    """`bundle` if it keeps the contract; BrokenContract names the first member that does not.
 
     Args:
-        loaded: what a loader returned.
+        bundle: what a loader returned.
         name: under which the system is served.
     """
-    if not isinstance(loaded, Bundle):
-        raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {loaded!r}")
-    system = loaded.system
+    if not isinstance(bundle, Bundle):
+        raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {bundle!r}")
+    system = bundle.system
     _check_members(
         system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
     )
-    for memory in loaded.memories:
+    for memory in bundle.memories:
         _check_memory(memory, name)
-    names = [memory.name for memory in loaded.memories]
+    names = [memory.name for memory in bundle.memories]
     if missing := [memory for memory in system.memories if memory not in names]:
         loader_has = ", ".join(names) or "none"
-        detail = f"reads the memory {missing[0]!r}, which its loader does not return: it returns {loader_has}"
+        detail = f"reads the memory {missing[0]!r}, which its loader does not return: {loader_has}"
         raise BrokenContract(f"{name!r} {detail}")
     _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
-    return loaded
+    return bundle
 
 
-def _check_memory(memory: Memory, system: str) -> None:
+def _check_memory(memory: Any, system: str) -> None:
     label = f"the memory {getattr(memory, 'name', memory)!r} of {system!r}"
     _check_members(memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label)
     _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
@@ -207,11 +207,11 @@ def _check_known(values: frozenset[Any], expected: frozenset[str], label: str) -
         raise BrokenContract(f"{label} {unknown[0]!r}, which is none of {', '.join(sorted(expected))}")
 
 
-def check_reply(loaded: Bundle) -> None:
+def check_reply(bundle: Bundle) -> None:
     """Ask one question of the memories' bases; BrokenContract when the reply is none, or has no score."""
-    views = {memory.name: memory.view(memory.base) for memory in loaded.memories}
-    replies = loaded.system.answer([Ask("What is the capital of France?")], [views])
-    name = loaded.system.name
+    views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
+    replies = bundle.system.answer([Ask("What is the capital of France?")], [views])
+    name = bundle.system.name
     if len(replies) != 1 or not isinstance(replies[0], Reply):
         raise BrokenContract(
             f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"

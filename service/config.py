@@ -26,11 +26,11 @@ from pydantic import (
     model_validator,
 )
 
+from models.systems import SYSTEMS
 from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
 
-SYSTEMS = {"nkb": "models.nkb.system:load", "kbert": "models.kbert.system:load"}
 CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
@@ -82,7 +82,7 @@ def _check_dtype(name: str) -> str:
 
 
 def _split_by_model(value: Any) -> Any:
-    """Reads `cuda`, or words such as `cuda` and `nkb=cuda:1`, as a mapping from model names, or ALL."""
+    """Reads `cuda`, or words such as `cuda` and `NAME=cuda:1`, as a mapping from model names, or ALL."""
     words = [value] if isinstance(value, str) else value
     if not isinstance(words, list | tuple):
         return value
@@ -142,11 +142,11 @@ class Settings(BaseModel):
     device: Devices = Field(
         {ALL: "auto"},
         description="where models compute: cpu, cuda, cuda:N, or auto, which is cuda where there is a GPU (default: "
-        "auto); nkb=cuda:1 is for that model alone; may be repeated",
+        "auto); NAME=cuda:1 is for that model alone; may be repeated",
     )
     dtype: Dtypes = Field(
         {ALL: "float32"},
-        description="float32, or bfloat16, which takes half the memory (default: float32); nkb=bfloat16 is for that "
+        description="float32, or bfloat16, which takes half the memory (default: float32); NAME=bfloat16 is for that "
         "model alone; may be repeated",
     )
     bank_slots: Annotated[int, Field(ge=1, le=2**24)] = Field(

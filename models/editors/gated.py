@@ -7,7 +7,7 @@ arXiv:2206.06520, and a solved value). When the gate is open, slot j replaces wh
 
 where s_j enters the final norm when the bank is silent. Because the bank is replaced and not added to, an edit
 never depends on another one, and a value solved once holds for good. Only the question decides which states s_j
-come up, so beta_j is taken large enough for a sample of them, not for the edit's rows_ alone.
+come up, so beta_j is taken large enough for a sample of them, not for the edit's own alone.
 
 u depends on the token alone, so all are found once and lie beside the checkpoint (`find_pushes`); what an edit solves
 is beta, and that in coarse steps: an edit has the same bits whatever else was made with it or before it.
@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
-MARGIN = 0.5  # share of the value's push that must be left over after the state's rows_ preference
+MARGIN = 0.5  # share of the value's push that must be left over after the state's own preference
 COARSE = 0.25  # beta is rounded up to a multiple of this
 MIN_ROUNDS, MAX_ROUNDS = 8, 64  # rounds for every token, and for one that does not lead by then
 AT_A_TIME = 128  # tokens whose directions are sought together

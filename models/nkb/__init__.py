@@ -3,14 +3,14 @@
 from models.checkpoint import CheckpointError
 from models.nkb.bank import Bank, BankConfig, bank_of, mount
 from models.nkb.checkpoint import load_nkb
-from models.nkb.decode import Decoded, Decoder, Overlay
+from models.nkb.decode import DecodedAnswer, Decoder, Overlay
 from models.nkb.trace import Trace, trace
 
 __all__ = [
     "Bank",
     "BankConfig",
     "CheckpointError",
-    "Decoded",
+    "DecodedAnswer",
     "Decoder",
     "Overlay",
     "Trace",

@@ -14,7 +14,7 @@ LEAVE = 0.25  # share of the rows that must have finished before moving the othe
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedAnswer:
     """One answer.
 
     tokens: without start, end and padding. logprobs: one for each token, and the end token's when `finished`.
@@ -25,7 +25,7 @@ class Decoded:
     tokens: tuple[int, ...]
     logprobs: tuple[float, ...]
     finished: bool
-    alternatives: tuple["Decoded", ...] = ()
+    alternatives: tuple["DecodedAnswer", ...] = ()
 
 
 class Answers:
@@ -61,10 +61,10 @@ class Answers:
     def _is_done(self, row: int) -> bool:
         return self._finished[row] or len(self._tokens[row]) == self._limits[row]
 
-    def decoded(self, branches: Sequence[int]) -> list[Decoded]:
+    def group(self, branches: Sequence[int]) -> list[DecodedAnswer]:
         """One answer for each question, whose next `branches` rows it is: the first, the others beside it."""
         rows = [
-            Decoded(tuple(tokens), tuple(logprobs), finished)
+            DecodedAnswer(tuple(tokens), tuple(logprobs), finished)
             for tokens, logprobs, finished in zip(self._tokens, self._logprobs, self._finished, strict=True)
         ]
         ends = accumulate(branches)

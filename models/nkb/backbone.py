@@ -55,8 +55,8 @@ class Projection(nn.Module):
         nn.init.normal_(self.linear.weight, std=WIDTH**-0.5)
 
     def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token d"]:
-        projected: Tensor = self.linear(states)
-        return projected
+        bank_input: Tensor = self.linear(states)
+        return bank_input
 
 
 def build(config: T5Config) -> T5ForConditionalGeneration:

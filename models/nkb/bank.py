@@ -97,8 +97,8 @@ class Bank(nn.Module):
 
     def slot_weights(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position slot"]:
         """How strongly each slot answers to a normalised state (eq. 8)."""
-        adapted = n if self.ex_ada_in is None else self.ex_ada_in(n)
-        return F.relu(self.wi_ex(adapted))
+        slot_input = n if self.ex_ada_in is None else self.ex_ada_in(n)
+        return F.relu(self.wi_ex(slot_input))
 
     def forward(self, n: Float[Tensor, "*position d"]) -> Float[Tensor, "*position d"]:
         """What the bank adds to the residual (eq. 10). No dropout, no scale, no gate."""

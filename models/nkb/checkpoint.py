@@ -82,8 +82,8 @@ def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pat
     """
     expected = t5.state_dict(keep_vars=True)
     shared = t5.shared.weight
-    tied = {name for name in TIED_NAMES if name in expected and expected[name] is shared}
-    missing = sorted(set(expected) - set(tensors) - tied)
+    tied_names = {name for name in TIED_NAMES if name in expected and expected[name] is shared}
+    missing = sorted(set(expected) - set(tensors) - tied_names)
     extra = sorted(set(tensors) - set(expected) - {OBSOLETE})
     odd = sorted(k for k in set(tensors) & set(expected) if tensors[k].shape != expected[k].shape)
     if missing or extra or odd:

@@ -15,11 +15,11 @@ from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
 from models.matrix import Matrix
-from models.nkb.answers import Answers, Decoded
+from models.nkb.answers import Answers, DecodedAnswer
 from models.nkb.fused import Layer, cross_keys_values, fuse, position_bias
 from models.nkb.overlay import Changes, GateRows, Overlay, find_changes, find_gates
 
-__all__ = ["Decoded", "Decoder", "Overlay", "Position", "Run"]
+__all__ = ["DecodedAnswer", "Decoder", "Overlay", "Position", "Run"]
 
 PADDED = -1e30  # added to the score of a padded state; finite, so that a row of padding only is not NaN
 
@@ -43,11 +43,11 @@ class Run:
     """What one decoding call carries from step to step. Mutable, owned by one call.
 
     cache: keys and values of the tokens so far; only the first `length` tokens are written.
-    crossed: keys and values of the encoder's states. bias: 0 at real states, very negative at padding.
+    encoder_kv: keys and values of the encoder's states. bias: 0 at real states, very negative at padding.
     """
 
     cache: Float[Tensor, "layer 2 batch head capacity d_kv"]
-    crossed: Float[Tensor, "layer 2 batch head state d_kv"]
+    encoder_kv: Float[Tensor, "layer 2 batch head state d_kv"]
     bias: Float[Tensor, "batch 1 1 state"]
     changes: dict[int, Changes] = field(default_factory=dict)
     gates: GateRows | None = None
@@ -59,7 +59,7 @@ class Run:
         cache = self.cache.new_empty(n_layers, two, len(rows), heads, capacity, d_kv)
         cache[..., : self.length, :] = self.cache[..., : self.length, :].index_select(2, rows)
         self.cache = cache
-        self.crossed = self.crossed.index_select(2, rows)
+        self.encoder_kv = self.encoder_kv.index_select(2, rows)
         self.bias = self.bias[rows]
         self.changes = {layer: change.select(rows) for layer, change in self.changes.items()}
         self.gates = None if self.gates is None else self.gates.select(rows)
@@ -98,7 +98,7 @@ class Decoder:
         overlays: Sequence[Overlay | None] | None = None,
         max_tokens: int | Sequence[int],
         top_first: int | Sequence[int] = 1,
-    ) -> list[Decoded]:
+    ) -> list[DecodedAnswer]:
         """The greedy answer of each row, in one batch.
 
         Args:
@@ -131,7 +131,7 @@ class Decoder:
                 run.select(rows)
             scores, tokens = self._best(self.forward(run, tokens), 1)
             answers.add(tokens.flatten().tolist(), scores.flatten().tolist())
-        return answers.decoded(branches)
+        return answers.group(branches)
 
     def begin(
         self,
@@ -143,11 +143,11 @@ class Decoder:
         """A run with an empty cache of `capacity` tokens. The encoder's states are read here."""
         batch, length, _ = states.shape
         shape = (batch, length, len(self.layers), 2, self.heads, self.d_kv)
-        crossed = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
-        cache = crossed.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
-        bias = crossed.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
+        encoder_kv = self._cross(states).view(shape).permute(2, 3, 0, 4, 1, 5).contiguous()
+        cache = encoder_kv.new_empty(len(self.layers), 2, batch, self.heads, capacity, self.d_kv)
+        bias = encoder_kv.new_zeros(batch, length).masked_fill_(mask == 0, PADDED)[:, None, None, :]
         overlays = overlays or ()
-        return Run(cache, crossed, bias, find_changes(overlays, self.layers), find_gates(overlays, states))
+        return Run(cache, encoder_kv, bias, find_changes(overlays, self.layers), find_gates(overlays, states))
 
     def forward(
         self, run: Run, tokens: Int[Tensor, "batch token"], keep: list[Position] | None = None
@@ -193,7 +193,7 @@ class Decoder:
     def _attend_states(self, layer: Layer, x: Tensor, run: Run, index: int) -> Tensor:
         batch, n_new, _ = x.shape
         query = layer.query(self.unit(x)).view(batch, n_new, self.heads, self.d_kv).transpose(1, 2)
-        key, value = run.crossed[index]
+        key, value = run.encoder_kv[index]
         context = F.scaled_dot_product_attention(query, key, value, attn_mask=run.bias, scale=1.0)
         return layer.cross_out.add(context.transpose(1, 2).reshape(batch, n_new, -1), x)
 

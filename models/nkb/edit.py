@@ -181,7 +181,7 @@ def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
     for (layer, slot), moves in deltas.items():
         bank = decoder.layers[layer].feed_forward.slots
         assert bank is not None, f"layer {layer} has no bank"
-        row = _on_cpu(bank.stored[slot])
+        row = _on_cpu(bank.stored_rows[slot])
         for _, delta in moves:
             row += delta
         edits = "+".join(dict.fromkeys(edit for edit, _ in moves))

@@ -28,13 +28,13 @@ LONGEST = 128  # tokens of the longest answer the position table serves
 class Slots:
     """A bank with its adapter multiplied in. keys, bias: None bias when there is no adapter.
 
-    values: rows as they act, the adapter's bias row last. stored: rows as the checkpoint keeps them.
+    values: rows as they act, the adapter's bias row last. stored_rows: rows as the checkpoint keeps them.
     """
 
     keys: Float[Tensor, "acting d"]
     bias: Float[Tensor, " acting"] | None
     values: Float[Tensor, "acting d"]
-    stored: Float[Tensor, "slot d"]
+    stored_rows: Float[Tensor, "slot d"]
     out: Float[Tensor, "d d"] | None
 
     def acting(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
@@ -136,18 +136,18 @@ def _feed_forward(
 
 def _slots(bank: Bank) -> Slots:
     """The adapter's maps are multiplied in float64 and rounded once."""
-    keys, stored = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous().clone()
+    keys, stored_rows = bank.wi_ex.weight.detach().float(), bank.values.detach().float().contiguous().clone()
     if bank.ex_ada_in is None or bank.ex_ada_out is None:
-        return Slots(keys, None, stored, stored, None)
+        return Slots(keys, None, stored_rows, stored_rows, None)
     inner, outer = bank.ex_ada_in, bank.ex_ada_out
     always_on = torch.zeros(1, keys.shape[1], device=keys.device)
     bias = (keys.double() @ inner.bias.detach().double()).float()
-    values = (stored.double() @ outer.weight.detach().double().t()).float()
+    values = (stored_rows.double() @ outer.weight.detach().double().t()).float()
     return Slots(
         keys=torch.cat([(keys.double() @ inner.weight.detach().double()).float(), always_on]),
         bias=torch.cat([bias, bias.new_ones(1)]),
         values=torch.cat([values, outer.bias.detach().float()[None]]),
-        stored=stored,
+        stored_rows=stored_rows,
         out=outer.weight.detach().float().clone(),
     )
 

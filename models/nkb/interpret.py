@@ -81,16 +81,16 @@ def contributions(
         return []
     first = trace(decoder, states, mask, torch.tensor([[token]], device=states.device))
     weights, x = first.a[0, 0], (first.s + first.ex)[0, 0]
-    stored, layer = slots.stored, len(decoder.layers) - 1
+    stored_rows, layer = slots.stored_rows, len(decoder.layers) - 1
     if overlay is not None and layer in overlay.values:
         places, rows = overlay.values[layer]
-        stored = stored.index_copy(0, places.to(stored.device), rows.to(stored))
-    x = x + weights @ slots.acting(stored - slots.stored)
+        stored_rows = stored_rows.index_copy(0, places.to(stored_rows.device), rows.to(stored_rows))
+    x = x + weights @ slots.acting(stored_rows - slots.stored_rows)
     order = weights.topk(min(top, len(weights)))
     active = [slot for slot, w in zip(order.indices.tolist(), order.values.tolist(), strict=True) if w > 0]
-    without = x - weights[active, None] * slots.acting(stored[active])
+    without = x - weights[active, None] * slots.acting(stored_rows[active])
     change = decoder.head(without)[:, token] - decoder.head(x)[token]
-    words = value_tokens(slots.acting(stored[active]), decoder.embedding, k)
+    words = value_tokens(slots.acting(stored_rows[active]), decoder.embedding, k)
     return [
         Contribution(
             slot,

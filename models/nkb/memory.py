@@ -40,7 +40,7 @@ class BankView:
 
     gates: Gates
     values: Mapping[int, tuple[Tensor, Tensor]]
-    operated: Mapping[tuple[int, int], tuple[str, ...]]
+    surgery_edits: Mapping[tuple[int, int], tuple[str, ...]]
 
 
 class BankMemory:
@@ -70,7 +70,7 @@ class BankMemory:
         return fold(self.base, self._reader.decoder, active)
 
     def view(self, image: Image) -> BankView:
-        blocks = image.ordered
+        blocks = image.ordered_blocks
         gates = self._slots.gates([block for block in blocks if block.kind == "gated"])
         moved_rows = [block for block in blocks if block.kind == "value"]
         return BankView(gates, *value_rows(moved_rows, self._reader.t5.device))

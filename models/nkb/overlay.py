@@ -130,7 +130,7 @@ def _difference(
     bank = layers[index].feed_forward.slots if 0 <= index < len(layers) else None
     if bank is None:
         raise ValueError(f"decoder layer {index} has no bank to read changed values in")
-    base = bank.stored
+    base = bank.stored_rows
     slots, rows = value[0].to(base.device), value[1].to(base)
     if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < len(base):
         raise ValueError(f"slots of layer {index} lie in 0..{len(base) - 1}, not {slots.tolist()}")

@@ -17,7 +17,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.surgery import Head, Site, Surgery, operate
 from models.memory import EditRefused
-from models.nkb.answers import Decoded
+from models.nkb.answers import DecodedAnswer
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import Trace, trace
@@ -79,7 +79,7 @@ def _norm_input(reader: Reader, base: Trace, step: int, moves: list[Surgery]) ->
 def rests_on(
     reader: Reader,
     read: Read,
-    answers: Mapping[int, Decoded],
+    answers: Mapping[int, DecodedAnswer],
     edits: Mapping[int, EditsByPlace],
     max_tokens: int,
 ) -> dict[int, tuple[str, ...]]:

@@ -13,7 +13,7 @@ import torch
 
 from models.confidence import UNSURE, sigmoid
 from models.memory import Views
-from models.nkb.answers import Decoded, features, share_remainder
+from models.nkb.answers import DecodedAnswer, features, share_remainder
 from models.nkb.interpret import explain
 from models.nkb.memory import BANK, BankMemory, BankOptions, BankView
 from models.nkb.overlay import Overlay, same_rows
@@ -66,13 +66,19 @@ class NkbSystem:
             max_tokens=[MAX_TOKENS if row.steps is None else len(row.steps) for row in reads],
             top_first=[1 if gate else ask.top_k for ask, gate in zip(asks, gates, strict=True)],
         )
-        moved = {row: bank.operated for row, bank in enumerate(banks) if bank.operated and not gates[row]}
-        operated = rests_on(self.reader, read, dict(enumerate(answers)), moved, MAX_TOKENS)
+        edits_by_row = {
+            row: bank.surgery_edits for row, bank in enumerate(banks) if bank.surgery_edits and not gates[row]
+        }
+        surgery_edits = rests_on(self.reader, read, dict(enumerate(answers)), edits_by_row, MAX_TOKENS)
         replies = [
             self._reply(
-                decoded, gate, operated.get(row, ()), float(read.familiarity[row]), read.truncated[row]
+                decoded_answer,
+                gate,
+                surgery_edits.get(row, ()),
+                float(read.familiarity[row]),
+                read.truncated[row],
             )
-            for row, (decoded, gate) in enumerate(zip(answers, gates, strict=True))
+            for row, (decoded_answer, gate) in enumerate(zip(answers, gates, strict=True))
         ]
         return [
             replace(
@@ -86,9 +92,9 @@ class NkbSystem:
 
     def _reply(
         self,
-        decoded: Decoded,
+        decoded_answer: DecodedAnswer,
         gate: GateMatch | None,
-        operated: tuple[str, ...],
+        surgery_edits: tuple[str, ...],
         familiarity: float,
         cut: bool,
     ) -> Reply:
@@ -96,30 +102,32 @@ class NkbSystem:
 
         An answer that a gate gives has no alternatives: its further tokens are the edit's, whatever the first is.
         """
-        best = self.reader.say(decoded.tokens)
+        best = self.reader.say(decoded_answer.tokens)
         score = (
-            self._score(decoded, 1.0 if operated else familiarity) if gate is None else sigmoid(gate.logit)
+            self._score(decoded_answer, 1.0 if surgery_edits else familiarity)
+            if gate is None
+            else sigmoid(gate.logit)
         )
-        sure = decoded.finished and (gate is not None or score >= self.reader.confidence.threshold)
+        sure = decoded_answer.finished and (gate is not None or score >= self.reader.confidence.threshold)
         return Reply(
             best if sure else None,
             score,
             best,
             None if sure else UNSURE,
-            operated if gate is None else (gate.edit,),
-            self._alternatives(decoded.alternatives, 1 - score),
+            surgery_edits if gate is None else (gate.edit,),
+            self._alternatives(decoded_answer.alternatives, 1 - score),
             cut,
         )
 
-    def _score(self, decoded: Decoded, familiarity: float) -> float:
-        return self.reader.confidence.score(features(decoded.logprobs, familiarity))
+    def _score(self, decoded_answer: DecodedAnswer, familiarity: float) -> float:
+        return self.reader.confidence.score(features(decoded_answer.logprobs, familiarity))
 
-    def _alternatives(self, decoded: Sequence[Decoded], remainder: float) -> tuple[Alternative, ...]:
+    def _alternatives(self, answers: Sequence[DecodedAnswer], remainder: float) -> tuple[Alternative, ...]:
         """The likeliest first; they share the probability that the answer leaves."""
-        scores = share_remainder(remainder, [sum(answer.logprobs) for answer in decoded])
+        scores = share_remainder(remainder, [sum(answer.logprobs) for answer in answers])
         alternatives = [
             Alternative(self.reader.say(answer.tokens), score)
-            for answer, score in zip(decoded, scores, strict=True)
+            for answer, score in zip(answers, scores, strict=True)
         ]
         return tuple(sorted(alternatives, key=lambda alternative: -alternative.score))
 
@@ -142,10 +150,10 @@ class NkbSystem:
         comparable = old_bank.gates.generation == new_bank.gates.generation
         if not comparable or not same_rows(old_bank.values, new_bank.values):
             return None
-        return self._watched.near(self.reader.scope, new_bank.gates.changed_since(old_bank.gates))
+        return self.probe_index.near(self.reader.scope, new_bank.gates.changed_since(old_bank.gates))
 
     @cached_property
-    def _watched(self) -> ProbeIndex:
+    def probe_index(self) -> ProbeIndex:
         return ProbeIndex.load(self.reader.folder, self.reader.digest)
 
     @torch.inference_mode()
@@ -156,14 +164,14 @@ class NkbSystem:
         def name(edit: int) -> str:
             return bank.gates.edits[edit].key.removeprefix("edit/")
 
-        moved: dict[str, tuple[str | None, ...]] = {
-            edit: () for edits in bank.operated.values() for edit in edits
+        silent_surgery: dict[str, tuple[str | None, ...]] = {
+            edit: () for edits in bank.surgery_edits.values() for edit in edits
         }
         odd = {
             name(edit): tuple(None if owner == NO_EDIT else name(owner) for owner in owners)
-            for edit, owners in bank.gates.misrouted().items()
+            for edit, owners in bank.gates.find_misrouted().items()
         }
-        return moved | odd
+        return silent_surgery | odd
 
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:

@@ -50,4 +50,4 @@ def trace(
     n = last.unit * block.norm
     if block.slots is None:
         return Trace(n, last.bank, s, torch.zeros_like(s))
-    return Trace(n, last.bank[..., : len(block.slots.stored)], s, last.bank @ block.slots.values)
+    return Trace(n, last.bank[..., : len(block.slots.stored_rows)], s, last.bank @ block.slots.values)

@@ -122,11 +122,11 @@ class Gates:
             side[: len(view.block_ids)] = view.block_ids
         return longer.table.select((sides[0] != sides[1]).nonzero().squeeze(1).to(longer.table.keys.device))
 
-    def misrouted(self) -> dict[int, list[int]]:
+    def find_misrouted(self) -> dict[int, list[int]]:
         """For each edit that does not answer all of its own wordings: who answers each of them, or NO_EDIT."""
         edits, rows = self.wordings.edits, self.wordings.rows
-        misrouted = sorted(set(edits[self.answering[rows] != edits].tolist()))
-        return {edit: self.answering[self.wordings.rows_of(edit)].tolist() for edit in misrouted}
+        misrouted_edits = sorted(set(edits[self.answering[rows] != edits].tolist()))
+        return {edit: self.answering[self.wordings.rows_of(edit)].tolist() for edit in misrouted_edits}
 
 
 @dataclass(frozen=True)

@@ -109,5 +109,5 @@ def quantize(readings: Float[Tensor, "reading width"]) -> Int[Tensor, "reading w
     return (readings / readings.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
 
 
-def dequantize(quantized: Int[Tensor, "reading width"]) -> Float[Tensor, "reading width"]:
-    return F.normalize(quantized.float(), dim=-1)
+def dequantize(codes: Int[Tensor, "reading width"]) -> Float[Tensor, "reading width"]:
+    return F.normalize(codes.float(), dim=-1)

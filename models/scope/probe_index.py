@@ -34,7 +34,7 @@ class ProbeIndex:
 
     checkpoint: str
     questions: tuple[str, ...]
-    quantized: Int[Tensor, "question key"]
+    codes: Int[Tensor, "question key"]
     slack: Float[Tensor, " reading"]
 
     @staticmethod
@@ -43,10 +43,10 @@ class ProbeIndex:
         """Reads every question: 12,000 take a quarter of a minute."""
         batches = (encoder.encode(questions[at : at + BATCH]) for at in range(0, len(questions), BATCH))
         keys = torch.cat([scope.key(batch.states, batch.ids, batch.mask) for batch in batches])
-        quantized = torch.cat([quantize(part) for part in split_key(keys)], -1)
-        errors = split_key(keys - _dequantize(quantized))
+        codes = torch.cat([quantize(part) for part in split_key(keys)], -1)
+        errors = split_key(keys - _dequantize(codes))
         slack = torch.stack([part.norm(dim=-1).amax() for part in errors])
-        return ProbeIndex(checkpoint, tuple(questions), quantized, slack)
+        return ProbeIndex(checkpoint, tuple(questions), codes, slack)
 
     @staticmethod
     def load(folder: Path, checkpoint: str, device: torch.device | str = "cpu") -> "ProbeIndex":
@@ -69,12 +69,12 @@ class ProbeIndex:
         folder = _beside(folder)
         folder.mkdir(parents=True, exist_ok=True)
         texts = {"questions": _bytes("\n".join(self.questions)), "checkpoint": _bytes(self.checkpoint)}
-        save_file({**texts, "keys": self.quantized, "slack": self.slack}, folder / KEYS)
+        save_file({**texts, "keys": self.codes, "slack": self.slack}, folder / KEYS)
         write_sums(folder, (KEYS,))
 
     @cached_property
     def keys(self) -> QuestionKeys:
-        keys = _dequantize(self.quantized)
+        keys = _dequantize(self.codes)
         numbers, words = digest_numbers(self.questions), encode_words(self.questions)
         subjects = torch.full((len(keys),), UNKNOWN, device=keys.device)
         return QuestionKeys(keys, numbers.to(keys.device), subjects, words.to(keys.device))
@@ -101,8 +101,8 @@ class ProbeIndex:
         return [self.questions[place] for place in order.tolist()]
 
 
-def _dequantize(quantized: Int[Tensor, "question key"]) -> Float[Tensor, "question key"]:
-    return torch.cat([dequantize(part) for part in split_key(quantized)], -1)
+def _dequantize(codes: Int[Tensor, "question key"]) -> Float[Tensor, "question key"]:
+    return torch.cat([dequantize(part) for part in split_key(codes)], -1)
 
 
 def _beside(folder: Path) -> Path:

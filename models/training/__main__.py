@@ -20,10 +20,10 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=WORK, help="encoder states, progress and log")
     parser.add_argument("--out", type=Path, default=CHECKPOINT)
     arguments = parser.parse_args()
-    started = time.monotonic()
+    start_s = time.monotonic()
 
     def say(line: str) -> None:
-        print(f"[{time.monotonic() - started:6.0f} s] {line}", flush=True)
+        print(f"[{time.monotonic() - start_s:6.0f} s] {line}", flush=True)
 
     torch.set_num_threads(plans.DEFAULT.threads)
     train_all(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, say)

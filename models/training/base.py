@@ -89,7 +89,7 @@ def train(
     for epoch in range(first, schedule.epochs):
         rng = random.Random(f"{schedule.seed}/{epoch}")
         torch.manual_seed(hash((schedule.seed, epoch)))
-        started, losses = time.monotonic(), 0.0
+        start_s, losses = time.monotonic(), 0.0
         model.train()
         for step, rows in enumerate(
             epoch_rows(by_item, schedule.draws, schedule.batch, rng), epoch * per_epoch
@@ -99,7 +99,7 @@ def train(
             losses += _step(model, optimizer, corpus, rows)
         model.eval()
         progress.keep(model, optimizer, epoch + 1)
-        seconds = time.monotonic() - started
+        seconds = time.monotonic() - start_s
         add_seconds(progress.folder, "base", seconds)
         say(f"epoch {epoch + 1}/{schedule.epochs} loss {losses / per_epoch:.3f} {seconds:.0f} s {check()}")
 

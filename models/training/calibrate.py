@@ -11,7 +11,7 @@ DECAY, ITERATIONS = 1e-4, 200
 
 
 @dataclass(frozen=True)
-class Graded:
+class GradedAnswer:
     """An answer as decoded, and whether it was right."""
 
     logprobs: tuple[float, ...]
@@ -22,33 +22,35 @@ class Graded:
         return confidence.score(features(self.logprobs, self.familiarity))
 
 
-def fit(known: Sequence[Graded], strangers: Sequence[Graded], declined: float) -> Confidence:
-    """Logistic weights on both, and the threshold that declines a share `declined` of `known`."""
-    graded = [*known, *strangers]
-    x = [features(answer.logprobs, answer.familiarity) for answer in graded]
-    fitted = scale.fit(x, [answer.right for answer in graded], decay=DECAY, max_iterations=ITERATIONS)
-    scores = [answer.score(fitted) for answer in known]
-    return replace(fitted, threshold=scale.quantile_threshold(scores, declined))
+def fit(familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer], declined: float) -> Confidence:
+    """Logistic weights on both, and the threshold that declines a share `declined` of `familiar`."""
+    answers = [*familiar, *strangers]
+    x = [features(answer.logprobs, answer.familiarity) for answer in answers]
+    confidence = scale.fit(x, [answer.right for answer in answers], decay=DECAY, max_iterations=ITERATIONS)
+    scores = [answer.score(confidence) for answer in familiar]
+    return replace(confidence, threshold=scale.quantile_threshold(scores, declined))
 
 
-def calibration_error(confidence: Confidence, graded: Sequence[Graded]) -> float:
+def calibration_error(confidence: Confidence, answers: Sequence[GradedAnswer]) -> float:
     """Expected calibration error, in points of 100."""
-    scores = [answer.score(confidence) for answer in graded]
-    return scale.calibration_error(scores, [answer.right for answer in graded])
+    scores = [answer.score(confidence) for answer in answers]
+    return scale.calibration_error(scores, [answer.right for answer in answers])
 
 
-def declined(confidence: Confidence, graded: Sequence[Graded], threshold: float | None = None) -> float:
+def declined(
+    confidence: Confidence, answers: Sequence[GradedAnswer], threshold: float | None = None
+) -> float:
     """Share of questions that get no answer at a threshold."""
     limit = confidence.threshold if threshold is None else threshold
-    return sum(answer.score(confidence) < limit for answer in graded) / max(1, len(graded))
+    return sum(answer.score(confidence) < limit for answer in answers) / max(1, len(answers))
 
 
 def curve(
-    confidence: Confidence, known: Sequence[Graded], strangers: Sequence[Graded]
+    confidence: Confidence, familiar: Sequence[GradedAnswer], strangers: Sequence[GradedAnswer]
 ) -> list[tuple[float, float, float]]:
     """(threshold, share of known declined, share of strangers declined) over the whole range."""
     grid = [0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.99]
     return [
-        (t, declined(confidence, known, t), declined(confidence, strangers, t))
+        (t, declined(confidence, familiar, t), declined(confidence, strangers, t))
         for t in sorted({*grid, round(confidence.threshold, 4)})
     ]

@@ -8,23 +8,23 @@ from pathlib import Path
 
 from models.training.calibrate import calibration_error, curve, declined
 from models.training.edits import EditFigures
-from models.training.examined import Examined, Report
 from models.training.measure import Outcome, by_relation, share
+from models.training.outcomes import Report, StageOutcomes
 
 STAGES = ("no bank", "empty bank", "bank after injection")
 
 
 def write_card(out: Path, report: Report) -> None:
     """README.md for people and measured.json for programs."""
-    figures = measured(report)
+    figures = collect_figures(report)
     (out / "measured.json").write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
     (out / "README.md").write_text("\n".join(_card(report, figures)) + "\n")
 
 
-def measured(report: Report) -> dict[str, float]:
+def collect_figures(report: Report) -> dict[str, float]:
     """The figures that have a bar, in per cent or points."""
     after, before, confidence = report.after, report.before, report.confidence
-    strangers = [o.graded for o in after.strangers_test]
+    strangers = [o.grade for o in after.strangers_test]
     return {
         "base_trained": share(before.base_trained),
         "base_held": share(before.base_held),
@@ -34,10 +34,10 @@ def measured(report: Report) -> dict[str, float]:
         "injected_held": share(after.injected_held),
         "base_trained_after": share(after.base_trained),
         "base_held_after": share(after.base_held),
-        "unreplayed_trained_before": share(_unreplayed(report, before.base_trained)),
-        "unreplayed_trained_after": share(_unreplayed(report, after.base_trained)),
-        "unreplayed_held_before": share(_unreplayed(report, before.base_held)),
-        "unreplayed_held_after": share(_unreplayed(report, after.base_held)),
+        "unreplayed_trained_before": share(_exclude_replayed(report, before.base_trained)),
+        "unreplayed_trained_after": share(_exclude_replayed(report, after.base_trained)),
+        "unreplayed_held_before": share(_exclude_replayed(report, before.base_held)),
+        "unreplayed_held_after": share(_exclude_replayed(report, after.base_held)),
         "calibration_error": calibration_error(confidence, after.testing()),
         "declined_known": 100 * declined(confidence, after.testing()),
         "declined_strangers": 100 * declined(confidence, strangers),
@@ -45,11 +45,11 @@ def measured(report: Report) -> dict[str, float]:
     }
 
 
-def _unreplayed(report: Report, outcomes: Sequence[Outcome]) -> list[Outcome]:
+def _exclude_replayed(report: Report, outcomes: Sequence[Outcome]) -> list[Outcome]:
     """Outcomes on the base facts that injection never repeated."""
     lines = report.material.corpus.lines
-    replayed = set(report.material.split.replayed)
-    return [outcome for outcome in outcomes if lines[outcome.row].item not in replayed]
+    replayed_items = set(report.material.split.replayed_items)
+    return [outcome for outcome in outcomes if lines[outcome.row].item not in replayed_items]
 
 
 def _card(report: Report, figures: dict[str, float]) -> Iterator[str]:
@@ -79,12 +79,13 @@ def _claim(report: Report) -> Iterator[str]:
     yield "## The paper's claim: facts injected into the bank alone, everything else frozen\n"
     yield "| | base, trained phrasing | base, held phrasing | injected, trained phrasing | injected, held phrasing |"
     yield "|---|---|---|---|---|"
-    stages: tuple[Examined, ...] = (report.before, report.empty, report.after)
+    stages: tuple[StageOutcomes, ...] = (report.before, report.empty, report.after)
     for name, stage in zip(STAGES, stages, strict=True):
         columns = (stage.base_trained, stage.base_held, stage.injected_trained, stage.injected_held)
         yield f"| {name} | " + " | ".join(f"{share(c):.1f}" for c in columns) + " |"
     split = report.material.split
-    yield f"\n{len(split.base):,} base facts, {len(split.injected):,} injected; one phrasing of each is asked. Held"
+    n_base, n_injected = len(split.base), len(split.injected_items)
+    yield f"\n{n_base:,} base facts, {n_injected:,} injected; one phrasing of each is asked. Held"
     yield "phrasings were never trained on, in any phase.\n"
 
 
@@ -92,14 +93,18 @@ def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
     yield "## Against the bars\n"
     yield "| figure | reached | bar |"
     yield "|---|---|---|"
-    lost = figures["unreplayed_trained_before"] - figures["unreplayed_trained_after"]
+    points_lost = figures["unreplayed_trained_before"] - figures["unreplayed_trained_after"]
     lost_held = figures["unreplayed_held_before"] - figures["unreplayed_held_after"]
     rows = (
         ("base facts, trained phrasings", f"{figures['base_trained']:.1f}", ">= 97"),
         ("base facts, held phrasings", f"{figures['base_held']:.1f}", ">= 88"),
         ("injected facts, trained phrasings", f"{figures['injected_trained']:.1f}", ">= 97"),
         ("injected facts, held phrasings", f"{figures['injected_held']:.1f}", ">= 85"),
-        ("base facts never replayed, points lost by injection, trained phrasings", f"{lost:.1f}", "<= 1"),
+        (
+            "base facts never replayed, points lost by injection, trained phrasings",
+            f"{points_lost:.1f}",
+            "<= 1",
+        ),
         ("the same, held phrasings", f"{lost_held:.1f}", ""),
         (
             "expected calibration error on held phrasings, points",
@@ -119,9 +124,9 @@ def _confidence(report: Report) -> Iterator[str]:
     yield "Fitted on half of the held phrasings and half of the strangers, measured here on the others.\n"
     yield "| threshold | answerable declined | strangers declined |"
     yield "|---|---|---|"
-    strangers = [o.graded for o in report.after.strangers_test]
-    for limit, known, strange in curve(report.confidence, report.after.testing(), strangers):
-        yield f"| {limit:.3f} | {100 * known:.1f} | {100 * strange:.1f} |"
+    strangers = [o.grade for o in report.after.strangers_test]
+    for limit, familiar, strange in curve(report.confidence, report.after.testing(), strangers):
+        yield f"| {limit:.3f} | {100 * familiar:.1f} | {100 * strange:.1f} |"
     yield ""
 
 
@@ -158,7 +163,7 @@ def _guesses(report: Report) -> Iterator[str]:
             report.after.injected_held,
         )
     ]
-    for name, (_, held) in tables[0].items():
+    for name, (_, base_held) in tables[0].items():
         count = tables[1].get(name, (0, 0.0))[0]
         cells = [f"{table[name][1]:.0f}" if name in table else "" for table in tables[1:]]
-        yield f"| {name} | {held:.0f} | {count} | " + " | ".join(cells) + " |"
+        yield f"| {name} | {base_held:.0f} | {count} | " + " | ".join(cells) + " |"

@@ -28,10 +28,14 @@ class Share:
     """How many of the questions asked came out as wanted."""
 
     right: int
-    asked: int
+    n_questions: int
 
     def __str__(self) -> str:
-        return f"{100 * self.right / self.asked:.1f} ({self.asked:,})" if self.asked else "none asked"
+        return (
+            f"{100 * self.right / self.n_questions:.1f} ({self.n_questions:,})"
+            if self.n_questions
+            else "none asked"
+        )
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,14 @@ class EditFigures:
 
 
 def measure(
-    system: System, memory: Memory, items: Sequence[Item], chosen: Sequence[int], method: str, seed: int
+    system: System, memory: Memory, items: Sequence[Item], targets: Sequence[int], method: str, seed: int
 ) -> EditFigures:
     """Make an edit for each of `chosen` (indices into items), all active, and ask around them.
 
     memory: the bank, which `system` reads.
     """
     rng = random.Random(seed)
-    answers = {index: _other_answer(items, index, rng) for index in chosen}
+    answers = {index: _other_answer(items, index, rng) for index in targets}
     changes = [AnswerChange(str(index), _ask(items[index], 0), answer) for index, answer in answers.items()]
     start = time.perf_counter()
     materials = build(memory, changes, method)
@@ -64,18 +68,18 @@ def measure(
     before = {BANK: memory.view(memory.base)}
     after = {BANK: memory.view(memory.fold(_in_order(materials)))}
     near, same, far = (
-        _unchanged(system, before, after, [_held_question(items[i], rng) for i in _sample(group, rng)])
-        for group in _bystanders(items, chosen)
+        _count_unchanged(system, before, after, [_held_question(items[i], rng) for i in _sample(group, rng)])
+        for group in _bystanders(items, targets)
     )
     edits = {int(material.edit) for material in materials}
     trained = {i: (_ask(items[i], 0), answer) for i, answer in answers.items()}
-    reworded = {i: (_held_question(items[i], rng), answer) for i, answer in answers.items()}
+    paraphrases = {i: (_held_question(items[i], rng), answer) for i, answer in answers.items()}
     return EditFigures(
         edits=len(answers),
         refused=len(answers) - len(edits),
         reliability=Share(_hits(system, after, [trained[i] for i in answers if i in edits]), len(answers)),
         generalisation=Share(
-            _hits(system, after, [reworded[i] for i in answers if i in edits]), len(answers)
+            _hits(system, after, [paraphrases[i] for i in answers if i in edits]), len(answers)
         ),
         neighbours=near,
         same_subject=same,
@@ -96,11 +100,11 @@ def build(memory: Memory, changes: Sequence[AnswerChange], method: str) -> list[
     return [result for result in results if isinstance(result, Material)]
 
 
-def _bystanders(items: Sequence[Item], chosen: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
+def _bystanders(items: Sequence[Item], targets: Sequence[int]) -> tuple[list[int], list[int], list[int]]:
     """Facts that are not edited: of an edited relation; of an edited subject; of any other subject."""
-    relations = {items[index].relation.id for index in chosen}
-    subjects = {items[index].subject.id for index in chosen}
-    rest = sorted(set(range(len(items))) - set(chosen))
+    relations = {items[index].relation.id for index in targets}
+    subjects = {items[index].subject.id for index in targets}
+    rest = sorted(set(range(len(items))) - set(targets))
     far = [i for i in rest if items[i].subject.id not in subjects]
     near = [i for i in far if items[i].relation.id in relations]
     same = [i for i in rest if items[i].subject.id in subjects]
@@ -141,6 +145,6 @@ def _hits(system: System, views: Views, pairs: Sequence[tuple[str, str]]) -> int
     return sum(reply.answer == expected for reply, (_, expected) in zip(replies, pairs, strict=True))
 
 
-def _unchanged(system: System, before: Views, after: Views, questions: Sequence[str]) -> Share:
+def _count_unchanged(system: System, before: Views, after: Views, questions: Sequence[str]) -> Share:
     old, new = _replies(system, before, questions), _replies(system, after, questions)
     return Share(sum(b.best == a.best for b, a in zip(old, new, strict=True)), len(questions))

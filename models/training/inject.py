@@ -21,7 +21,7 @@ from models.nkb.decode import Decoder
 from models.nkb.trace import trace
 from models.training.base import IGNORED, Corpus
 
-TRACED = 128  # texts per pass
+TEXTS_PER_PASS = 128  # texts per pass
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Recipe:
     epochs: int
     batch: int
     lr: float
-    replayed: int
+    replay_ratio: int
     quiet: float
     seed: int
 
@@ -43,23 +43,26 @@ class Positions:
 
     n: Float[Tensor, "position d"]
     s: Float[Tensor, "position d"]
-    wanted: Int[Tensor, " position"]
+    targets: Int[Tensor, " position"]
 
     def __len__(self) -> int:
-        return len(self.wanted)
+        return len(self.targets)
 
     def pick(self, rows: Tensor) -> "Positions":
-        return Positions(self.n[rows], self.s[rows], self.wanted[rows])
+        return Positions(self.n[rows], self.s[rows], self.targets[rows])
 
 
 def positions(t5: T5ForConditionalGeneration, corpus: Corpus, rows: Sequence[int]) -> Positions:
     """Every answer position of some lines, read with the bank silent."""
     decoder = Decoder(t5)
     parts = [
-        _positions(t5, decoder, corpus, rows[start : start + TRACED]) for start in range(0, len(rows), TRACED)
+        _positions(t5, decoder, corpus, rows[start : start + TEXTS_PER_PASS])
+        for start in range(0, len(rows), TEXTS_PER_PASS)
     ]
     return Positions(
-        torch.cat([p.n for p in parts]), torch.cat([p.s for p in parts]), torch.cat([p.wanted for p in parts])
+        torch.cat([p.n for p in parts]),
+        torch.cat([p.s for p in parts]),
+        torch.cat([p.targets for p in parts]),
     )
 
 
@@ -69,16 +72,16 @@ def _positions(
 ) -> Positions:
     states, mask = corpus.states.batch(rows)
     labels = corpus.labels(rows)
-    seen = trace(decoder, t5.encoder(states), mask, labels.clamp(min=0))
+    activations = trace(decoder, t5.encoder(states), mask, labels.clamp(min=0))
     real = labels != IGNORED
-    return Positions(seen.n[real], seen.s[real], labels[real])
+    return Positions(activations.n[real], activations.s[real], labels[real])
 
 
 def train(
     bank: Bank,
     head: Callable[[Tensor], Tensor],
-    injected: Positions,
-    replayed: Positions,
+    new_facts: Positions,
+    old_facts: Positions,
     recipe: Recipe,
     say: Callable[[str], None],
 ) -> None:
@@ -86,15 +89,15 @@ def train(
     torch.manual_seed(recipe.seed)
     bank.requires_grad_(True)
     optimizer = torch.optim.Adam(bank.parameters(), lr=recipe.lr)
-    per_epoch = len(injected) // recipe.batch + 1
+    per_epoch = len(new_facts) // recipe.batch + 1
     slope = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, recipe.lr, recipe.epochs * per_epoch, pct_start=0.1
     )
     for epoch in range(recipe.epochs):
         total = 0.0
-        for rows in torch.split(torch.randperm(len(injected)), recipe.batch):
-            old = replayed.pick(torch.randint(len(replayed), (recipe.replayed * len(rows),)))
-            loss = _loss(bank, head, injected.pick(rows), old, recipe.quiet)
+        for rows in torch.split(torch.randperm(len(new_facts)), recipe.batch):
+            old = old_facts.pick(torch.randint(len(old_facts), (recipe.replay_ratio * len(rows),)))
+            loss = _loss(bank, head, new_facts.pick(rows), old, recipe.quiet)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -110,14 +113,18 @@ def _loss(
     with torch.autocast("cpu", dtype=torch.bfloat16):
         ex = bank(torch.cat([new.n, old.n]))
         logits = head(torch.cat([new.s, old.s]) + ex)
-    loss = F.cross_entropy(logits.float(), torch.cat([new.wanted, old.wanted]))
+    loss = F.cross_entropy(logits.float(), torch.cat([new.targets, old.targets]))
     total: Tensor = loss + quiet * ex[len(new) :].float().square().sum(-1).mean()
     return total
 
 
-def sample(rows_by_item: dict[int, list[int]], items: Sequence[int], each: int, seed: int) -> list[int]:
+def sample(
+    rows_by_item: dict[int, list[int]], items: Sequence[int], rows_per_item: int, seed: int
+) -> list[int]:
     """Some rows of each of the items."""
     rng = random.Random(seed)
     return [
-        row for item in items for row in rng.sample(rows_by_item[item], min(each, len(rows_by_item[item])))
+        row
+        for item in items
+        for row in rng.sample(rows_by_item[item], min(rows_per_item, len(rows_by_item[item])))
     ]

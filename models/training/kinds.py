@@ -22,12 +22,12 @@ def kinds(
 ) -> Float[Tensor, "kind aspect"]:
     """One unit row for each trained phrasing."""
     rng = random.Random(seed)
-    found = []
+    readings = []
     for relation in relations.values():
         for phrasing in relation.phrasings:
             encoded = encoder.encode(
                 [phrasing.replace("{subject}", name.name) for name in rng.sample(names, NAMES)]
             )
             keys = scope.key(encoded.states, encoded.ids, encoded.mask)
-            found.append(F.normalize(keys[:, ASPECT : 2 * ASPECT].mean(0), dim=0))
-    return torch.stack(found)
+            readings.append(F.normalize(keys[:, ASPECT : 2 * ASPECT].mean(0), dim=0))
+    return torch.stack(readings)

@@ -32,16 +32,16 @@ class Split:
     on the others is the honest figure. injected: held back, then written into the bank alone."""
 
     base: tuple[int, ...]
-    replayed: tuple[int, ...]
-    injected: tuple[int, ...]
+    replayed_items: tuple[int, ...]
+    injected_items: tuple[int, ...]
 
 
-def split(pack: Pack, injected: int, unreplayed: int, seed: int) -> Split:
+def split(pack: Pack, n_injected: int, n_unreplayed: int, seed: int) -> Split:
     """Draw the facts to hold back, evenly over the relations' sizes."""
     order = list(range(len(list(pack.items()))))
     random.Random(seed).shuffle(order)
-    held, base = order[:injected], order[injected:]
-    return Split(tuple(sorted(base)), tuple(sorted(base[unreplayed:])), tuple(sorted(held)))
+    held_back, base = order[:n_injected], order[n_injected:]
+    return Split(tuple(sorted(base)), tuple(sorted(base[n_unreplayed:])), tuple(sorted(held_back)))
 
 
 def lines(pack: Pack) -> list[Line]:

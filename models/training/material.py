@@ -43,10 +43,10 @@ class Material:
 
     def rows_by_subject(self) -> list[list[int]]:
         """For each subject of the pack, the rows of its trained phrasings."""
-        found: dict[str, list[int]] = defaultdict(list)
+        grouped_rows: dict[str, list[int]] = defaultdict(list)
         for index, item in enumerate(self.items):
-            found[item.subject.id] += self.rows["trained"][index]
-        return list(found.values())
+            grouped_rows[item.subject.id] += self.rows["trained"][index]
+        return list(grouped_rows.values())
 
 
 def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) -> Material:

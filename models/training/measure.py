@@ -12,13 +12,13 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb.answers import Decoded
+from models.nkb.answers import DecodedAnswer
 from models.nkb.decode import Decoder
 from models.nkb.system import MAX_TOKENS
 from models.scope.keys import dequantize, nearest_subject, quantize
 from models.scope.network import ASPECT, Scope
 from models.training.base import Corpus
-from models.training.calibrate import Graded
+from models.training.calibrate import GradedAnswer
 from models.training.states import BATCH
 
 
@@ -28,7 +28,7 @@ class Outcome:
 
     row: int
     answer: str
-    graded: Graded
+    grade: GradedAnswer
 
 
 @dataclass(frozen=True)
@@ -51,28 +51,28 @@ class Examiner:
     def ask(self, rows: Sequence[int]) -> list[Outcome]:
         """Greedy answers to the lines, in their order."""
         order = sorted(rows, key=lambda row: len(self._corpus.lines[row].text))
-        found: dict[int, Outcome] = {}
+        outcomes: dict[int, Outcome] = {}
         for start in range(0, len(order), BATCH):
-            found.update((outcome.row, outcome) for outcome in self._batch(order[start : start + BATCH]))
-        return [found[row] for row in rows]
+            outcomes.update((outcome.row, outcome) for outcome in self._batch(order[start : start + BATCH]))
+        return [outcomes[row] for row in rows]
 
     def _batch(self, rows: Sequence[int]) -> list[Outcome]:
         states, mask = self._corpus.states.batch(rows)
-        decoded = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
+        answers = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
         keys = self._corpus.states.key(self._names.scope, rows)
         near = nearest_subject(keys, self._names.subjects)[0].tolist()
-        return [self._outcome(*parts) for parts in zip(rows, decoded, near, strict=True)]
+        return [self._outcome(*parts) for parts in zip(rows, answers, near, strict=True)]
 
-    def _outcome(self, row: int, decoded: Decoded, near: float) -> Outcome:
-        answer = self._tokenizer.decode(list(decoded.tokens)).strip()
-        wanted = unicodedata.normalize("NFC", self._corpus.lines[row].answer)
-        right = decoded.finished and unicodedata.normalize("NFC", answer) == wanted
-        return Outcome(row, answer, Graded(decoded.logprobs, near, right))
+    def _outcome(self, row: int, decoded_answer: DecodedAnswer, near: float) -> Outcome:
+        answer = self._tokenizer.decode(list(decoded_answer.tokens)).strip()
+        expected = unicodedata.normalize("NFC", self._corpus.lines[row].answer)
+        right = decoded_answer.finished and unicodedata.normalize("NFC", answer) == expected
+        return Outcome(row, answer, GradedAnswer(decoded_answer.logprobs, near, right))
 
 
 def share(outcomes: Sequence[Outcome]) -> float:
     """Exact match in per cent."""
-    return 100 * sum(o.graded.right for o in outcomes) / max(1, len(outcomes))
+    return 100 * sum(o.grade.right for o in outcomes) / max(1, len(outcomes))
 
 
 def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> dict[str, tuple[int, float]]:
@@ -90,5 +90,5 @@ def taught_subjects(scope: Scope, corpus: Corpus, rows_by_subject: Sequence[Sequ
     return quantize(F.normalize(torch.stack(readings), dim=-1))
 
 
-def names(scope: Scope, taught: Tensor) -> Names:
-    return Names(scope, dequantize(taught))
+def names(scope: Scope, subjects: Tensor) -> Names:
+    return Names(scope, dequantize(subjects))

@@ -49,7 +49,7 @@ DEFAULT = Plan(
     backbone=BackboneConfig(vocab=8000, d_model=256, d_kv=64, d_ff=1024, heads=4, layers=4, dropout=0.0),
     base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
     bank=BankConfig(layers=(3,), size=3072, adaptive=False),
-    injection=Recipe(epochs=25, batch=512, lr=2e-3, replayed=2, quiet=0.001, seed=1234),
+    injection=Recipe(epochs=25, batch=512, lr=2e-3, replay_ratio=2, quiet=0.001, seed=1234),
     gate=GateRecipe(phrasings=3, epochs=5, lr=3e-3, prior=4.0),
     reference_states=256,
     declined=0.015,

@@ -49,20 +49,20 @@ class Progress:
         if not self.path.exists():
             return 0
         self._check()
-        saved = load_file(self.path)
-        model.load_state_dict({k[2:]: v for k, v in saved.items() if k.startswith("m.")})
+        tensors = load_file(self.path)
+        model.load_state_dict({k[2:]: v for k, v in tensors.items() if k.startswith("m.")})
         state: dict[int, dict[str, Tensor]] = {}
-        for key, value in saved.items():
+        for key, value in tensors.items():
             if key.startswith("o."):
                 index, name = key[2:].split(".")
                 state.setdefault(int(index), {})[name] = value
         optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-        return int(saved["epoch"])
+        return int(tensors["epoch"])
 
     def _check(self) -> None:
-        with safe_open(self.path, "pt") as saved:
-            found = (saved.metadata() or {}).get(FINGERPRINT)
-        if found != self.fingerprint:
+        with safe_open(self.path, "pt") as file:
+            fingerprint = (file.metadata() or {}).get(FINGERPRINT)
+        if fingerprint != self.fingerprint:
             raise ValueError(f"{self.folder} holds progress of another plan or pack: delete it and run again")
 
 

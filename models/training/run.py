@@ -22,18 +22,19 @@ from models.packs.pack import Pack
 from models.scope.keys import quantize as pack_readings
 from models.scope.network import Scope
 from models.scope.probe_index import ProbeIndex
-from models.training import base, edits, inject, named, scope
+from models.training import base, edits, inject, scope
 from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
-from models.training.examined import Examined, Report
 from models.training.fingerprint import fingerprint
 from models.training.kinds import kinds
 from models.training.material import Material, prepare
 from models.training.measure import Examiner, Names, names, taught_subjects
+from models.training.outcomes import Report, StageOutcomes
 from models.training.packs.names import read_names
 from models.training.plan import Plan
 from models.training.progress import FinishedScope, Progress, seconds_by_phase
+from models.training.questions import write_questions
 from models.training.states import digest, load_or_encode
 
 Say = Callable[[str], None]
@@ -45,7 +46,7 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
 
     Deterministic for a plan, a pack and a processor.
     """
-    started = time.monotonic()
+    start_s = time.monotonic()
     earlier = seconds_by_phase(work)
     pack = Pack.load(folder)
     say(f"pack {pack.name} {pack.version}")
@@ -53,22 +54,22 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     progress = Progress(work, fingerprint(plan, folder, material.tokenizer))
     t5 = _base(plan, material, progress, say)
     gate = _scope(plan, material, work, say)
-    taught = taught_subjects(gate, material.corpus, material.rows_by_subject())
-    known = names(gate, taught)
-    before = examine(t5, material, known, say, "no bank")
+    subjects = taught_subjects(gate, material.corpus, material.rows_by_subject())
+    known_names = names(gate, subjects)
+    before = examine(t5, material, known_names, say, "no bank")
     torch.manual_seed(plan.seed)  # whether the scope was trained just now or found
     mount(t5, plan.bank)
-    empty = examine(t5, material, known, say, "empty bank")
+    empty = examine(t5, material, known_names, say, "empty bank")
     reference = _inject(plan, material, t5, say)
-    after = examine(t5, material, known, say, "bank after injection")
+    after = examine(t5, material, known_names, say, "bank after injection")
     confidence = _confidence(plan, material, after, say)
     asked_for = kinds(gate, MiniLM(), material.relations, read_names("train"), plan.seed)
     pushes = find_pushes(Decoder(t5).head_weight, reference)
     _write(
-        out, t5, material, gate, confidence, reader.pack_reference(pushes, taught, pack_readings(asked_for))
+        out, t5, material, gate, confidence, reader.pack_reference(pushes, subjects, pack_readings(asked_for))
     )
     figures = _edits(plan, material, out, say)
-    seconds = sum(earlier.values()) + time.monotonic() - started
+    seconds = sum(earlier.values()) + time.monotonic() - start_s
     report = Report(plan, pack, material, before, empty, after, confidence, figures, seconds)
     write_card(out, report)
     say(f"wrote {out}")
@@ -77,14 +78,15 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
 def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5ForConditionalGeneration:
     torch.manual_seed(plan.seed)
     model = base.Seq2Seq(build(plan.backbone.t5()))
-    watched = {
+    rows_by_name = {
         "trained": material.one_each("trained", material.split.base[::12], 1),
         "held": material.one_each("held", material.split.base[::12], 2),
     }
 
     def check() -> str:
         return " ".join(
-            f"{name} {100 * base.exact(model, material.corpus, rows):.1f}" for name, rows in watched.items()
+            f"{name} {100 * base.exact(model, material.corpus, rows):.1f}"
+            for name, rows in rows_by_name.items()
         )
 
     by_item = [material.seen_in_training(item) for item in material.split.base]
@@ -96,33 +98,33 @@ def _scope(plan: Plan, material: Material, work: Path, say: Say) -> Scope:
     """Its texts are encoded like the pack's, and lie in a folder of their own."""
     items = [material.items[item] for item in material.split.base]
     recipe = plan.gate
-    asked = named.asked(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
+    questions = write_questions(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
     folder = work / "gate"
     folder.mkdir(exist_ok=True)
-    texts = [one.text for one in asked]
-    kept = FinishedScope(
+    texts = [question.text for question in questions]
+    finished_scope = FinishedScope(
         folder / reader.SCOPE, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts])
     )
-    gate = kept.load()
+    gate = finished_scope.load()
     if gate is None:
         states = load_or_encode(folder, texts, MiniLM(), say)
-        gate = scope.train(scope.gather(asked), states, recipe.epochs, recipe.lr, plan.seed, say)
-        kept.save(gate)
+        gate = scope.train(scope.gather(questions), states, recipe.epochs, recipe.lr, plan.seed, say)
+        finished_scope.save(gate)
     return scope.among_many(gate, recipe.prior)
 
 
 def examine(
-    t5: T5ForConditionalGeneration, material: Material, known: Names, say: Say, stage: str
-) -> Examined:
+    t5: T5ForConditionalGeneration, material: Material, known_names: Names, say: Say, stage: str
+) -> StageOutcomes:
     """Ask one trained and one held phrasing of every fact, and all questions about strangers."""
     say(f"asking everything: {stage}")
-    examiner = Examiner(t5, material.tokenizer, material.corpus, known)
-    base, injected = material.split.base, material.split.injected
-    return Examined(
+    examiner = Examiner(t5, material.tokenizer, material.corpus, known_names)
+    base, injected_items = material.split.base, material.split.injected_items
+    return StageOutcomes(
         base_trained=examiner.ask(material.one_each("trained", base, 3)),
         base_held=examiner.ask(material.one_each("held", base, 3)),
-        injected_trained=examiner.ask(material.one_each("trained", injected, 3)),
-        injected_held=examiner.ask(material.one_each("held", injected, 3)),
+        injected_trained=examiner.ask(material.one_each("trained", injected_items, 3)),
+        injected_held=examiner.ask(material.one_each("held", injected_items, 3)),
         strangers_tune=examiner.ask(material.rows["stranger-tune"][-1]),
         strangers_test=examiner.ask(material.rows["stranger-test"][-1]),
     )
@@ -130,11 +132,13 @@ def examine(
 
 def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say: Say) -> torch.Tensor:
     """Train the mounted bank. Returns states that gated values are to be solved for."""
-    seen = {item: material.seen_in_training(item) for item in range(len(material.items))}
+    rows_by_item = {item: material.seen_in_training(item) for item in range(len(material.items))}
     new = inject.positions(
-        t5, material.corpus, [row for item in material.split.injected for row in seen[item]]
+        t5, material.corpus, [row for item in material.split.injected_items for row in rows_by_item[item]]
     )
-    old = inject.positions(t5, material.corpus, inject.sample(seen, material.split.replayed, 3, plan.seed))
+    old = inject.positions(
+        t5, material.corpus, inject.sample(rows_by_item, material.split.replayed_items, 3, plan.seed)
+    )
     say(f"bank: {len(new)} positions to learn, {len(old)} to keep")
     bank = bank_of(t5, plan.bank.layers[-1])
     assert bank is not None
@@ -142,10 +146,10 @@ def _inject(plan: Plan, material: Material, t5: T5ForConditionalGeneration, say:
     return old.s[torch.randperm(len(old))[: plan.reference_states]].clone()
 
 
-def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Confidence:
+def _confidence(plan: Plan, material: Material, after: StageOutcomes, say: Say) -> Confidence:
     """Fitted on half of the facts' held phrasings and of the strangers; the card measures on the other halves."""
-    known, strangers = after.tuning(), [o.graded for o in after.strangers_tune]
-    confidence = fit(known, strangers, plan.declined)
+    familiar, strangers = after.tuning(), [o.grade for o in after.strangers_tune]
+    confidence = fit(familiar, strangers, plan.declined)
     say(f"confidence: {confidence}")
     return confidence
 
@@ -153,12 +157,12 @@ def _confidence(plan: Plan, material: Material, after: Examined, say: Say) -> Co
 def _edits(plan: Plan, material: Material, out: Path, say: Say) -> dict[str, EditFigures]:
     """Edits of injected facts, whose questions the gates were not trained on, by each method."""
     say("editing")
-    loaded = load(torch.device("cpu"), torch.float32, out)
-    (memory,) = loaded.memories
-    items = random.Random(plan.seed).sample(material.split.injected, max(n for _, n in plan.edits))
+    bundle = load(torch.device("cpu"), torch.float32, out)
+    (memory,) = bundle.memories
+    items = random.Random(plan.seed).sample(material.split.injected_items, max(n for _, n in plan.edits))
     return {
         f"{METHOD[method]}, {n} edits": edits.measure(
-            loaded.system, memory, material.items, items[:n], method, plan.seed
+            bundle.system, memory, material.items, items[:n], method, plan.seed
         )
         for method, n in plan.edits
     }
@@ -179,5 +183,5 @@ def _write(
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     (out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
     reader.record(out)
-    asked = [item.relation.question(item.subject.label) for item in material.items]
-    ProbeIndex.build(reader.digest(out), gate, MiniLM(), asked).save(out)
+    questions = [item.relation.question(item.subject.label) for item in material.items]
+    ProbeIndex.build(reader.digest(out), gate, MiniLM(), questions).save(out)

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.scope.network import Scope
-from models.training.named import Asked
+from models.training.questions import TrainingQuestion
 from models.training.states import States
 
 TEMPERATURE = 0.07
@@ -29,16 +29,16 @@ class Facts:
     siblings: dict[str, list[int]]
 
 
-def gather(asked: Sequence[Asked]) -> Facts:
+def gather(questions: Sequence[TrainingQuestion]) -> Facts:
     """Facts by the row of their first question."""
     first: dict[tuple[str, str], int] = {}
     rows: dict[int, list[int]] = defaultdict(list)
     siblings: dict[str, list[int]] = defaultdict(list)
-    for row, one in enumerate(asked):
-        fact = first.setdefault((one.subject, one.relation), row)
+    for row, question in enumerate(questions):
+        fact = first.setdefault((question.subject, question.relation), row)
         rows[fact].append(row)
         if fact == row:
-            siblings[one.subject].append(fact)
+            siblings[question.subject].append(fact)
     subject = {fact: name for (name, _), fact in first.items()}
     relation = {fact: name for (_, name), fact in first.items()}
     return Facts(dict(rows), subject, relation, dict(siblings))
@@ -64,12 +64,12 @@ def look_alikes(scope: Scope, facts: Facts, states: States) -> dict[int, list[in
 
 def batch(facts: Facts, alike: dict[int, list[int]], seeds: Sequence[int], rng: random.Random) -> list[int]:
     """Seeds with their siblings (same subject, another relation) and look-alikes (same relation)."""
-    chosen = dict.fromkeys(seeds)
+    indices = dict.fromkeys(seeds)
     for seed in seeds:
         mates = [i for i in facts.siblings[facts.subject[seed]] if i != seed]
-        chosen.update(dict.fromkeys(rng.sample(mates, min(MATES, len(mates)))))
-        chosen.update(dict.fromkeys(rng.sample(alike[seed], min(MATES, len(alike[seed])))))
-    return list(chosen)
+        indices.update(dict.fromkeys(rng.sample(mates, min(MATES, len(mates)))))
+        indices.update(dict.fromkeys(rng.sample(alike[seed], min(MATES, len(alike[seed])))))
+    return list(indices)
 
 
 def train(
@@ -99,27 +99,27 @@ def train(
 
 def among_many(scope: Scope, prior: float) -> Scope:
     """The same scope, whose gates open only for those whose log-odds were above `prior`."""
-    shifted = Scope()
-    shifted.load_state_dict(scope.state_dict())
-    shifted.open.bias.data -= prior
-    return shifted.eval().requires_grad_(False)
+    served_scope = Scope()
+    served_scope.load_state_dict(scope.state_dict())
+    served_scope.open.bias.data -= prior
+    return served_scope.eval().requires_grad_(False)
 
 
-def _loss(scope: Scope, facts: Facts, states: States, chosen: Sequence[int], rng: random.Random) -> Tensor:
+def _loss(scope: Scope, facts: Facts, states: States, indices: Sequence[int], rng: random.Random) -> Tensor:
     """Each kind of pair weighs the same: the rare ones (same subject, other relation) are the ones that matter."""
-    pairs = [rng.sample(facts.rows[index], 2) for index in chosen]
+    pairs = [rng.sample(facts.rows[index], 2) for index in indices]
     keys = states.key(scope, [row for pair in pairs for row in pair])
-    asked, edited = keys[0::2], keys[1::2]
-    cosines = scope.cosines(asked, edited)
-    same = torch.eye(len(chosen), dtype=torch.bool)
-    subject = _equal([facts.subject[i] for i in chosen])
-    relation = _equal([facts.relation[i] for i in chosen])
+    question_keys, edit_keys = keys[0::2], keys[1::2]
+    cosines = scope.cosines(question_keys, edit_keys)
+    same = torch.eye(len(indices), dtype=torch.bool)
+    subject = _equal([facts.subject[i] for i in indices])
+    relation = _equal([facts.relation[i] for i in indices])
     gate = F.binary_cross_entropy_with_logits(scope.logit(cosines), same.float(), reduction="none")
     kinds = (same, subject & ~same, relation & ~same, ~(subject | relation))
-    balanced = torch.stack([gate[kind].mean() for kind in kinds if kind.any()]).sum()
+    balanced_loss = torch.stack([gate[kind].mean() for kind in kinds if kind.any()]).sum()
     hardest = gate.masked_fill(same, 0.0).amax(-1).mean()
     return (
-        balanced
+        balanced_loss
         + hardest
         + 0.1 * (_contrast(cosines[..., 0], subject) + _contrast(cosines[..., 1], relation))
     )

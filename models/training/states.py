@@ -64,14 +64,14 @@ def load_or_encode(folder: Path, texts: Sequence[str], encoder: MiniLM, say: Cal
 
     Offsets are written last: without them the states are not whole. ValueError when they are of other texts.
     """
-    packed, offsets, told = folder / "states.npy", folder / "offsets.npy", folder / "texts.sha256"
+    packed, offsets, digest_file = folder / "states.npy", folder / "offsets.npy", folder / "texts.sha256"
     tokens = [encoder.tokens(text)[0] for text in texts]
     edges = np.concatenate([[0], np.cumsum([len(row) for row in tokens])])
     if not offsets.exists():
         _encode(packed, texts, edges, encoder, say)
-        told.write_text(digest(texts) + "\n")
+        digest_file.write_text(digest(texts) + "\n")
         _save_whole(offsets, edges)
-    same = told.exists() and told.read_text().strip() == digest(texts)
+    same = digest_file.exists() and digest_file.read_text().strip() == digest(texts)
     if not (same and np.array_equal(np.load(offsets), edges)):
         raise ValueError(f"{folder} holds states of other texts: delete it and run again")
     ids = torch.tensor([token for row in tokens for token in row])
@@ -93,7 +93,7 @@ def _save_whole(path: Path, array: np.ndarray) -> None:
 def _encode(
     path: Path, texts: Sequence[str], edges: np.ndarray, encoder: MiniLM, say: Callable[[str], None]
 ) -> None:
-    started = time.monotonic()
+    start_s = time.monotonic()
     out = np.lib.format.open_memmap(path, "w+", np.float16, (int(edges[-1]), WIDTH))
     order = sorted(range(len(texts)), key=lambda i: int(edges[i + 1] - edges[i]))
     for start in range(0, len(order), BATCH):
@@ -104,4 +104,4 @@ def _encode(
         if start // BATCH % 200 == 0:
             say(f"encoded {start} of {len(order)} texts")
     out.flush()
-    add_seconds(path.parent, "states", time.monotonic() - started)
+    add_seconds(path.parent, "states", time.monotonic() - start_s)

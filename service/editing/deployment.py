@@ -138,15 +138,12 @@ class Editor:
         self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
     ) -> Outcome:
         edits = EditRequest.model_validate(request)
-        if not edits.measure:
-            return await self._preview(edits, idempotency_key)
-        order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
-        return await self._write(
-            "edit", lambda: EditPlan(edits, self._models, self._paraphrases), order, edits.wait
-        )
-
-    async def _preview(self, edits: EditRequest, idempotency_key: str | None) -> Outcome:
-        """What would be refused, or what the key has made already. No writer has to wait for it."""
+        if edits.measure:
+            order = Order(author, edits.expected_version, edits.dry_run, edits.strict, idempotency_key)
+            return await self._write(
+                "edit", lambda: EditPlan(edits, self._models, self._paraphrases), order, edits.wait
+            )
+        # What would be refused, or what the key has made already. No writer has to wait for it.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
         result = await self._pipeline.first_result(plan, idempotency_key) if idempotency_key else None

@@ -93,18 +93,17 @@ def publish(
         capacity = budget.describe([memory])
         limit = capacity.slots_reserved if memory.usage.slots_reserved is None else None  # else it has none
         metrics.set_memory_usage(name, capacity.slots_used, limit, capacity.rows_per_slot, capacity.margin)
-        if isinstance(memory.view, GraphView):
-            _publish_graph(memory.view)
-
-
-def _publish_graph(view: GraphView) -> None:
-    manifests = [active.manifest for active in view.imports]
-    n_edit_statements = sum(len(source.statements) for pairs in view.edits.values() for _, source in pairs)
-    sizes = {
-        "base": (sum(map(len, view.base.statements.values())), len(view.base.statements)),
-        "imports": (sum(m.triples for m in manifests), sum(m.entities for m in manifests)),
-        "edits": (n_edit_statements, len(view.edits)),
-    }
-    for source, (n_statements, n_entities) in sizes.items():
-        metrics.GRAPH_STATEMENTS.labels(source).set(n_statements)
-        metrics.GRAPH_ENTITIES.labels(source).set(n_entities)
+        if not isinstance(memory.view, GraphView):
+            continue
+        view, manifests = memory.view, [active.manifest for active in memory.view.imports]
+        n_edit_statements = sum(
+            len(source.statements) for pairs in view.edits.values() for _, source in pairs
+        )
+        sizes = {
+            "base": (sum(map(len, view.base.statements.values())), len(view.base.statements)),
+            "imports": (sum(m.triples for m in manifests), sum(m.entities for m in manifests)),
+            "edits": (n_edit_statements, len(view.edits)),
+        }
+        for source, (n_statements, n_entities) in sizes.items():
+            metrics.GRAPH_STATEMENTS.labels(source).set(n_statements)
+            metrics.GRAPH_ENTITIES.labels(source).set(n_entities)

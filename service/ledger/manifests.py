@@ -30,7 +30,7 @@ class Manifest:
 
     @staticmethod
     def of(image: Image) -> Manifest:
-        entries = tuple((block.key, block.order, block.digest) for block in image.ordered)
+        entries = tuple((block.key, block.order, block.digest) for block in image.ordered_blocks)
         return Manifest(image.base, image.checksum, entries)
 
     @property

@@ -210,7 +210,9 @@ class RedisLedger:
         return await rows.load(self._connection, entries, self._block_cache)
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
-        await rows.store(self._connection, (block for image in images.values() for block in image.ordered))
+        await rows.store(
+            self._connection, (block for image in images.values() for block in image.ordered_blocks)
+        )
         async with self._connection.call("keep a manifest"):
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.set(keys.manifest(version), manifests.encode(images))

@@ -27,14 +27,15 @@ class QueuedQuestion:
 
 @dataclass(frozen=True)
 class AnsweredQuestion:
-    """One question after its batch."""
+    """One question after its batch. seconds: of its parts, queue, graph and model, in this order."""
 
     reply: Reply
     snapshot: Snapshot
-    queue_s: float
-    graph_s: float
-    model_s: float
-    total_s: float
+    seconds: Mapping[str, float]
+
+    @property
+    def total_s(self) -> float:
+        return sum(self.seconds.values())
 
 
 def to_ask(request: Mapping[str, Any], system: System) -> Ask:
@@ -68,10 +69,8 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
             "edits": reply.edits,
             "facts": reply.facts,
             "timings": {
-                "queue_ms": round(1e3 * item.queue_s, 3),
-                "graph_ms": round(1e3 * item.graph_s, 3),
-                "model_ms": round(1e3 * item.model_s, 3),
-                "total_ms": round(1e3 * item.total_s, 3),
+                f"{part}_ms": round(1e3 * seconds, 3)
+                for part, seconds in {**item.seconds, "total": item.total_s}.items()
             },
             "truncated": reply.truncated,
             "degraded": degraded,

@@ -74,8 +74,7 @@ class LedgerFollower:
     async def _step(self) -> None:
         if not await self._ledger.wait(self.newest.version, BLOCK_S):
             await self._check_same_ledger()
-            return
-        if commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
+        elif commits := await read_newer(self._ledger, self.newest.version, self.newest.digest):
             self.head = max(self.head, commits[-1].version)
             snapshot = await self._loader.after(self.newest, commits)
             self.publish(snapshot, time.time() - commits[-1].time)

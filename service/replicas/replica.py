@@ -48,6 +48,7 @@ from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
 
+PARTS = ("queue", "model", "total")  # of an answer's time; the parts of a graph look-up are observed with it
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
@@ -138,10 +139,10 @@ class Replica:
                 answer = await self._queue.submit(question)
             except ErrataError as error:
                 return Outcome.of(error, None)
-            parts = {"queue": answer.queue_s, "model": answer.model_s, "total": answer.total_s}
-            for part, seconds in parts.items():
-                metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds)
-            tracing.record_spans({"queue": answer.queue_s, "graph": answer.graph_s, "model": answer.model_s})
+            seconds = {**answer.seconds, "total": answer.total_s}
+            for part in PARTS:
+                metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds[part])
+            tracing.record_spans(answer.seconds)
             body = to_wire(answer, self._model, self.id, self._degraded())
             return Outcome(200, body, declined=answer.reply.answer is None)
 
@@ -234,10 +235,11 @@ class Replica:
             else AnsweredQuestion(
                 reply,
                 snapshot,
-                queue_s=start - question.arrived_at,
-                graph_s=forward_start - start,
-                model_s=end - forward_start,
-                total_s=end - question.arrived_at,
+                {
+                    "queue": start - question.arrived_at,
+                    "graph": forward_start - start,
+                    "model": end - forward_start,
+                },
             )
             for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
         ]
@@ -268,7 +270,7 @@ class Replica:
 
 def _create_series(model: str, reads_graph: bool) -> None:
     """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
-    for part in ("queue", "model", "total"):
+    for part in PARTS:
         metrics.ANSWER_PARTS.labels(model, part)
     metrics.BATCH.labels(model)
     metrics.QUEUE.labels(model, "replica")

@@ -88,10 +88,10 @@ class SnapshotHistory:
 
     async def at(self, version: int) -> Snapshot:
         """The snapshot of a version that exists; concurrent requests for it share one build."""
-        cached = self._cache.get(version)
-        return cached or await self._flights.get(version, lambda: self._build(version))
 
-    async def _build(self, version: int) -> Snapshot:
-        snapshot = await self._loader.at(version)
-        self.add(snapshot)
-        return snapshot
+        async def build() -> Snapshot:
+            snapshot = await self._loader.at(version)
+            self.add(snapshot)
+            return snapshot
+
+        return self._cache.get(version) or await self._flights.get(version, build)

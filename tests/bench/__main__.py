@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from tests.bench import editing, graph, inprocess, many_edits, overhttp, sentence_tree, start
+from tests.bench import devices, editing, graph, inprocess, many_edits, overhttp, sentence_tree, start
 from tests.bench.memory import rows as memory_rows
 from tests.bench.table import machine, show, write
 
@@ -16,6 +16,7 @@ SECTIONS = {
     "editing": editing.rows,
     "many": many_edits.rows,
     "tree": sentence_tree.rows,
+    "devices": devices.rows,
     "graph": graph.rows,
     "start": start.rows,
     "memory": memory_rows,
@@ -32,13 +33,13 @@ def main() -> None:
         metavar="SECTION",
         help=f"{', '.join(SECTIONS)}; without any all, and RESULTS.md is written",
     )
-    chosen = parser.parse_args().sections
+    sections = parser.parse_args().sections
     torch.set_num_threads(os.cpu_count() or 1)
     rows = []
-    for name in chosen or SECTIONS:
+    for name in sections or SECTIONS:
         rows += SECTIONS[name]()
         show(rows)
-    if not chosen:
+    if not sections:
         write(rows, RESULTS, machine(os.cpu_count() or 1))
 
 

@@ -77,7 +77,7 @@ def test_an_answer_can_be_streamed(http: httpx.Client) -> None:
 
 def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.Client) -> None:
     (card,) = errata.models().data
-    assert (card.id, card.memory, card.replicas, card.ready) == ("nkb", "toy/table", 2, True)
+    assert (card.id, card.memories[0].name, card.replicas, card.ready) == ("nkb", "toy/table", 2, True)
     memory, replicas = errata.memory(), errata.replicas()
     assert [replica.version for replica in replicas.replicas] == [memory.version] * 2
     assert [replica.checksums for replica in replicas.replicas] == [memory.checksums] * 2

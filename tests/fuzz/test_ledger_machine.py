@@ -154,7 +154,10 @@ class Ledger(RuleBasedStateMachine):
 
 
 def _bits(images: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
-    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in images.items()}
+    return {
+        memory: [(b.key, b.order, b.encoded) for b in image.ordered_blocks]
+        for memory, image in images.items()
+    }
 
 
 @pytest.mark.timeout(7_200)

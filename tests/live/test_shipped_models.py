@@ -12,7 +12,7 @@ import pytest
 from errata import Errata, errors
 from prometheus_client.samples import Sample
 
-from service.config import SYSTEMS
+from models.systems import SYSTEMS
 from tests.cluster.running import Service, wait_until
 from tests.deploy.prometheus import ALERTS
 from tests.deploy.selectors import find_selectors, samples

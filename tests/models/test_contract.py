@@ -100,7 +100,9 @@ def test_a_memory_that_nobody_declared() -> None:
 def test_an_unknown_kind_of_change() -> None:
     memory = Notes()
     memory.accepts = frozenset({"answer", "gossip"})
-    with pytest.raises(BrokenContract, match=f"'{NOTES}' accepts 'gossip', which is none of answer, "):
+    with pytest.raises(
+        BrokenContract, match=f"'{NOTES}' of 'polly' accepts 'gossip', which is none of answer, "
+    ):
         check(Parrot(), memory)
 
 
@@ -115,7 +117,9 @@ def test_an_unknown_input() -> None:
 def test_options_that_are_no_options(options: object) -> None:
     memory = Notes()
     memory.options = options
-    with pytest.raises(BrokenContract, match=f"`options` of the memory '{NOTES}' has to be a subclass of"):
+    with pytest.raises(
+        BrokenContract, match=f"`options` of the memory '{NOTES}' of 'polly' has to be a subclass of"
+    ):
         check(Parrot(), memory)
 
 

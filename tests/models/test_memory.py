@@ -16,17 +16,17 @@ def block(name: str, order: int, value: float) -> Block:
 
 
 def test_a_block_comes_back_as_it_was() -> None:
-    one = block("edit/a", 7, 1.5)
-    back = Block.decode(one.encoded, key="edit/a", order=7, digest=one.digest)
-    assert (back.key, back.order, back.kind) == (one.key, one.order, one.kind)
-    assert torch.equal(back.tensors["row"], one.tensors["row"])
+    original = block("edit/a", 7, 1.5)
+    back = Block.decode(original.encoded, key="edit/a", order=7, digest=original.digest)
+    assert (back.key, back.order, back.kind) == (original.key, original.order, original.kind)
+    assert torch.equal(back.tensors["row"], original.tensors["row"])
 
 
 def test_altered_bytes_are_refused_by_name() -> None:
-    one = block("edit/a", 7, 1.5)
-    damaged = one.encoded[:-1] + bytes([one.encoded[-1] ^ 1])
+    original = block("edit/a", 7, 1.5)
+    damaged_bytes = original.encoded[:-1] + bytes([original.encoded[-1] ^ 1])
     with pytest.raises(BlockError, match="edit/a"):
-        Block.decode(damaged, key="edit/a", order=7, digest=one.digest)
+        Block.decode(damaged_bytes, key="edit/a", order=7, digest=original.digest)
 
 
 @pytest.mark.parametrize(
@@ -67,12 +67,12 @@ def image(content: dict[str, tuple[int, int]]) -> Image:
 
 @given(names, names)
 def test_the_delta_between_two_images_leads_from_one_to_the_other(
-    one: dict[str, tuple[int, int]], other: dict[str, tuple[int, int]]
+    before: dict[str, tuple[int, int]], after: dict[str, tuple[int, int]]
 ) -> None:
-    reached = image(one).apply(image(one).delta_to(image(other)))
-    assert reached.checksum == image(other).checksum
-    assert reached.blocks.keys() == image(other).blocks.keys()
-    assert not image(other).delta_to(reached)
+    result = image(before).apply(image(before).delta_to(image(after)))
+    assert result.checksum == image(after).checksum
+    assert result.blocks.keys() == image(after).blocks.keys()
+    assert not image(after).delta_to(result)
 
 
 @given(names)

@@ -53,12 +53,7 @@ def test_only_two_values_are_read_from_the_environment(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
     options = settings()
-    assert (
-        options.port,
-        options.host,
-        options.replicas < 9,
-        options.var,
-    ) == (
+    assert (options.port, options.host, options.replicas < 9, options.var) == (
         8000,
         "127.0.0.1",
         True,

@@ -13,7 +13,7 @@ from service import logs
 
 
 @pytest.fixture(autouse=True)
-def as_it_was() -> Iterator[None]:
+def restore_logging() -> Iterator[None]:
     root, own_logger = logging.getLogger(), logging.getLogger(logs.ROOT)
     before = (root.handlers[:], root.level, own_logger.level)
     yield

@@ -99,7 +99,7 @@ class ToyMemory:
     def view(self, image: Image) -> Table:
         """Rows of surgery first, so that gates answer before them; among gates the newest edit answers."""
         table = Table(self._rows)
-        for block in sorted(image.ordered, key=lambda block: block.kind == "gated"):
+        for block in sorted(image.ordered_blocks, key=lambda block: block.kind == "gated"):
             content = _content(block)
             row = Row(content["answer"], tuple(content.get("edits", [_edit(block)])))
             table.update((plain(question), row) for question in content["questions"])

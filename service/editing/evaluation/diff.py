@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from errata.wire import Change, Diff, FactChange
 from errata.wire.wording import normalize_question
@@ -16,9 +16,6 @@ from service.editing.models import Answers, ModelsAtVersion
 from service.ledger.commit import EditRecord
 
 MAX_ASKED = 1_000  # wordings of one diff, the newest edits'; of others the edits' own answers are shown
-
-WordingOwners: TypeAlias = Mapping[tuple[str, str], tuple[str, EditRecord]]
-"""Model and plain wording -> the wording, and the last edit that has it."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +76,15 @@ async def diff_versions(
 def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> list[EditedWording]:
     """Each wording that only one side edits, or each by another edit, in ledger order."""
     on_both = {edit.id for edit in old} & {edit.id for edit in new}
-    before, after = (_owners([edit for edit in side if edit.id not in on_both]) for side in (old, new))
+    before, after = (  # model and plain wording -> the wording, and the last edit that has it
+        {
+            (edit.model, normalize_question(wording)): (wording, edit)
+            for edit in side
+            if edit.id not in on_both
+            for wording in edit.wordings
+        }
+        for side in (old, new)
+    )
     questions = {key: wording for key, (wording, _) in {**before, **after}.items()}
     no_owner = ("", None)
     wordings = [
@@ -87,14 +92,6 @@ def _edited_wordings(old: Sequence[EditRecord], new: Sequence[EditRecord]) -> li
         for key, question in questions.items()
     ]
     return sorted(wordings, key=lambda wording: wording.edit.order)
-
-
-def _owners(edits: Sequence[EditRecord]) -> WordingOwners:
-    return {
-        (edit.model, normalize_question(wording)): (wording, edit)
-        for edit in edits
-        for wording in edit.wordings
-    }
 
 
 def _change(wording: EditedWording, answers: Sequence[Mapping[str, Answers]]) -> Change:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from errata.wire import EditReport, ParaphraseReport
 
@@ -69,6 +70,18 @@ def failure(edit: PlannedEdit, answers: Answers) -> EditRefused:
     return EditRefused(detail, reason=DOES_NOT_HOLD)
 
 
+def describe(edit: PlannedEdit | EditRecord) -> dict[str, Any]:
+    """The fields of an EditReport that do not depend on answers."""
+    return {
+        "model": edit.model,
+        "memory": edit.memory,
+        "question": edit.question,
+        "answer": edit.answer,
+        "method": edit.method,
+        "notes": {name: value for name, value in edit.notes.items() if name != "warnings"},
+    }
+
+
 def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
     """The report of an edit for which nothing is written: its answers come out in all wordings."""
     current = answers[edit.question].text if edit.question else edit.answer
@@ -77,11 +90,7 @@ def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport
     return EditReport(
         id="",
         place=edit.place,
-        model=edit.model,
-        memory=edit.memory,
-        question=edit.question,
-        answer=edit.answer,
-        method=edit.method,
+        **describe(edit),
         before=current,
         after=after,
         holds=True,
@@ -89,6 +98,5 @@ def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport
             ParaphraseReport(question=wording, before=answers[wording].text, after=after, follows=True)
             for wording in edit.paraphrases
         ],
-        notes={name: value for name, value in edit.notes.items() if name != "warnings"},
         warnings=[reason, *edit.notes.get("warnings", ())],
     )

@@ -31,7 +31,11 @@ class ParaphraseGenerator:
     def __init__(self, templates: Sequence[Sequence[str]] = ()) -> None:
         pairs = [(template, relation) for relation in templates for template in relation]
         pairs.sort(key=lambda pair: -len(pair[0]))
-        self._relations = [(_pattern(template), relation) for template, relation in pairs]
+        self._relations: list[tuple[re.Pattern[str], Sequence[str]]] = []
+        for template, relation in pairs:
+            before, after = map(re.escape, template.rstrip(END).split(SUBJECT))
+            pattern = re.compile(f"{before}(?P<subject>.+){after}", re.IGNORECASE)
+            self._relations.append((pattern, relation))
 
     def generate(self, question: str, paraphrases: Sequence[str] = ()) -> list[str]:
         """At most MAX_PARAPHRASES, none of them the question itself or a paraphrase that was given with it."""
@@ -48,11 +52,6 @@ class ParaphraseGenerator:
                 yield from (template.replace(SUBJECT, match["subject"]) for template in relation)
                 return
         yield from _turn(bare)
-
-
-def _pattern(template: str) -> re.Pattern[str]:
-    before, after = template.rstrip(END).split(SUBJECT)
-    return re.compile(f"{re.escape(before)}(?P<subject>.+){re.escape(after)}", re.IGNORECASE)
 
 
 def _turn(question: str) -> Iterator[str]:

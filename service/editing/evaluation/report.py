@@ -11,7 +11,7 @@ from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out, describe
 from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
@@ -37,7 +37,8 @@ class Evaluator:
         """The wire's Report as JSON values. version: which the draft will be; None for a dry run."""
         state, draft, after = build.state, build.draft, build.models
         with timings.part("report"):
-            edits_to_report, n_left_out = _edits_to_report(state, draft)
+            switched_edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
+            edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
             edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
             edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
@@ -61,7 +62,7 @@ class Evaluator:
             test_status=tests.counts(len(build.all_edits)),
             capacity=capacity,
             timings=timings.to_wire(),
-            edits_left_out=n_left_out,
+            edits_left_out=0 if draft.records else max(0, len(switched_edits) - MAX_SWITCHED),
             refused=list(draft.refused),
         )
         return report.model_dump(mode="json")
@@ -128,14 +129,6 @@ def check_tests(report: Mapping[str, Any]) -> None:
     raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=broken[:MAX_NAMED])
 
 
-def _edits_to_report(state: EditorState, draft: Draft) -> tuple[list[EditRecord], int]:
-    """All new edits, or the newest of those that are switched, in ledger order; and how many are left out."""
-    if draft.records:
-        return list(draft.records), 0
-    edits = [edit for key, edit in state.edits.items() if key in draft.switched_ids]
-    return edits[-MAX_SWITCHED:], max(0, len(edits) - MAX_SWITCHED)
-
-
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
     """In the order of the request; of a revert or rollback in ledger order."""
     state, draft = build.state, build.draft
@@ -185,16 +178,11 @@ def _report_edit(
     unasked_before, unasked_after = values[::-1] if is_deactivated else values
     return EditReport(
         id=edit.id,
-        model=edit.model,
-        memory=edit.memory,
-        question=edit.question,
-        answer=edit.answer,
-        method=edit.method,
+        **describe(edit),
         before=before[edit.question].text if edit.question else unasked_before,
         after=after[edit.question].text if edit.question else unasked_after,
         holds=holds,
         paraphrases=paraphrases,
-        notes={name: value for name, value in edit.notes.items() if name != "warnings"},
         warnings=[] if is_deactivated else list(_warnings(edit, holds, paraphrases, superseded)),
     )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from errata.wire import EditReport, RefusedEdit
@@ -102,7 +103,7 @@ class Draft:
     places: Mapping[str, int] = field(default_factory=dict)
     refused: tuple[RefusedEdit, ...] = ()
 
-    @property
+    @cached_property
     def switched_ids(self) -> Set[str]:
         return {*self.change.activates, *self.change.deactivates}
 
@@ -119,12 +120,12 @@ class Build:
     @cached_property
     def all_edits(self) -> Mapping[str, EditRecord]:
         """Every edit ever made and those of the draft, in ledger order."""
-        return {**self.state.edits, **{record.id: record for record in self.draft.records}}
+        return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
 
     @cached_property
     def texts(self) -> Mapping[str, str]:
         """Edit -> its answer."""
-        return {key: edit.answer for key, edit in self.all_edits.items()}
+        return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
 
 
 class Plan(Protocol):

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from errata.wire import RefusedEdit
 from errata.wire.wording import normalize_question
 
-from service.editing.evaluation.expectations import DOES_NOT_HOLD, failure, is_met
-from service.editing.models import ModelsAtVersion
-from service.editing.plans.base import PlannedEdit
-from service.editing.state import EditorState
+from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_edits, failure, is_met
+from service.editing.plans.base import Build, PlannedEdit
 from service.errors import ErrataError
 
 MAX_NAMED = 20  # refused edits that a problem document names
@@ -55,7 +53,10 @@ class Refusals:
             for place, error in sorted(errors.items())
         }
         if refused and not self.skip:
-            raise _whole_request(errors[min(refused)], list(refused.values()))
+            first = errors[min(refused)]  # in its own words, for the whole request
+            suffix = f" (and {len(refused) - 1:,} more are refused)" if len(refused) > 1 else ""
+            refused_edits = [edit.model_dump(mode="json") for edit in list(refused.values())[:MAX_NAMED]]
+            raise type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
         self.by_place |= refused
         if refused:
             self._superseded.clear()  # a refused edit may be what superseded them
@@ -66,13 +67,6 @@ class Refusals:
     def in_order(self) -> list[RefusedEdit]:
         refused = self.by_place | self._superseded
         return [refused[place] for place in sorted(refused)]
-
-
-def _whole_request(first: ErrataError, refused: list[RefusedEdit]) -> ErrataError:
-    """The first refusal in its own words, for the whole request."""
-    suffix = f" (and {len(refused) - 1:,} more are refused)" if len(refused) > 1 else ""
-    refused_edits = [edit.model_dump(mode="json") for edit in refused[:MAX_NAMED]]
-    return type(first)(first.detail + suffix, **{**first.extras, "refused": refused_edits})
 
 
 @dataclass(frozen=True)
@@ -131,35 +125,30 @@ def _contradicts(first: PlannedEdit, second: PlannedEdit) -> bool:
     return "set" in (first.triple.act, second.triple.act) and first.triple != second.triple
 
 
-async def find_unmet(
-    fresh: Sequence[PlannedEdit], state: EditorState, models: ModelsAtVersion
-) -> dict[int, RefusedEdit]:
+async def find_unmet(edits: Sequence[PlannedEdit], build: Build) -> dict[int, RefusedEdit]:
     """Edits whose own question another edit would answer, or nothing would, by place.
 
     Args:
-        models: every model with all of `fresh`. Where a system does not route, its edits are asked.
+        build: with all of them. Where a system does not route, its edits are asked.
     """
-    by_id = {edit.id: edit for edit in fresh}
-    unmet: dict[int, str] = {}
-    to_ask: dict[str, list[PlannedEdit]] = {}
-    for edit in fresh:
-        owner = (await models[edit.model].routing()).answering_edit(edit.id, 0)
-        if owner is None:
-            to_ask.setdefault(edit.model, []).append(edit)
-        elif owner != edit.id:
-            other = by_id.get(owner) or state.edits[owner]
-            if other.answer != edit.answer:
-                place = f"edits.{by_id[owner].place}" if owner in by_id else "an edit that is there already"
-                unmet[edit.place] = ANSWERED_BY_OTHER.format(
-                    question=edit.question,
-                    actual=other.answer,
-                    answer=edit.answer,
-                    other=f"{place}, {other.question!r}",
-                )
-    for model, edits in to_ask.items():
-        answers = await models[model].ask(edit.question for edit in edits)
-        unmet |= {e.place: failure(e, answers).detail for e in edits if not is_met(e, answers)}
-    return {
-        place: RefusedEdit(place=place, code="edit_refused", reason=DOES_NOT_HOLD, detail=detail)
-        for place, detail in unmet.items()
-    }
+    by_id = {edit.id: edit for edit in edits}
+    answers = await ask_edits(build.models, edits, build.texts, 1)
+    unmet: dict[int, RefusedEdit] = {}
+    for edit in edits:
+        if is_met(edit, answers[edit.model]):
+            continue
+        owner = (await build.models[edit.model].routing()).answering_edit(edit.id, 0)
+        detail = failure(edit, answers[edit.model]).detail
+        if owner is not None:
+            other = by_id.get(owner) or build.state.edits[owner]
+            place = f"edits.{by_id[owner].place}" if owner in by_id else "an edit that is there already"
+            detail = ANSWERED_BY_OTHER.format(
+                question=edit.question,
+                actual=other.answer,
+                answer=edit.answer,
+                other=f"{place}, {other.question!r}",
+            )
+        unmet[edit.place] = RefusedEdit(
+            place=edit.place, code="edit_refused", reason=DOES_NOT_HOLD, detail=detail
+        )
+    return unmet

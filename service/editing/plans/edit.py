@@ -40,7 +40,7 @@ from service.ledger.commit import Kind, edit_order, new_edit_id
 from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
-NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve kbert"
+NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
 
 NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
 
@@ -119,7 +119,7 @@ class EditPlan:
             fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
             materials = await self._build_rows(fresh)
         build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
-        self._refusals.by_place |= await find_unmet(fresh, state, build.models)
+        self._refusals.by_place |= await find_unmet(fresh, build)
         if fresh and not self._refusals.by_place:
             budget.check(build.memories.values())
 

@@ -58,7 +58,15 @@ class Subject:
     values: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def current(self, relation: str) -> tuple[str, ...]:
-        return self.values.get(relation, _values(self.entity, relation))
+        if relation in self.values or self.entity is None:
+            return self.values.get(relation, ())
+        if relation == LABEL:
+            return (self.entity.label,)
+        if relation == ALIAS:
+            return self.entity.aliases
+        if relation == DESCRIPTION:
+            return (self.entity.description,) if self.entity.description else ()
+        return tuple(dict.fromkeys(fact.object for fact in self.entity.facts if fact.relation == relation))
 
 
 @dataclass
@@ -104,7 +112,10 @@ class FactResolver:
         if relation == LABEL and act == "set" and subject.entity and text != subject.label:
             statements = (*statements, Statement(ALIAS, subject.label))
             object_warnings = [*object_warnings, STILL_CALLED.format(subject.label)]
-        after = _after(before, text, act)
+        after: tuple[str, ...] = (text,)
+        if act != "set":
+            without = tuple(value for value in before if value != text)
+            after = without if act == "remove" else before if text in before else (*before, text)
         subject.values[relation] = after
         if relation in (LABEL, ALIAS) and act != "remove":
             self.subjects[fold(text)] = subject
@@ -159,18 +170,6 @@ def clean_text(where: str, text: str, *limit: int) -> str:
         raise InvalidInput(str(refused), field=where) from refused
 
 
-def _values(entity: Entity | None, relation: str) -> tuple[str, ...]:
-    if entity is None:
-        return ()
-    if relation == LABEL:
-        return (entity.label,)
-    if relation == ALIAS:
-        return entity.aliases
-    if relation == DESCRIPTION:
-        return (entity.description,) if entity.description else ()
-    return tuple(dict.fromkeys(fact.object for fact in entity.facts if fact.relation == relation))
-
-
 def _current_spelling(entity: Entity | None, relation: str, object_id: str, text: str) -> str:
     """One entity is one value, whichever of its names was written."""
     facts = entity.facts if entity and object_id else ()
@@ -193,14 +192,6 @@ def _removal(
     ids |= {object_id} - {""}
     removals = (Statement(relation, removed_value, id, "remove") for id in sorted(ids))
     return removed_value, (*removals, Statement(relation, removed_value, "", "remove"))
-
-
-def _after(before: tuple[str, ...], text: str, act: Act) -> tuple[str, ...]:
-    if act == "set":
-        return (text,)
-    if act == "remove":
-        return tuple(value for value in before if value != text)
-    return before if text in before else (*before, text)
 
 
 def _check_name(item: FactItem, relation: str, where: str) -> None:

@@ -21,6 +21,7 @@ from models.graph.knowledge import Entity
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, block_key
+from service.concurrency import finish
 from service.editing.figures import Timings
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Result
@@ -130,27 +131,19 @@ class ImportSession:
 
 
 class ImportPlan:
-    """POST /admin/graph/import, once its rows are written.
-
-    Args:
-        model: that reads the graph. other_models: that the import does not change.
-    """
+    """POST /admin/graph/import, once its rows are written."""
 
     kind: Kind = "edit"
 
     def __init__(
-        self,
-        session: ImportSession,
-        manifest: Manifest,
-        counts: Mapping[str, Any],
-        model: str,
-        other_models: Sequence[str],
+        self, session: ImportSession, manifest: Manifest, counts: Mapping[str, Any], models: Models
     ) -> None:
         order = session.order.model_dump(mode="json", include={"format", "language", "source", "message"})
         self.message = session.order.message or f"import {session.order.source}".strip()
         self.request = request_digest("edit", {"import": session.content.hexdigest(), **order})
-        self._session, self._manifest, self._model = session, manifest, model
-        warnings = [GRAPH_ALONE.format(" and ".join(other_models))] if other_models else []
+        self._session, self._manifest, self._model = session, manifest, models.graph_readers[0]
+        other_models = " and ".join(models.answer_memories)
+        warnings = [GRAPH_ALONE.format(other_models)] if other_models else []
         self._notes = {**counts, "warnings": warnings}
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
@@ -187,7 +180,9 @@ class Importer:
         """A file that is sent again with its Idempotency-Key is answered with its first result."""
         if not self._models.graph_readers:
             raise UnknownModel(NO_GRAPH, models=list(self._models.names))
-        await self._close_idle()
+        for session in list(self._sessions.values()):
+            if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
+                await self.abandon(session.id)
         self._refuse_too_many()
         state = await self._pipeline.newest_restored()
         is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
@@ -224,7 +219,7 @@ class Importer:
                 if self._pipeline.state is not None:
                     session.check_graph(self._pipeline.state)
                 session.content.update(data)
-                await _run_to_end(session.add, session.reader.feed(data))
+                await finish(asyncio.to_thread(session.add, session.reader.feed(data)))
             except GraphFileError as error:
                 self._close(session)
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -238,7 +233,7 @@ class Importer:
         async with self._session(id).lock:
             session = self._session(id)
             try:
-                await _run_to_end(session.add, session.reader.finish())
+                await finish(asyncio.to_thread(session.add, session.reader.finish()))
                 return await self._commit(session, timings)
             except GraphFileError as error:
                 raise InvalidInput(f"the file cannot be imported: {error}", field="body") from error
@@ -269,8 +264,7 @@ class Importer:
                 )
             session.start_phase("committing")
             counts = session.counts(manifest, buckets.new_entities)
-            readers = self._models.graph_readers
-            plan = ImportPlan(session, manifest, counts, readers[0], list(self._models.answer_memories))
+            plan = ImportPlan(session, manifest, counts, self._models)
             conditions = Order(
                 session.author, order.expected_version, order.dry_run, order.strict, session.idempotency_key
             )
@@ -322,12 +316,6 @@ class Importer:
         self._sessions.pop(session.id, None)
         session.resolver.spool.close()
 
-    async def _close_idle(self) -> None:
-        now = monotonic()
-        for session in list(self._sessions.values()):
-            if session.phase == "reading" and now - session.last_feed_at > IDLE_S:
-                await self.abandon(session.id)
-
 
 def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str]], dict[str, list[Entity]]]:
     """The entities with these names at this version, asked from the reader's thread, for many names at once."""
@@ -337,13 +325,3 @@ def _entities_by_name(lookup: Lookup, view: GraphView) -> Callable[[Sequence[str
         return asyncio.run_coroutine_threadsafe(lookup.entities_by_name(names, view), loop).result()
 
     return find
-
-
-async def _run_to_end(work: Callable[..., None], *arguments: Any) -> None:
-    """In a thread, to its end also where the caller is gone: what it works on is closed after that."""
-    task = asyncio.ensure_future(asyncio.to_thread(work, *arguments))
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

@@ -16,6 +16,7 @@ from errata.wire import (
     WriteSummary,
 )
 
+from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.test_status import current_status
 from service.editing.state import EditorState
 from service.errors import NotFound
@@ -47,14 +48,9 @@ class Versions:
             **_head(commit),
             edits=[
                 EditState(
+                    **{**describe(edit), "notes": dict(edit.notes)},
                     id=edit.id,
-                    question=edit.question,
-                    answer=edit.answer,
                     paraphrases=list(edit.paraphrases),
-                    method=edit.method,
-                    model=edit.model,
-                    memory=edit.memory,
-                    notes=dict(edit.notes),
                     active=edit.id in self.state.active,
                 )
                 for edit in commit.edits

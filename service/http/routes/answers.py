@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
+from errata.wire.base import DEFAULT_MODEL
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
@@ -30,7 +31,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         return stream(outcome) if body.stream else respond(outcome)
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
-    async def look(question: str, model: str = "nkb", version: int | None = None) -> Response:
+    async def look(question: str, model: str = DEFAULT_MODEL, version: int | None = None) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}
         try:

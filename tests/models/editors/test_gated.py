@@ -24,40 +24,42 @@ def pushes(head: torch.Tensor, states: torch.Tensor) -> Pushes:
 
 
 def values(
-    pushes: Pushes, head: torch.Tensor, own: torch.Tensor, wanted: list[int]
+    pushes: Pushes, head: torch.Tensor, answer_states: torch.Tensor, tokens: list[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """own: [wording, step, d]. One value for each step."""
-    wordings, steps, _ = own.shape
+    wordings, steps, _ = answer_states.shape
     rows = torch.arange(steps).repeat(wordings)
-    return solve(head, EPSILON, pushes, Places(own.flatten(0, 1), torch.tensor(wanted)[rows], rows), steps)
+    return solve(
+        head, EPSILON, pushes, Places(answer_states.flatten(0, 1), torch.tensor(tokens)[rows], rows), steps
+    )
 
 
 def test_the_wanted_token_wins_from_every_state(
     pushes: Pushes, head: torch.Tensor, states: torch.Tensor
 ) -> None:
-    own = 20 * torch.randn(2, 1, D, generator=torch.Generator().manual_seed(3))
-    for wanted in range(0, TOKENS, 17):
-        rows, lead = values(pushes, head, own, [wanted])
-        x = torch.cat([states, own[:, 0]]) + rows
+    answer_states = 20 * torch.randn(2, 1, D, generator=torch.Generator().manual_seed(3))
+    for token in range(0, TOKENS, 17):
+        rows, lead = values(pushes, head, answer_states, [token])
+        x = torch.cat([states, answer_states[:, 0]]) + rows
         logits = x / (x.pow(2).mean(-1, keepdim=True) + EPSILON).sqrt() @ head.T
-        assert (logits.argmax(-1) == wanted).all()
+        assert (logits.argmax(-1) == token).all()
         best = logits[-2:].topk(2).values
         assert float((best[:, 0] - best[:, 1]).min()) == pytest.approx(float(lead), rel=1e-4)
 
 
 def test_it_wins_from_states_it_never_saw(pushes: Pushes, head: torch.Tensor, states: torch.Tensor) -> None:
-    others = 5 * torch.randn(500, D, generator=torch.Generator().manual_seed(2))
+    unseen_states = 5 * torch.randn(500, D, generator=torch.Generator().manual_seed(2))
     rows, _ = values(pushes, head, states[:1, None], [7])
-    assert (((others + rows) @ head.T).argmax(-1) == 7).float().mean() > 0.97
+    assert (((unseen_states + rows) @ head.T).argmax(-1) == 7).float().mean() > 0.97
 
 
 def test_a_token_shadowed_by_a_longer_one_is_still_reached(head: torch.Tensor) -> None:
-    shadowed = head.clone()
-    shadowed[1] = 1.05 * shadowed[0] + 0.3 * shadowed[2]
-    assert int((shadowed @ shadowed[0]).argmax()) == 1
-    units, gaps = directions(shadowed, torch.tensor([0, 3]))
+    embedding = head.clone()
+    embedding[1] = 1.05 * embedding[0] + 0.3 * embedding[2]
+    assert int((embedding @ embedding[0]).argmax()) == 1
+    units, gaps = directions(embedding, torch.tensor([0, 3]))
     assert (gaps > 0).all()
-    assert (shadowed @ units.T).argmax(0).tolist() == [0, 3]
+    assert (embedding @ units.T).argmax(0).tolist() == [0, 3]
 
 
 def test_a_token_that_cannot_win_is_told_by_its_gap() -> None:
@@ -76,7 +78,7 @@ def test_a_value_has_the_same_bits_whatever_is_solved_with_it(
     pushes: Pushes, head: torch.Tensor, states: torch.Tensor
 ) -> None:
     alone = values(pushes, head, 9 * states[:1, None], [9])[0][0]
-    many = Places(torch.cat([9 * states[:1], states]), torch.tensor([9, *range(64)]), torch.arange(65))
-    assert torch.equal(solve(head, EPSILON, pushes, many, 65)[0][0], alone)
+    places = Places(torch.cat([9 * states[:1], states]), torch.tensor([9, *range(64)]), torch.arange(65))
+    assert torch.equal(solve(head, EPSILON, pushes, places, 65)[0][0], alone)
     steps = float(alone.norm()) / COARSE
     assert steps == pytest.approx(round(steps), abs=1e-3)

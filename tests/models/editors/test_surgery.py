@@ -29,14 +29,14 @@ def logits(head: Head, x: Tensor) -> Tensor:
     return head.rows.double() @ (x / (x.pow(2).mean() + head.epsilon).sqrt())
 
 
-def after(site: Site, head: Head, done: Surgery) -> Tensor:
-    effect = done.delta if site.out is None else site.out @ done.delta
-    return logits(head, site.x + done.weight * effect)
+def after(site: Site, head: Head, surgery: Surgery) -> Tensor:
+    effect = surgery.delta if site.out is None else site.out @ surgery.delta
+    return logits(head, site.x + surgery.weight * effect)
 
 
 def lead(values: Tensor, token: int) -> float:
-    others = torch.cat([values[:token], values[token + 1 :]])
-    return float(values[token] - others.max())
+    rest = torch.cat([values[:token], values[token + 1 :]])
+    return float(values[token] - rest.max())
 
 
 def test_the_slot_that_fires_most_is_chosen() -> None:
@@ -61,10 +61,10 @@ def test_a_question_on_which_no_slot_fires_is_refused() -> None:
 
 def test_a_given_lambda_moves_the_row_by_equation_12() -> None:
     site, head = draw(0)
-    done = operate(site, head, new=3, old=5, scale=0.07, margin=0)
-    assert done.slot == int(site.weights.argmax())
-    assert done.weight == float(site.weights.max())
-    torch.testing.assert_close(done.delta, 0.07 * (head.embedding[3] - head.embedding[5]))
+    surgery = operate(site, head, new=3, old=5, scale=0.07, margin=0)
+    assert surgery.slot == int(site.weights.argmax())
+    assert surgery.weight == float(site.weights.max())
+    torch.testing.assert_close(surgery.delta, 0.07 * (head.embedding[3] - head.embedding[5]))
 
 
 @settings(max_examples=200)
@@ -78,16 +78,16 @@ def test_the_smallest_lambda_leads_by_the_margin_and_less_does_not(
     old = int(logits(head, site.x).argmax())
     effect = (head.embedding[new] - head.embedding[old]).double()
     try:
-        found = smallest_lambda(site.x, effect, head, new, margin)
+        smallest = smallest_lambda(site.x, effect, head, new, margin)
     except EditRefused:
         grid = torch.logspace(-4, 4, 400, dtype=torch.float64)
         best = max(lead(logits(head, site.x + step * effect), new) for step in grid)
         assert best < margin + 1e-9
         return
-    assert lead(logits(head, site.x + found * effect), new) >= margin - 1e-9
+    assert lead(logits(head, site.x + smallest * effect), new) >= margin - 1e-9
     for share in (0.0, 0.5, 0.9, 0.999):
-        if found > 0:
-            assert lead(logits(head, site.x + share * found * effect), new) < margin
+        if smallest > 0:
+            assert lead(logits(head, site.x + share * smallest * effect), new) < margin
 
 
 def test_it_is_zero_when_the_new_token_leads_already() -> None:
@@ -105,11 +105,13 @@ def test_the_answer_changes_with_the_margin_asked_for(adapter_edit: Any) -> None
         site = Site(site.weights, site.x, out=torch.eye(D) + 0.1 * torch.randn(D, D, generator=generator))
         order = logits(head, site.x).argsort(descending=True).tolist()
         try:
-            done = operate(site, head, order[1], order[0], scale=None, margin=0.25, adapter_edit=adapter_edit)
+            surgery = operate(
+                site, head, order[1], order[0], scale=None, margin=0.25, adapter_edit=adapter_edit
+            )
         except EditRefused:
             continue
         changed += 1
-        assert lead(after(site, head, done), order[1]) == pytest.approx(0.25, abs=1e-4)
+        assert lead(after(site, head, surgery), order[1]) == pytest.approx(0.25, abs=1e-4)
     assert changed > 5
 
 
@@ -142,10 +144,10 @@ def test_a_lambda_above_the_limit_is_refused_with_the_limit() -> None:
     site, head = draw(0)
     second = int(logits(head, site.x).argsort(descending=True)[1])
     first = int(logits(head, site.x).argmax())
-    found = operate(site, head, second, first, scale=None, margin=0.0).scale
-    assert found > 0
+    scale = operate(site, head, second, first, scale=None, margin=0.0).scale
+    assert scale > 0
     with pytest.raises(EditRefused, match="with lambda up to"):
-        operate(site, head, second, first, scale=None, margin=0.0, limit=0.5 * found)
+        operate(site, head, second, first, scale=None, margin=0.0, limit=0.5 * scale)
 
 
 @pytest.mark.parametrize(

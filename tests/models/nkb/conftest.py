@@ -83,12 +83,12 @@ def questions() -> Questions:
 def generate() -> Callable[[T5ForConditionalGeneration, Questions, int], list[list[int]]]:
     """What transformers answers: tokens after the start, up to and with the end token."""
 
-    def answer(t5: T5ForConditionalGeneration, asked: Questions, max_tokens: int) -> list[list[int]]:
+    def answer(t5: T5ForConditionalGeneration, questions: Questions, max_tokens: int) -> list[list[int]]:
         cache = EncoderDecoderCache(DynamicCache(), DynamicCache())
-        read = BaseModelOutput(last_hidden_state=asked.states)
+        read = BaseModelOutput(last_hidden_state=questions.states)
         rows = t5.generate(
             encoder_outputs=read,
-            attention_mask=asked.mask,
+            attention_mask=questions.mask,
             max_new_tokens=max_tokens,
             do_sample=False,
             past_key_values=cache,
@@ -103,10 +103,10 @@ def forced_logits() -> Callable[[T5ForConditionalGeneration, Questions, Tensor],
     """What transformers computes with the targets, shifted right, as the decoder's input."""
 
     @torch.no_grad()
-    def logits(t5: T5ForConditionalGeneration, asked: Questions, targets: Tensor) -> Tensor:
-        read = BaseModelOutput(last_hidden_state=asked.states)
-        shifted = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], 1)
-        out: Tensor = t5(encoder_outputs=read, attention_mask=asked.mask, decoder_input_ids=shifted).logits
+    def logits(t5: T5ForConditionalGeneration, questions: Questions, targets: Tensor) -> Tensor:
+        read = BaseModelOutput(last_hidden_state=questions.states)
+        inputs = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], 1)
+        out: Tensor = t5(encoder_outputs=read, attention_mask=questions.mask, decoder_input_ids=inputs).logits
         return out
 
     return logits
@@ -116,8 +116,8 @@ def forced_logits() -> Callable[[T5ForConditionalGeneration, Questions, Tensor],
 def answers() -> Callable[..., list[list[int]]]:
     """What the decoder answers, spelt as `generate` spells it."""
 
-    def answer(decoder: Decoder, asked: Questions, max_tokens: int, **options: Any) -> list[list[int]]:
-        decoded = decoder.generate(asked.states, asked.mask, max_tokens=max_tokens, **options)
-        return [[*one.tokens, *([1] if one.finished else [])] for one in decoded]
+    def answer(decoder: Decoder, questions: Questions, max_tokens: int, **options: Any) -> list[list[int]]:
+        answers = decoder.generate(questions.states, questions.mask, max_tokens=max_tokens, **options)
+        return [[*answer.tokens, *([1] if answer.finished else [])] for answer in answers]
 
     return answer

@@ -14,7 +14,7 @@ from models.nkb import Bank, BankConfig, bank_of, mount
 Build = Callable[..., T5ForConditionalGeneration]
 IDS = torch.tensor([[5, 9, 31, 7, 1], [8, 8, 2, 1, 0]])
 MASK = torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 1, 0]])
-FORCED = torch.tensor([[0, 14, 3], [0, 44, 45]])
+TARGETS = torch.tensor([[0, 14, 3], [0, 44, 45]])
 
 N = torch.tensor([1.0, 2.0])
 
@@ -90,7 +90,7 @@ def test_the_adapter_is_off_unless_the_checkpoint_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keys", "named"),
+    ("keys", "message"),
     [
         ({"kb_layer": "2,x", "ex_size": 8}, "kb_layer"),
         ({"kb_layer": [2], "ex_size": 8}, "kb_layer"),
@@ -104,8 +104,8 @@ def test_the_adapter_is_off_unless_the_checkpoint_says_so() -> None:
         ({"kb_layer": "2", "ex_size": 8, "adaptive_nkb": "no"}, "adaptive_nkb"),
     ],
 )
-def test_a_wrong_value_is_refused_by_name(keys: dict[str, object], named: str) -> None:
-    with pytest.raises(ValueError, match=named):
+def test_a_wrong_value_is_refused_by_name(keys: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         BankConfig.parse(keys)
 
 
@@ -116,14 +116,14 @@ def test_a_layer_the_decoder_lacks_is_refused_with_the_range() -> None:
 
 @torch.no_grad()
 def logits(t5: T5ForConditionalGeneration) -> Tensor:
-    out: Tensor = t5(input_ids=IDS, attention_mask=MASK, decoder_input_ids=FORCED).logits
+    out: Tensor = t5(input_ids=IDS, attention_mask=MASK, decoder_input_ids=TARGETS).logits
     return out
 
 
 def test_a_new_bank_changes_no_logit_by_one_bit(build: Build, kind: dict[str, Any]) -> None:
     plain = build((), **kind)
-    mounted = mount(copy.deepcopy(plain), BankConfig((0, 2), 48, kind["adaptive"]))
-    assert logits(mounted).equal(logits(plain))
+    model = mount(copy.deepcopy(plain), BankConfig((0, 2), 48, kind["adaptive"]))
+    assert logits(model).equal(logits(plain))
 
 
 def test_a_bank_with_values_changes_the_logits(build: Build, kind: dict[str, Any]) -> None:
@@ -131,14 +131,12 @@ def test_a_bank_with_values_changes_the_logits(build: Build, kind: dict[str, Any
 
 
 def test_the_block_adds_the_bank_to_the_plain_block(build: Build, kind: dict[str, Any]) -> None:
-    mounted = build((1, 2), **kind)
+    model = build((1, 2), **kind)
     plain = build((), **kind)
-    plain.load_state_dict(
-        {k: v for k, v in mounted.state_dict().items() if "ex_" not in k and "_ex" not in k}
-    )
+    plain.load_state_dict({k: v for k, v in model.state_dict().items() if "ex_" not in k and "_ex" not in k})
     for layer in (1, 2):
-        add_by_hook(plain, layer, bank_of(mounted, layer))
-    torch.testing.assert_close(logits(mounted), logits(plain), atol=1e-6, rtol=0)
+        add_by_hook(plain, layer, bank_of(model, layer))
+    torch.testing.assert_close(logits(model), logits(plain), atol=1e-6, rtol=0)
 
 
 def add_by_hook(plain: T5ForConditionalGeneration, layer: int, bank: Bank | None) -> None:
@@ -154,8 +152,8 @@ def test_dropout_never_touches_what_the_bank_adds(build: Build) -> None:
 
 
 def test_the_keys_are_the_authors_and_the_rest_is_a_plain_t5(build: Build) -> None:
-    mounted, plain = build((0, 2), adaptive=True), build(())
-    added = set(mounted.state_dict()) - set(plain.state_dict())
+    model, plain = build((0, 2), adaptive=True), build(())
+    bank_names = set(model.state_dict()) - set(plain.state_dict())
     names = (
         "wi_ex.weight",
         "wo_ex.weight",
@@ -164,14 +162,14 @@ def test_the_keys_are_the_authors_and_the_rest_is_a_plain_t5(build: Build) -> No
         "ex_ada_out.weight",
         "ex_ada_out.bias",
     )
-    assert added == {
+    assert bank_names == {
         f"decoder.block.{layer}.layer.2.DenseReluDense.{name}" for layer in (0, 2) for name in names
     }
     plain.load_state_dict(
-        {key: value for key, value in mounted.state_dict().items() if key not in added}, strict=True
+        {key: value for key, value in model.state_dict().items() if key not in bank_names}, strict=True
     )
-    assert mounted.state_dict()["decoder.block.0.layer.2.DenseReluDense.wi_ex.weight"].shape == (48, 32)
-    assert mounted.state_dict()["decoder.block.0.layer.2.DenseReluDense.wo_ex.weight"].shape == (32, 48)
+    assert model.state_dict()["decoder.block.0.layer.2.DenseReluDense.wi_ex.weight"].shape == (48, 32)
+    assert model.state_dict()["decoder.block.0.layer.2.DenseReluDense.wo_ex.weight"].shape == (32, 48)
 
 
 def test_the_configuration_names_the_bank(build: Build) -> None:
@@ -183,7 +181,7 @@ def test_every_bank_parameter_is_counted_once_and_learns(build: Build) -> None:
     t5 = build((2,), init="zero_values", adaptive=True).train()
     bank = bank_of(t5, 2)
     assert bank is not None
-    t5(input_ids=IDS, attention_mask=MASK, labels=FORCED).loss.backward()
+    t5(input_ids=IDS, attention_mask=MASK, labels=TARGETS).loss.backward()
     assert bank.wo_ex.weight.grad is not None
     assert bank.wo_ex.weight.grad.abs().sum() > 0
     ids = [id(parameter) for parameter in t5.parameters()]
@@ -192,14 +190,14 @@ def test_every_bank_parameter_is_counted_once_and_learns(build: Build) -> None:
 
 def test_a_copy_has_a_bank_of_its_own(build: Build) -> None:
     t5 = build((2,))
-    copied = copy.deepcopy(t5)
+    twin = copy.deepcopy(t5)
     before = logits(t5)
-    bank = bank_of(copied, 2)
+    bank = bank_of(twin, 2)
     assert bank is not None
     with torch.no_grad():
         bank.wo_ex.weight.mul_(2)
     assert logits(t5).equal(before)
-    assert not logits(copied).equal(before)
+    assert not logits(twin).equal(before)
 
 
 def test_the_bank_stays_in_full_precision_beside_a_half_precision_backbone(build: Build) -> None:

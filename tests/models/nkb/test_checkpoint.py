@@ -26,9 +26,9 @@ def rewrite(folder: Path, change: Callable[[dict[str, Tensor]], Any]) -> None:
 
 
 def assert_equal(actual: T5ForConditionalGeneration, expected: T5ForConditionalGeneration) -> None:
-    left, right = actual.state_dict(), expected.state_dict()
-    assert left.keys() == right.keys()
-    assert all(left[key].equal(right[key]) for key in right)
+    actual_state, expected_state = actual.state_dict(), expected.state_dict()
+    assert actual_state.keys() == expected_state.keys()
+    assert all(actual_state[key].equal(expected_state[key]) for key in expected_state)
 
 
 @pytest.fixture
@@ -40,10 +40,10 @@ def folder(build: Build, tmp_path: Path) -> Path:
 def test_a_written_model_is_read_back_bit_for_bit(build: Build, kind: dict[str, Any], tmp_path: Path) -> None:
     t5 = build((1, 2), **kind)
     write(t5, tmp_path)
-    loaded = load_nkb(tmp_path)
-    assert_equal(loaded, t5)
-    assert not loaded.training
-    assert BankConfig.parse(vars(loaded.config)) == BankConfig((1, 2), 48, kind["adaptive"])
+    model = load_nkb(tmp_path)
+    assert_equal(model, t5)
+    assert not model.training
+    assert BankConfig.parse(vars(model.config)) == BankConfig((1, 2), 48, kind["adaptive"])
 
 
 def test_equal_models_are_written_as_equal_bytes(build: Build, tmp_path: Path) -> None:
@@ -71,9 +71,9 @@ def test_a_plain_t5_takes_a_new_bank_only_when_asked(build: Build, tmp_path: Pat
     plain = build(())
     plain.save_pretrained(tmp_path)
     assert bank_of(load_nkb(tmp_path), 2) is None
-    mounted = bank_of(load_nkb(tmp_path, bank=BankConfig((2,), 16, False)), 2)
-    assert mounted is not None
-    assert mounted.values.eq(0).all()
+    bank = bank_of(load_nkb(tmp_path, bank=BankConfig((2,), 16, False)), 2)
+    assert bank is not None
+    assert bank.values.eq(0).all()
 
 
 def test_pickled_weights_are_read_as_tensors(build: Build, tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_weights_in_shards_are_read(folder: Path, build: Build) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "named"),
+    ("change", "message"),
     [
         (lambda tensors: tensors.pop(KEY), f"missing {KEY}"),
         (
@@ -129,9 +129,9 @@ def test_weights_in_shards_are_read(folder: Path, build: Build) -> None:
         (lambda tensors: tensors.pop("shared.weight"), "missing shared.weight"),
     ],
 )
-def test_weights_that_do_not_fit_are_named(folder: Path, change: Any, named: str) -> None:
+def test_weights_that_do_not_fit_are_named(folder: Path, change: Any, message: str) -> None:
     rewrite(folder, change)
-    with pytest.raises(CheckpointError, match=named):
+    with pytest.raises(CheckpointError, match=message):
         load_nkb(folder)
 
 
@@ -155,16 +155,16 @@ def test_cut_off_weights_are_refused_by_file(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("{", "is not JSON"),
         ("[]", "is not a JSON object"),
         ('{"model_type": "bert"}', "does not describe a T5"),
     ],
 )
-def test_a_configuration_of_something_else_is_refused(folder: Path, text: str, named: str) -> None:
+def test_a_configuration_of_something_else_is_refused(folder: Path, text: str, message: str) -> None:
     (folder / "config.json").write_text(text)
-    with pytest.raises(CheckpointError, match=named):
+    with pytest.raises(CheckpointError, match=message):
         load_nkb(folder)
 
 

@@ -8,15 +8,15 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import Decoded, Decoder
+from models.nkb import DecodedAnswer, Decoder
 from models.nkb.fused import buckets
 
 Build = Callable[..., T5ForConditionalGeneration]
 Answers = Callable[..., list[list[int]]]
-MOST = 15
+MAX_TOKENS = 15
 
 
-def assert_same(actual: Decoded, expected: Decoded) -> None:
+def assert_same(actual: DecodedAnswer, expected: DecodedAnswer) -> None:
     assert actual.tokens == expected.tokens
     assert actual.finished == expected.finished
     assert actual.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
@@ -26,16 +26,16 @@ def test_answers_equal_those_of_transformers(
     build: Build, kind: dict[str, Any], questions: Any, generate: Any, answers: Answers
 ) -> None:
     t5 = build((1, 2), **kind)
-    expected = generate(t5, questions, MOST)
+    expected = generate(t5, questions, MAX_TOKENS)
     assert len({len(row) for row in expected}) > 1, "some answers must end early for this to test anything"
-    assert answers(Decoder(t5), questions, MOST) == expected
+    assert answers(Decoder(t5), questions, MAX_TOKENS) == expected
 
 
 def test_without_a_bank_it_is_a_plain_t5(
     build: Build, questions: Any, generate: Any, answers: Answers
 ) -> None:
     t5 = build(())
-    assert answers(Decoder(t5), questions, MOST) == generate(t5, questions, MOST)
+    assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
 def test_an_output_matrix_of_its_own_is_used_unscaled(
@@ -44,37 +44,39 @@ def test_an_output_matrix_of_its_own_is_used_unscaled(
     t5 = build((2,), tie_word_embeddings=False, feed_forward_proj="gated-gelu")
     t5.lm_head.weight = torch.nn.Parameter(0.1 * torch.randn(120, 32))
     assert not t5.config.scale_decoder_outputs
-    assert answers(Decoder(t5), questions, MOST) == generate(t5, questions, MOST)
+    assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
 def test_a_decoder_deeper_than_its_encoder_works(
     build: Build, questions: Any, generate: Any, answers: Answers
 ) -> None:
     t5 = build((3,), num_layers=1, num_decoder_layers=4)
-    assert answers(Decoder(t5), questions, MOST) == generate(t5, questions, MOST)
+    assert answers(Decoder(t5), questions, MAX_TOKENS) == generate(t5, questions, MAX_TOKENS)
 
 
 def test_an_answer_does_not_depend_on_its_batch_or_padding(
     build: Build, kind: dict[str, Any], questions: Any
 ) -> None:
     decoder = Decoder(build((2,), **kind))
-    together = decoder.generate(questions.states, questions.mask, max_tokens=MOST)
+    together = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
     for index, answer in enumerate(together):
         alone = questions.row(index)
-        assert_same(decoder.generate(alone.states, alone.mask, max_tokens=MOST)[0], answer)
+        assert_same(decoder.generate(alone.states, alone.mask, max_tokens=MAX_TOKENS)[0], answer)
 
 
 def test_a_boolean_mask_means_the_same(build: Build, questions: Any) -> None:
     decoder = Decoder(build())
-    asked = decoder.generate(questions.states, questions.mask.bool(), max_tokens=5)
-    assert asked == decoder.generate(questions.states, questions.mask, max_tokens=5)
+    answers = decoder.generate(questions.states, questions.mask.bool(), max_tokens=5)
+    assert answers == decoder.generate(questions.states, questions.mask, max_tokens=5)
 
 
 def test_log_probabilities_are_those_of_the_whole_answer(
     build: Build, questions: Any, forced_logits: Any
 ) -> None:
     t5 = build()
-    for index, answer in enumerate(Decoder(t5).generate(questions.states, questions.mask, max_tokens=MOST)):
+    for index, answer in enumerate(
+        Decoder(t5).generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
+    ):
         targets = torch.tensor([[*answer.tokens, *([1] if answer.finished else [])]])
         logprobs: Tensor = forced_logits(t5, questions.row(index), targets).log_softmax(-1)
         expected = logprobs[0].gather(1, targets.t())[:, 0].tolist()
@@ -83,11 +85,11 @@ def test_log_probabilities_are_those_of_the_whole_answer(
 
 def test_the_length_limit_counts_the_end_token(build: Build, questions: Any) -> None:
     decoder = Decoder(build(feed_forward_proj="gated-silu"))
-    decoded = decoder.generate(questions.states, questions.mask, max_tokens=MOST)
-    index, whole = next((i, answer) for i, answer in enumerate(decoded) if answer.finished and answer.tokens)
-    asked = questions.row(index)
-    exact = decoder.generate(asked.states, asked.mask, max_tokens=len(whole.tokens) + 1)[0]
-    cut = decoder.generate(asked.states, asked.mask, max_tokens=len(whole.tokens))[0]
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
+    index, whole = next((i, answer) for i, answer in enumerate(answers) if answer.finished and answer.tokens)
+    question = questions.row(index)
+    exact = decoder.generate(question.states, question.mask, max_tokens=len(whole.tokens) + 1)[0]
+    cut = decoder.generate(question.states, question.mask, max_tokens=len(whole.tokens))[0]
     assert exact.finished
     assert not cut.finished
     assert cut.tokens == whole.tokens
@@ -98,26 +100,26 @@ def test_alternatives_are_the_greedy_answers_from_the_next_best_first_tokens(
 ) -> None:
     t5 = build()
     decoder = Decoder(t5)
-    plain = decoder.generate(questions.states, questions.mask, max_tokens=MOST)
+    plain = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
     first = forced_logits(t5, questions, torch.zeros(len(questions), 1, dtype=torch.long))[:, 0]
-    ranked = first.topk(4).indices.tolist()
+    best_tokens = first.topk(4).indices.tolist()
     for row, answer in enumerate(
-        decoder.generate(questions.states, questions.mask, max_tokens=MOST, top_first=4)
+        decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, top_first=4)
     ):
         assert_same(answer, plain[row])
         firsts = [(*other.tokens, 1)[0] for other in (answer, *answer.alternatives)]
-        assert firsts == ranked[row]
+        assert firsts == best_tokens[row]
         scores = [other.logprobs[0] for other in (answer, *answer.alternatives)]
         assert scores == sorted(scores, reverse=True)
 
 
 def test_each_question_has_as_many_alternatives_as_it_asks_for(build: Build, questions: Any) -> None:
     decoder = Decoder(build())
-    wanted = [1, 3, 1, 5, 2, 1, 1, 1, 4, 1, 1, 2]
-    answers = decoder.generate(questions.states, questions.mask, max_tokens=MOST, top_first=wanted)
-    assert [1 + len(answer.alternatives) for answer in answers] == wanted
-    most = decoder.generate(questions.states, questions.mask, max_tokens=MOST, top_first=5)
-    for answer, full in zip(answers, most, strict=True):
+    counts = [1, 3, 1, 5, 2, 1, 1, 1, 4, 1, 1, 2]
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, top_first=counts)
+    assert [1 + len(answer.alternatives) for answer in answers] == counts
+    full_answers = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, top_first=5)
+    for answer, full in zip(answers, full_answers, strict=True):
         assert_same(answer, full)
         for alternative, expected in zip(answer.alternatives, full.alternatives, strict=False):
             assert_same(alternative, expected)
@@ -125,12 +127,12 @@ def test_each_question_has_as_many_alternatives_as_it_asks_for(build: Build, que
 
 def test_alternatives_go_on_greedily(build: Build, questions: Any, forced_logits: Any) -> None:
     t5 = build()
-    asked = questions.row(0)
-    (answer,) = Decoder(t5).generate(asked.states, asked.mask, max_tokens=MOST, top_first=3)
+    question = questions.row(0)
+    (answer,) = Decoder(t5).generate(question.states, question.mask, max_tokens=MAX_TOKENS, top_first=3)
     for other in answer.alternatives:
-        said = [*other.tokens, *([1] if other.finished else [])]
-        best = forced_logits(t5, asked, torch.tensor([said])).argmax(-1)[0].tolist()
-        assert best[1:] == said[1:]
+        tokens = [*other.tokens, *([1] if other.finished else [])]
+        best = forced_logits(t5, question, torch.tensor([tokens])).argmax(-1)[0].tolist()
+        assert best[1:] == tokens[1:]
 
 
 def test_later_changes_of_the_model_do_not_reach_the_decoder(
@@ -138,15 +140,15 @@ def test_later_changes_of_the_model_do_not_reach_the_decoder(
 ) -> None:
     t5 = build()
     decoder = Decoder(t5)
-    before = answers(decoder, questions, MOST)
+    before = answers(decoder, questions, MAX_TOKENS)
     with torch.no_grad():
         for parameter in t5.parameters():
             parameter.mul_(-2)
-    assert answers(decoder, questions, MOST) == before
+    assert answers(decoder, questions, MAX_TOKENS) == before
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "message"),
     [
         ({"max_tokens": 0}, "max_tokens: 1 to"),
         ({"max_tokens": 10_000}, "max_tokens: 1 to"),
@@ -158,9 +160,9 @@ def test_later_changes_of_the_model_do_not_reach_the_decoder(
     ],
 )
 def test_a_wrong_option_is_refused_by_name(
-    build: Build, questions: Any, options: dict[str, Any], named: str
+    build: Build, questions: Any, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(ValueError, match=named):
+    with pytest.raises(ValueError, match=message):
         Decoder(build()).generate(questions.states, questions.mask, **options)
 
 

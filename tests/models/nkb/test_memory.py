@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.edit import materials
 from models.nkb.memory import BankMemory, BankOptions
-from tests.models.nkb.ordered import options
+from tests.models.nkb.ledger_order import options
 
 PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
 SURGERY = BankOptions(method="surgery", **{"lambda": 0.5})

@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
-from models.nkb import Decoded, Decoder, Overlay, bank_of, trace
+from models.nkb import DecodedAnswer, Decoder, Overlay, bank_of, trace
 
 Build = Callable[..., T5ForConditionalGeneration]
-MOST = 12
+MAX_TOKENS = 12
 LAST = 2
 
 
@@ -23,28 +23,28 @@ def rows(seed: int, n: int = 6, scale: float = 3.0) -> tuple[Tensor, Tensor]:
 
 def write_columns(t5: T5ForConditionalGeneration, read: Overlay) -> T5ForConditionalGeneration:
     """The same model with the read's rows stored in it."""
-    edited = copy.deepcopy(t5)
+    model = copy.deepcopy(t5)
     for layer, (slots, values) in read.values.items():
-        bank = bank_of(edited, layer)
+        bank = bank_of(model, layer)
         assert bank is not None
         with torch.no_grad():
             bank.wo_ex.weight[:, slots] = values.t()
-    return edited
+    return model
 
 
-def assert_same(actual: Decoded, expected: Decoded) -> None:
+def assert_same(actual: DecodedAnswer, expected: DecodedAnswer) -> None:
     assert actual.tokens == expected.tokens
     assert actual.finished == expected.finished
     assert actual.logprobs == pytest.approx(expected.logprobs, abs=1e-5)
 
 
-def assert_all_same(actual: Sequence[Decoded], expected: Sequence[Decoded]) -> None:
-    for one, other in zip(actual, expected, strict=True):
-        assert_same(one, other)
+def assert_all_same(actual: Sequence[DecodedAnswer], expected: Sequence[DecodedAnswer]) -> None:
+    for answer, other in zip(actual, expected, strict=True):
+        assert_same(answer, other)
 
 
 @pytest.fixture
-def mixed() -> list[Overlay | None]:
+def overlays() -> list[Overlay | None]:
     """Twelve reads: the base, two versions that share rows by identity, lower banks, gates, and all of it at once."""
     shared = {LAST: rows(1), 1: rows(2)}
     gate = torch.randn(4, 32) * 5
@@ -69,56 +69,61 @@ def test_changed_rows_read_like_a_model_that_stores_them(
 ) -> None:
     t5 = build((1, 2), **kind)
     read = Overlay({LAST: rows(1), 1: rows(2)})
-    stored = Decoder(write_columns(t5, read)).generate(questions.states, questions.mask, max_tokens=MOST)
+    expected = Decoder(write_columns(t5, read)).generate(
+        questions.states, questions.mask, max_tokens=MAX_TOKENS
+    )
     base = Decoder(t5)
     overlaid = base.generate(
-        questions.states, questions.mask, max_tokens=MOST, overlays=[read] * len(questions)
+        questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=[read] * len(questions)
     )
-    assert_all_same(overlaid, stored)
-    unread = base.generate(questions.states, questions.mask, max_tokens=MOST)
+    assert_all_same(overlaid, expected)
+    unread = base.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
     assert [a.tokens for a in unread] != [a.tokens for a in overlaid]
 
 
 def test_each_row_of_a_mixed_batch_answers_as_if_alone(
-    build: Build, kind: dict[str, Any], questions: Any, mixed: list[Overlay | None]
+    build: Build, kind: dict[str, Any], questions: Any, overlays: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2), **kind))
-    together = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=mixed)
-    for index, (answer, read) in enumerate(zip(together, mixed, strict=True)):
-        one = questions.row(index)
-        (alone,) = decoder.generate(one.states, one.mask, max_tokens=MOST, overlays=[read])
+    together = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=overlays)
+    for index, (answer, read) in enumerate(zip(together, overlays, strict=True)):
+        question = questions.row(index)
+        (alone,) = decoder.generate(question.states, question.mask, max_tokens=MAX_TOKENS, overlays=[read])
         assert_same(answer, alone)
 
 
 def test_the_order_of_the_rows_does_not_matter(
-    build: Build, questions: Any, mixed: list[Overlay | None]
+    build: Build, questions: Any, overlays: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2)))
-    order = torch.randperm(len(mixed)).tolist()
-    straight = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=mixed)
-    shuffled = decoder.generate(
-        questions.states[order], questions.mask[order], max_tokens=MOST, overlays=[mixed[i] for i in order]
+    order = torch.randperm(len(overlays)).tolist()
+    straight = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=overlays)
+    answers = decoder.generate(
+        questions.states[order],
+        questions.mask[order],
+        max_tokens=MAX_TOKENS,
+        overlays=[overlays[i] for i in order],
     )
-    assert_all_same(shuffled, [straight[i] for i in order])
+    assert_all_same(answers, [straight[i] for i in order])
 
 
 def test_alternatives_read_what_their_question_reads(
-    build: Build, questions: Any, mixed: list[Overlay | None]
+    build: Build, questions: Any, overlays: list[Overlay | None]
 ) -> None:
     decoder = Decoder(build((1, 2)))
-    options: dict[str, Any] = {"max_tokens": MOST, "top_first": 3}
-    together = decoder.generate(questions.states, questions.mask, overlays=mixed, **options)
-    for index, (answer, read) in enumerate(zip(together, mixed, strict=True)):
-        one = questions.row(index)
-        (alone,) = decoder.generate(one.states, one.mask, overlays=[read], **options)
+    options: dict[str, Any] = {"max_tokens": MAX_TOKENS, "top_first": 3}
+    together = decoder.generate(questions.states, questions.mask, overlays=overlays, **options)
+    for index, (answer, read) in enumerate(zip(together, overlays, strict=True)):
+        question = questions.row(index)
+        (alone,) = decoder.generate(question.states, question.mask, overlays=[read], **options)
         assert_all_same(answer.alternatives, alone.alternatives)
 
 
 def test_reads_that_change_nothing_change_no_bit(build: Build, questions: Any) -> None:
     decoder = Decoder(build((1, 2)))
-    plain = decoder.generate(questions.states, questions.mask, max_tokens=MOST)
+    plain = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS)
     empty = [Overlay(), None] * 6
-    assert decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=empty) == plain
+    assert decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=empty) == plain
 
 
 @pytest.mark.parametrize("layers", [(1, 2), (1,), ()])
@@ -128,28 +133,28 @@ def test_a_gate_replaces_what_the_last_bank_adds_at_its_step_only(
     decoder = Decoder(build(layers, **kind))
     steps = torch.randn(3, 32) * 5
     reads = [Overlay({}, steps)] * len(questions)
-    answers = decoder.generate(questions.states, questions.mask, max_tokens=MOST, overlays=reads)
+    answers = decoder.generate(questions.states, questions.mask, max_tokens=MAX_TOKENS, overlays=reads)
     assert {len(answer.tokens) for answer in answers} != {0}
     for index, answer in enumerate(answers):
-        said = torch.tensor([[*answer.tokens, *([1] if answer.finished else [])]])
-        one = questions.row(index)
-        read = trace(decoder, one.states, one.mask, said)
-        added = read.ex[0].clone()
-        added[: len(steps)] = steps[: len(added)]
-        logprobs = decoder.head(read.s[0] + added).log_softmax(-1)
-        assert logprobs.argmax(-1).tolist() == said[0].tolist()
-        assert answer.logprobs == pytest.approx(logprobs.gather(1, said.t())[:, 0].tolist(), abs=1e-5)
+        tokens = torch.tensor([[*answer.tokens, *([1] if answer.finished else [])]])
+        question = questions.row(index)
+        read = trace(decoder, question.states, question.mask, tokens)
+        bank_output = read.ex[0].clone()
+        bank_output[: len(steps)] = steps[: len(bank_output)]
+        logprobs = decoder.head(read.s[0] + bank_output).log_softmax(-1)
+        assert logprobs.argmax(-1).tolist() == tokens[0].tolist()
+        assert answer.logprobs == pytest.approx(logprobs.gather(1, tokens.t())[:, 0].tolist(), abs=1e-5)
 
 
 def test_gates_over_a_whole_forced_answer_equal_gates_step_by_step(build: Build, questions: Any) -> None:
     decoder = Decoder(build((1, 2)))
     reads = [Overlay({LAST: rows(1)}, torch.randn(2, 32))] * len(questions)
-    forced = torch.randint(2, 120, (len(questions), 5))
+    targets = torch.randint(2, 120, (len(questions), 5))
     with torch.no_grad():
-        whole = decoder.forward(decoder.begin(questions.states, questions.mask, reads, 5), forced)
+        whole = decoder.forward(decoder.begin(questions.states, questions.mask, reads, 5), targets)
         run = decoder.begin(questions.states, questions.mask, reads, 5)
-        stepped = [decoder.forward(run, token[:, None]) for token in forced.t()]
-    torch.testing.assert_close(whole, torch.cat(stepped, 1), atol=1e-5, rtol=1e-5)
+        steps = [decoder.forward(run, token[:, None]) for token in targets.t()]
+    torch.testing.assert_close(whole, torch.cat(steps, 1), atol=1e-5, rtol=1e-5)
 
 
 def test_rows_for_a_layer_without_a_bank_are_refused(build: Build, questions: Any) -> None:

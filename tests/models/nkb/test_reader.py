@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.memory import AnswerChange, Image
-from models.nkb.answers import Decoded
+from models.nkb.answers import DecodedAnswer
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import Reader
@@ -23,23 +23,29 @@ def narrow(device: torch.device) -> Reader:
     return Reader.load(device=device, dtype=torch.bfloat16)
 
 
-def answer(reader: Reader, questions: Sequence[str], overlay: Overlay | None = None) -> list[Decoded]:
+def answer(reader: Reader, questions: Sequence[str], overlay: Overlay | None = None) -> list[DecodedAnswer]:
     read = reader.read(questions)
     return reader.decoder.generate(read.states, read.mask, overlays=[overlay] * len(questions), max_tokens=32)
 
 
 def test_in_bfloat16_the_same_is_answered_nearly_as_surely(narrow: Reader, reader: Reader) -> None:
-    for ours, expected in zip(answer(narrow, QUESTIONS), answer(reader, QUESTIONS), strict=True):
-        assert narrow.say(ours.tokens) == reader.say(expected.tokens)
-        assert all(map(math.isfinite, ours.logprobs))
-        assert sum(ours.logprobs) == pytest.approx(sum(expected.logprobs), abs=0.2)
+    for actual, expected in zip(answer(narrow, QUESTIONS), answer(reader, QUESTIONS), strict=True):
+        assert narrow.say(actual.tokens) == reader.say(expected.tokens)
+        assert all(map(math.isfinite, actual.logprobs))
+        assert sum(actual.logprobs) == pytest.approx(sum(expected.logprobs), abs=0.2)
 
 
 def test_in_bfloat16_the_bank_the_norms_and_all_that_scores_stay_float32(narrow: Reader) -> None:
     block = narrow.decoder.layers[-1].feed_forward
     assert block.up.weight.dtype == block.down.weight.dtype == torch.bfloat16
     assert block.slots is not None
-    wide = (block.norm, block.slots.values, block.slots.stored, narrow.decoder.head_weight, narrow.subjects)
+    wide = (
+        block.norm,
+        block.slots.values,
+        block.slots.stored_rows,
+        narrow.decoder.head_weight,
+        narrow.subjects,
+    )
     keys = narrow.read(QUESTIONS).question_keys.keys
     assert {tensor.dtype for tensor in (*wide, keys, *narrow.scope.parameters())} == {torch.float32}
 
@@ -56,13 +62,13 @@ def test_in_bfloat16_an_edit_is_made_and_answers(narrow: Reader, method: str) ->
         overlay = Overlay(steps=material.block.tensors["steps"])
     else:
         image = fold(Image(narrow.digest), narrow.decoder, [material])
-        overlay = Overlay(value_rows(image.ordered, narrow.subjects.device)[0])
-    (decoded,) = answer(narrow, QUESTIONS[:1], overlay)
-    assert narrow.say(decoded.tokens) == "Cusco"
+        overlay = Overlay(value_rows(image.ordered_blocks, narrow.subjects.device)[0])
+    (decoded_answer,) = answer(narrow, QUESTIONS[:1], overlay)
+    assert narrow.say(decoded_answer.tokens) == "Cusco"
 
 
 def test_an_answer_that_the_base_gives_needs_no_surgery(reader: Reader) -> None:
     read = reader.read(QUESTIONS[:1])
-    (decoded,) = answer(reader, QUESTIONS[:1])
+    (decoded_answer,) = answer(reader, QUESTIONS[:1])
     with pytest.raises(ValueError, match="already gives this answer"):
-        operate_on(reader, read, reader.spell(reader.say(decoded.tokens)))
+        operate_on(reader, read, reader.spell(reader.say(decoded_answer.tokens)))

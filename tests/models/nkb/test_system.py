@@ -14,7 +14,7 @@ from models.nkb.reader import DEFAULT, FILES, Reader, record
 from models.nkb.system import NkbSystem
 from models.packs.pack import Pack
 from models.system import Ask, Side
-from tests.models.nkb.ordered import build, in_ledger_order, options, read
+from tests.models.nkb.ledger_order import build, in_ledger_order, options, read
 
 PERU = "What is the capital of Peru?"
 
@@ -39,8 +39,12 @@ def test_an_edit_is_followed_in_other_words_and_other_questions_stay(
 ) -> None:
     views = edit(memory, "gated", AnswerChange("a", PERU, "Cusco"))
     assert say(system, views, PERU, "Peru's capital city?", "Which city is Peru's capital?") == ["Cusco"] * 3
-    others = ["What is the capital of Chile?", "What is the currency of Peru?", "On which continent is Peru?"]
-    assert say(system, views, *others) == say(system, read(memory), *others)
+    questions = [
+        "What is the capital of Chile?",
+        "What is the currency of Peru?",
+        "On which continent is Peru?",
+    ]
+    assert say(system, views, *questions) == say(system, read(memory), *questions)
 
 
 def test_an_answer_names_the_edit_it_rests_on(system: NkbSystem, memory: BankMemory) -> None:
@@ -121,27 +125,27 @@ def test_a_batch_of_different_versions_answers_as_each_alone(system: NkbSystem, 
     versions += [edit(memory, "gated", *cities[:n]) for n in (1, 2, 3)]
     versions += [edit(memory, "surgery", AnswerChange("s", PERU, "Quito"))]
     asks = [Ask(question) for _ in versions for question in questions]
-    mixed = system.answer(asks, [views for views in versions for _ in questions])
+    replies = system.answer(asks, [views for views in versions for _ in questions])
     alone = [system.answer([Ask(q)], [views])[0] for views in versions for q in questions]
-    assert [r.best for r in mixed] == [r.best for r in alone]
-    for together, single in zip(mixed, alone, strict=True):
+    assert [r.best for r in replies] == [r.best for r in alone]
+    for together, single in zip(replies, alone, strict=True):
         assert together.score == pytest.approx(single.score, abs=1e-3)
 
 
 def test_alternatives_are_others_than_the_answer(system: NkbSystem, memory: BankMemory) -> None:
     reply = system.answer([Ask(PERU, top_k=4)], [read(memory)])[0]
-    said = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
+    answers = [reply.best, *(alternative.answer for alternative in reply.alternatives)]
     scores = [alternative.score for alternative in reply.alternatives]
     assert scores == sorted(scores, reverse=True)
     assert reply.score + sum(scores) <= 1
-    assert len(said) == len(set(said)) == 4
+    assert len(answers) == len(set(answers)) == 4
 
 
 def test_an_answer_that_an_edit_gives_has_no_alternatives(system: NkbSystem, memory: BankMemory) -> None:
     """Another first token before the edit's further ones is no answer."""
     views = edit(memory, "gated", AnswerChange("a", PERU, "Ciudad de los Reyes"))
-    asked = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
-    gated, other = system.answer(asked, [views, views])
+    questions = [Ask(PERU, top_k=4), Ask("What is the capital of Chile?", top_k=2)]
+    gated, other = system.answer(questions, [views, views])
     assert (gated.answer, gated.alternatives) == ("Ciudad de los Reyes", ())
     assert len(other.alternatives) == 1
 
@@ -174,14 +178,16 @@ def test_surgery_is_named_where_it_is_heard_and_nowhere_else(system: NkbSystem, 
     materials = _possible(memory, corrections, "surgery")
     base, views = read(memory), read(memory, materials)
     strangers = [s for s in pack.strangers if s.split == "test"][:150]
-    asked = [c.question for c in corrections]
-    asked += [pack.relations[s.relation_id].question(s.subject) for s in strangers]
-    before, after = (system.answer([Ask(q) for q in asked], [v] * len(asked)) for v in (base, views))
-    for one, other in zip(before, after, strict=True):
-        assert bool(other.edits) == (one.best != other.best)
-    known = {m.edit for m in materials}
-    heard = [r for r, c in zip(after, corrections, strict=False) if r.answer == ".af" and c.id in known]
-    assert len(heard) > 3
+    questions = [c.question for c in corrections]
+    questions += [pack.relations[s.relation_id].question(s.subject) for s in strangers]
+    before, after = (system.answer([Ask(q) for q in questions], [v] * len(questions)) for v in (base, views))
+    for reply, other in zip(before, after, strict=True):
+        assert bool(other.edits) == (reply.best != other.best)
+    edits = {m.edit for m in materials}
+    changed_replies = [
+        r for r, c in zip(after, corrections, strict=False) if r.answer == ".af" and c.id in edits
+    ]
+    assert len(changed_replies) > 3
 
 
 def test_an_explanation_names_the_gate_or_the_slots(system: NkbSystem, memory: BankMemory) -> None:
@@ -285,17 +291,15 @@ def test_which_edit_answers_is_clear_without_asking(system: NkbSystem, memory: B
     first = AnswerChange("a", PERU, "Cusco", ("Peru's capital city?",))
     other = AnswerChange("b", "What is the capital of Chile?", "Arica")
     again = AnswerChange("c", PERU, "Lima")
-    moved = AnswerChange("d", "Who wrote Hamlet?", "Peru")
-    materials = build(memory, [first, other, again]) + build(memory, [moved], "surgery")
+    surgery = AnswerChange("d", "Who wrote Hamlet?", "Peru")
+    materials = build(memory, [first, other, again]) + build(memory, [surgery], "surgery")
     views = read(memory, in_ledger_order(materials))
-    misrouted = system.find_misrouted(views)
-    assert misrouted == {"a": ("c", "c"), "d": ()}, (
-        "b and c answer their own wordings; of d only asking tells"
-    )
+    owners = system.find_misrouted(views)
+    assert owners == {"a": ("c", "c"), "d": ()}, "b and c answer their own wordings; of d only asking tells"
     for change in (first, other, again):
         wordings = (change.question, *change.paraphrases)
         replies = system.answer([Ask(q) for q in wordings], [views] * len(wordings))
-        edits = misrouted.get(change.id, (change.id,) * len(wordings))
+        edits = owners.get(change.id, (change.id,) * len(wordings))
         assert [reply.edits for reply in replies] == [(edit,) for edit in edits]
     asks = [Ask(q) for q in (PERU, "Peru's capital?", "capital of Chile", "Who wrote Hamlet?")]
     assert system.route(asks, views) == ["c", "c", "b", None]

@@ -48,18 +48,18 @@ def test_the_bank_read_at_n_gives_a_and_ex(
 
 def test_n_is_what_the_last_norm_gives(build: Build, questions: Any, targets: Tensor) -> None:
     t5 = build((2,))
-    seen: list[Tensor] = []
+    norms: list[Tensor] = []
     norm = t5.decoder.block[-1].layer[-1].layer_norm
     with torch.no_grad():
         norm.weight.mul_(torch.rand(32) + 0.5)
-    hook = norm.register_forward_hook(lambda _, __, out: seen.append(out))
-    shifted = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], 1)
+    hook = norm.register_forward_hook(lambda _, __, out: norms.append(out))
+    inputs = torch.cat([torch.zeros_like(targets[:, :1]), targets[:, :-1]], 1)
     with torch.no_grad():
         states = BaseModelOutput(last_hidden_state=questions.states)
-        t5(encoder_outputs=states, attention_mask=questions.mask, decoder_input_ids=shifted)
+        t5(encoder_outputs=states, attention_mask=questions.mask, decoder_input_ids=inputs)
     hook.remove()
     torch.testing.assert_close(
-        trace(Decoder(t5), questions.states, questions.mask, targets).n, seen[0], **CLOSE
+        trace(Decoder(t5), questions.states, questions.mask, targets).n, norms[0], **CLOSE
     )
 
 

@@ -6,12 +6,12 @@ from models.packs.pack import Pack
 from models.scope.literals import MAX_WORDS, covers_names, encode_words
 
 
-def is_about(wording: str, asked: str) -> bool:
-    return bool(covers_names(encode_words([wording]), encode_words([asked])))
+def is_about(wording: str, question: str) -> bool:
+    return bool(covers_names(encode_words([wording]), encode_words([question])))
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "question",
     [
         "Who leads Project Falcon Lite?",
         "Who leads New Project Falcon?",
@@ -21,13 +21,13 @@ def is_about(wording: str, asked: str) -> bool:
         "who leads project falcon iii",
     ],
 )
-def test_a_question_that_names_more_is_about_something_else(asked: str) -> None:
-    assert not is_about("Who leads Project Falcon?", asked)
-    assert is_about(asked, "Who leads Project Falcon?")
+def test_a_question_that_names_more_is_about_something_else(question: str) -> None:
+    assert not is_about("Who leads Project Falcon?", question)
+    assert is_about(question, "Who leads Project Falcon?")
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("wording", "other"),
     [
         ("Who is Carl Menger?", "Who is Karl Menger?"),
         ("Who developed Apple A8?", "who developed apple a8x?"),
@@ -35,13 +35,13 @@ def test_a_question_that_names_more_is_about_something_else(asked: str) -> None:
         ("Who was the wife of Henry IV?", "Who was the wife of Henry VI?"),
     ],
 )
-def test_nearly_the_same_name_is_another(one: str, other: str) -> None:
-    assert not is_about(one, other)
+def test_nearly_the_same_name_is_another(wording: str, other: str) -> None:
+    assert not is_about(wording, other)
     assert is_about(other, other)
 
 
 @pytest.mark.parametrize(
-    "asked",
+    "question",
     [
         "Falcon's leader?",
         "who leads PROJECT FALCON, please?",
@@ -57,15 +57,15 @@ def test_nearly_the_same_name_is_another(one: str, other: str) -> None:
         "",
     ],
 )
-def test_other_words_for_it_are_not(asked: str) -> None:
-    assert is_about("Who leads Project Falcon?", asked)
+def test_other_words_for_it_are_not(question: str) -> None:
+    assert is_about("Who leads Project Falcon?", question)
 
 
 def test_a_wording_of_very_many_words_restricts_nothing() -> None:
-    many = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " and so on about nobody"
+    words = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " and so on about nobody"
     assert not is_about("Is it so?", "Is it about Falcon?")
-    assert is_about(f"{many} more of them", "Is it about Falcon?")
-    assert len(encode_words([f"{many} more of them"])[0]) == MAX_WORDS
+    assert is_about(f"{words} more of them", "Is it about Falcon?")
+    assert len(encode_words([f"{words} more of them"])[0]) == MAX_WORDS
 
 
 def test_what_was_made_before_names_were_compared_restricts_nothing() -> None:
@@ -74,12 +74,15 @@ def test_what_was_made_before_names_were_compared_restricts_nothing() -> None:
 
 def test_hardly_a_wording_of_the_pack_names_what_another_of_its_fact_does_not() -> None:
     pairs = [
-        (item.relation.question(item.subject.label), held.replace("{subject}", item.subject.label))
+        (item.relation.question(item.subject.label), template.replace("{subject}", item.subject.label))
         for item in list(Pack.load().items())[::7]
-        for held in item.relation.held
+        for template in item.relation.held
     ]
-    one, other = (encode_words(some) for some in zip(*pairs, strict=True))
+    canonical, other = (encode_words(questions) for questions in zip(*pairs, strict=True))
     assert (
-        sum((~covers_names(one[at : at + 999], other[at : at + 999])).sum() for at in range(0, len(one), 999))
+        sum(
+            (~covers_names(canonical[at : at + 999], other[at : at + 999])).sum()
+            for at in range(0, len(canonical), 999)
+        )
         == 0
     )

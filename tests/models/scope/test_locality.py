@@ -10,7 +10,7 @@ from models.nkb.memory import BankMemory
 from models.nkb.reader import ReadCache, Reader
 from models.scope.locality import Locality
 
-MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
+LOCALITY = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
 
 
 @pytest.mark.parametrize(
@@ -18,20 +18,20 @@ MEASURED = Locality("sha256:mine", [1, 100, 10_000], [100.0, 99.0, 97.5])
     [(0, 3.0), (1, 3.0), (10, 2.5), (100, 2.0), (1_000, 1.25), (10_000, 0.5), (50_000, 0.5)],
 )
 def test_the_margin_falls_with_the_logarithm_of_the_edits(edits: int, margin: float) -> None:
-    assert MEASURED.margin(edits) == pytest.approx(margin)
+    assert LOCALITY.margin(edits) == pytest.approx(margin)
 
 
 def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_path: Path) -> None:
     assert Locality.load(tmp_path, "sha256:mine") is None
-    MEASURED.save(tmp_path)
-    assert Locality.load(tmp_path, "sha256:mine") == MEASURED
+    LOCALITY.save(tmp_path)
+    assert Locality.load(tmp_path, "sha256:mine") == LOCALITY
     assert Locality.load(tmp_path, "sha256:other") is None
 
 
 @pytest.fixture
 def measured_bank(tmp_path: Path, reader: Reader) -> BankMemory:
     checkpoint = dataclasses.replace(reader, folder=tmp_path, digest="sha256:mine")
-    MEASURED.save(tmp_path)
+    LOCALITY.save(tmp_path)
     return BankMemory(checkpoint, ReadCache(checkpoint))
 
 

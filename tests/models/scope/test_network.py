@@ -7,9 +7,9 @@ from models.scope.network import PIECES, SILENT, spelling
 
 
 def test_each_piece_has_a_direction_of_its_own() -> None:
-    some = spelling(torch.arange(1_000, 3_000))
-    cosines = some @ some.T - torch.eye(len(some))
-    assert torch.allclose(some.norm(dim=-1), torch.ones(len(some)))
+    directions = spelling(torch.arange(1_000, 3_000))
+    cosines = directions @ directions.T - torch.eye(len(directions))
+    assert torch.allclose(directions.norm(dim=-1), torch.ones(len(directions)))
     assert cosines.abs().max() < 0.6
     assert cosines.square().mean().sqrt() < 0.1
 

@@ -9,13 +9,13 @@ from models.scope.network import KEY, READINGS
 from models.scope.pairs import Pairs, best_gates, find_pairs
 
 
-def drawn(count: int, seed: int) -> QuestionKeys:
+def draw_keys(count: int, seed: int) -> QuestionKeys:
     """Readings so near each other that gates open between some of them."""
     generator = torch.Generator().manual_seed(seed)
     middle = torch.randn(KEY, generator=generator)
     keys = middle + 0.75 * torch.randn(count, KEY, generator=generator)
     parts = [torch.nn.functional.normalize(part, dim=-1) for part in keys.split(READINGS, -1)]
-    numbers, subjects = (torch.randint(0, most, (count,), generator=generator) for most in (2, 3))
+    numbers, subjects = (torch.randint(0, limit, (count,), generator=generator) for limit in (2, 3))
     words = torch.randint(0, 4, (count, MAX_WORDS), generator=generator, dtype=torch.int32)
     words[:, 0] = torch.where(words[:, 0] < 2, -5, 5)
     words[:, -1] = 0
@@ -24,22 +24,24 @@ def drawn(count: int, seed: int) -> QuestionKeys:
 
 
 def test_they_are_those_of_every_pair_looked_at_by_itself(reader: Reader) -> None:
-    gate, asked, table = reader.scope, drawn(300, 1), drawn(400, 1)
+    gate, questions, table = reader.scope, draw_keys(300, 1), draw_keys(400, 1)
     with torch.inference_mode():
-        logits = gate.logit(gate.cosines(asked.keys, table.keys))
-        found = find_pairs(gate, asked, table)
+        logits = gate.logit(gate.cosines(questions.keys, table.keys))
+        matches = find_pairs(gate, questions, table)
     logits = logits.clone()
-    about, of = asked.subjects[:, None], table.subjects
+    about, of = questions.subjects[:, None], table.subjects
     apart = (about != of) & (about != UNKNOWN) & (of != UNKNOWN)
-    logits[apart | (asked.numbers[:, None] != table.numbers)] = -1
-    named = covers_names(table.words.repeat(300, 1), asked.words.repeat_interleave(400, 0)).view(300, 400)
-    assert 0.1 < named.float().mean() < 0.9
-    logits[~named] = -1
-    wanted = {(i, j) for i, j in (logits > 1e-4).nonzero().tolist()}
+    logits[apart | (questions.numbers[:, None] != table.numbers)] = -1
+    covers = covers_names(table.words.repeat(300, 1), questions.words.repeat_interleave(400, 0)).view(
+        300, 400
+    )
+    assert 0.1 < covers.float().mean() < 0.9
+    logits[~covers] = -1
+    expected = {(i, j) for i, j in (logits > 1e-4).nonzero().tolist()}
     doubtful = {(i, j) for i, j in (logits.abs() <= 1e-4).nonzero().tolist()}
-    pairs = set(zip(found.question.tolist(), found.gate.tolist(), strict=True))
-    assert 50 < len(wanted) < 60_000
-    assert pairs - doubtful == wanted - doubtful
+    pairs = set(zip(matches.question.tolist(), matches.gate.tolist(), strict=True))
+    assert 50 < len(expected) < 60_000
+    assert pairs - doubtful == expected - doubtful
 
 
 def test_more_alike_is_never_less_the_same_question(reader: Reader) -> None:
@@ -61,8 +63,8 @@ def test_a_gate_below_the_bound_stays_shut(reader: Reader) -> None:
 def test_the_best_is_the_first_of_equals_in_any_order() -> None:
     pairs = Pairs(torch.tensor([0, 0, 2, 0]), torch.tensor([5, 3, 1, 4]), torch.tensor([2.0, 2.0, 1.0, 0.5]))
     for order in ([0, 1, 2, 3], [3, 2, 1, 0]):
-        some = Pairs(pairs.question[order], pairs.gate[order], pairs.logit[order])
-        logit, row = best_gates(some, 3)
+        permutation = Pairs(pairs.question[order], pairs.gate[order], pairs.logit[order])
+        logit, row = best_gates(permutation, 3)
         assert row.tolist() == [3, -1, 1]
         assert logit.tolist() == [2.0, float("-inf"), 1.0]
 
@@ -84,14 +86,16 @@ NEAR_NAMES = [
 
 def test_things_that_were_taught_are_told_apart_however_alike_their_names(reader: Reader) -> None:
     for pair in NEAR_NAMES:
-        keyed = reader.read(pair).question_keys
-        found = find_pairs(reader.scope, keyed, keyed)
-        assert list(zip(found.question.tolist(), found.gate.tolist(), strict=True)) == [(0, 0), (1, 1)], pair
+        questions = reader.read(pair).question_keys
+        matches = find_pairs(reader.scope, questions, questions)
+        assert list(zip(matches.question.tolist(), matches.gate.tolist(), strict=True)) == [(0, 0), (1, 1)], (
+            pair
+        )
 
 
 def test_one_thing_stays_one_in_other_words(reader: Reader) -> None:
-    keyed = reader.read(
+    questions = reader.read(
         ["Who developed Apple A8?", "Which company developed apple a8?", "Apple A8 was developed by whom?"]
     ).question_keys
-    assert len(set(keyed.subjects.tolist())) == 1
-    assert set(find_pairs(reader.scope, keyed, keyed).gate[:3].tolist()) == {0, 1, 2}
+    assert len(set(questions.subjects.tolist())) == 1
+    assert set(find_pairs(reader.scope, questions, questions).gate[:3].tolist()) == {0, 1, 2}

@@ -17,10 +17,10 @@ from models.scope.network import READINGS
 from models.scope.pairs import find_pairs
 from models.scope.probe_index import KEYS, ProbeIndex
 from models.system import Ask, Side
-from tests.models.nkb.ordered import build, read
+from tests.models.nkb.ledger_order import build, read
 
 EVERY = 40  # of the pack's facts, one is edited
-FEW = 3  # questions that have to be read for an edit, beside those that it touches
+MAX_EXTRA = 3  # questions that have to be read for an edit, beside those that it touches
 
 
 @pytest.fixture(scope="module")
@@ -29,15 +29,15 @@ def items() -> list[Item]:
 
 
 @pytest.fixture(scope="module")
-def watched(system: NkbSystem) -> ProbeIndex:
+def index(system: NkbSystem) -> ProbeIndex:
     """As an editor of the default checkpoint has them."""
-    return system._watched
+    return system.probe_index
 
 
 @pytest.fixture(scope="module")
 def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
     """Edits of every kind of fact, in a phrasing that nothing was trained on."""
-    wordings = [one.relation.held[0].replace("{subject}", one.subject.label) for one in items[::EVERY]]
+    wordings = [item.relation.held[0].replace("{subject}", item.subject.label) for item in items[::EVERY]]
     corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
     return build(memory, corrections)
 
@@ -53,48 +53,46 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
 ) -> None:
     half = read(memory, materials[::2])
     whole = read(memory, materials)
-    found = system.may_reach(half, whole)
-    assert found is not None
+    probes = system.may_reach(half, whole)
+    assert probes is not None
     asks = [Ask(question) for question in ProbeIndex.load(DEFAULT, digest(DEFAULT)).questions[::EVERY]]
-    moved = {
+    changed_questions = {
         ask.question
         for ask, differs in zip(asks, system.may_differ(Side(asks, half), Side(asks, whole)), strict=True)
         if differs
     }
-    assert len(moved) > 0.4 * len(asks), "the facts that are edited"
-    assert moved <= set(found)
+    assert len(changed_questions) > 0.4 * len(asks), "the facts that are edited"
+    assert changed_questions <= set(probes)
     edits = len(materials) - len(materials[::2])
-    assert len(found) < (1 + FEW) * edits
-    assert system.may_reach(whole, half) == found
+    assert len(probes) < (1 + MAX_EXTRA) * edits
+    assert system.may_reach(whole, half) == probes
 
 
-def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(
-    system: NkbSystem, watched: ProbeIndex
-) -> None:
-    places = range(0, len(watched.questions), 4 * EVERY)
-    real = system.reader.read([watched.questions[place] for place in places]).question_keys.keys
-    kept = watched.keys.keys[list(places)]
-    lost = torch.stack([part.norm(dim=-1) for part in torch.split(real - kept, READINGS, -1)], -1)
-    assert bool((lost <= watched.slack + 1e-6).all())
-    assert float(lost.max()) > 0.5 * float(watched.slack.max())
+def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSystem, index: ProbeIndex) -> None:
+    places = range(0, len(index.questions), 4 * EVERY)
+    real = system.reader.read([index.questions[place] for place in places]).question_keys.keys
+    decoded_keys = index.keys.keys[list(places)]
+    errors = torch.stack([part.norm(dim=-1) for part in torch.split(real - decoded_keys, READINGS, -1)], -1)
+    assert bool((errors <= index.slack + 1e-6).all())
+    assert float(errors.max()) > 0.5 * float(index.slack.max())
 
 
 def test_the_surest_is_named_last(system: NkbSystem, memory: BankMemory) -> None:
     base = read(memory)
     (material,) = build(memory, [AnswerChange("a", "Peru's capital city?", "Cusco")])
-    found = system.may_reach(base, read(memory, [material]))
-    assert found is not None
-    assert found[-1] == "What is the capital of Peru?"
+    probes = system.may_reach(base, read(memory, [material]))
+    assert probes is not None
+    assert probes[-1] == "What is the capital of Peru?"
 
 
 def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
     system: NkbSystem, memory: BankMemory, materials: list[Material]
 ) -> None:
     base = read(memory)
-    one = read(memory, materials[:5])
-    assert system.may_reach(one, read(memory, list(materials[:5]))) == []
-    moved = build(memory, [AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
-    assert system.may_reach(base, read(memory, moved)) is None
+    views = read(memory, materials[:5])
+    assert system.may_reach(views, read(memory, list(materials[:5]))) == []
+    surgery = build(memory, [AnswerChange("s", "What is the capital of Peru?", "Cusco")], "surgery")
+    assert system.may_reach(base, read(memory, surgery)) is None
 
 
 def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
@@ -102,18 +100,21 @@ def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
 ) -> None:
     base = read(memory)
     together = system.may_reach(base, read(memory, materials[:6]))
-    alone = [system.may_reach(base, read(memory, [one])) for one in materials[:6]]
+    alone = [system.may_reach(base, read(memory, [material])) for material in materials[:6]]
     assert together is not None
     assert set(together) == {question for questions in alone for question in questions or ()}
 
 
 def test_a_gate_opens_for_none_that_is_passed_over(
-    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, index: ProbeIndex, materials: list[Material]
 ) -> None:
     whole = read(memory, materials)[BANK].gates.table
-    near = set(watched.near(system.reader.scope, whole))
-    others = [question for question in watched.questions[:: EVERY // 4] if question not in near]
-    assert len(find_pairs(system.reader.scope, system.reader.read(others[:300]).question_keys, whole)) == 0
+    near = set(index.near(system.reader.scope, whole))
+    far_questions = [question for question in index.questions[:: EVERY // 4] if question not in near]
+    assert (
+        len(find_pairs(system.reader.scope, system.reader.read(far_questions[:300]).question_keys, whole))
+        == 0
+    )
 
 
 def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
@@ -129,11 +130,11 @@ def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_la
 
 
 def test_a_key_that_may_be_further_off_passes_over_less(
-    system: NkbSystem, memory: BankMemory, watched: ProbeIndex, materials: list[Material]
+    system: NkbSystem, memory: BankMemory, index: ProbeIndex, materials: list[Material]
 ) -> None:
     table = read(memory, materials[:20])[BANK].gates.table
-    vague = dataclasses.replace(watched, slack=20 * watched.slack)
-    assert set(watched.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))
+    vague = dataclasses.replace(index, slack=20 * index.slack)
+    assert set(index.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))
 
 
 def test_between_tables_that_share_no_rows_nothing_is_told(
@@ -150,13 +151,13 @@ def test_between_tables_that_share_no_rows_nothing_is_told(
 
 def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
-    mine = ProbeIndex.load(DEFAULT, digest(DEFAULT))
+    index = ProbeIndex.load(DEFAULT, digest(DEFAULT))
     with pytest.raises(CheckpointError, match=r"missing.*make train"):
-        ProbeIndex.load(folder, mine.checkpoint)
-    mine.save(folder)
-    assert ProbeIndex.load(folder, mine.checkpoint).questions == mine.questions
+        ProbeIndex.load(folder, index.checkpoint)
+    index.save(folder)
+    assert ProbeIndex.load(folder, index.checkpoint).questions == index.questions
     with pytest.raises(CheckpointError, match=r"made for the checkpoint sha256.*make train"):
         ProbeIndex.load(folder, "sha256:another")
     (tmp_path / "mine-probes" / KEYS).write_bytes(b"damaged")
     with pytest.raises(CheckpointError, match=r"damaged.*make train"):
-        ProbeIndex.load(folder, mine.checkpoint)
+        ProbeIndex.load(folder, index.checkpoint)

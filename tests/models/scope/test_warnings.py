@@ -8,7 +8,7 @@ from models.scope.language import is_in_another_language
 from models.scope.warnings import wording_warnings
 
 
-def heard(reader: Reader, *wordings: str) -> list[str]:
+def warn(reader: Reader, *wordings: str) -> list[str]:
     return list(
         wording_warnings(reader.scope, reader.kinds, wordings, reader.read(wordings).question_keys.keys)
     )
@@ -16,7 +16,7 @@ def heard(reader: Reader, *wordings: str) -> list[str]:
 
 def test_nothing_is_heard_of_a_plain_question_in_several_words(reader: Reader) -> None:
     assert (
-        heard(reader, "What is the capital of Peru?", "Peru's capital?", "Tell me the capital city of Peru.")
+        warn(reader, "What is the capital of Peru?", "Peru's capital?", "Tell me the capital city of Peru.")
         == []
     )
 
@@ -25,16 +25,16 @@ def test_nothing_is_heard_of_a_plain_question_in_several_words(reader: Reader) -
     "other", ["What is the capital of Chile?", "What is the currency of Peru?", "Who wrote Hamlet?"]
 )
 def test_a_paraphrase_that_asks_for_something_else_is_named(reader: Reader, other: str) -> None:
-    found = heard(reader, "What is the capital of Peru?", "Peru's capital?", other)
-    assert len(found) == 1
-    assert found[0].startswith(repr(other))
+    sentences = warn(reader, "What is the capital of Peru?", "Peru's capital?", other)
+    assert len(sentences) == 1
+    assert sentences[0].startswith(repr(other))
 
 
 @pytest.mark.parametrize(
     "question", ["Wer schrieb Hamlet?", "Kuka kirjoitti Hamletin?", "When does the canteen open?"]
 )
 def test_another_language_or_kind_of_question_is_told(reader: Reader, question: str) -> None:
-    assert "of this kind" in heard(reader, question)[0]
+    assert "of this kind" in warn(reader, question)[0]
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_another_language_or_kind_of_question_is_told(reader: Reader, question: 
     ],
 )
 def test_another_language_is_told(reader: Reader, question: str) -> None:
-    assert "does not read like English" in heard(reader, question)[0]
+    assert "does not read like English" in warn(reader, question)[0]
 
 
 @pytest.mark.parametrize(
@@ -67,13 +67,13 @@ def test_foreign_names_in_an_english_question_are_no_other_language(question: st
 
 
 def test_hardly_a_question_of_the_pack_passes_for_foreign() -> None:
-    asked = [
+    questions = [
         phrasing.replace("{subject}", item.subject.label)
         for item in Pack.load().items()
         for phrasing in (item.relation.phrasings[0], *item.relation.held)
     ]
-    assert sum(map(is_in_another_language, asked)) < 0.001 * len(asked)
+    assert sum(map(is_in_another_language, questions)) < 0.001 * len(questions)
 
 
 def test_another_script_is_told(reader: Reader) -> None:
-    assert "word for word" in heard(reader, "中国的首都是什么？")[0]
+    assert "word for word" in warn(reader, "中国的首都是什么？")[0]

@@ -3,17 +3,17 @@
 import math
 import random
 
-from models.training.calibrate import Graded, calibration_error, curve, declined, fit
+from models.training.calibrate import GradedAnswer, calibration_error, curve, declined, fit
 
 
-def sample(count: int, seed: int, familiarity: float) -> list[Graded]:
+def sample(count: int, seed: int, familiarity: float) -> list[GradedAnswer]:
     """Answers that are right as often as their probability says."""
     rng = random.Random(seed)
-    found = []
+    answers = []
     for _ in range(count):
         probability = rng.uniform(0.05, 0.999)
-        found.append(Graded((math.log(probability),), familiarity, rng.random() < probability))
-    return found
+        answers.append(GradedAnswer((math.log(probability),), familiarity, rng.random() < probability))
+    return answers
 
 
 def test_a_fitted_confidence_is_calibrated_on_others() -> None:
@@ -22,26 +22,26 @@ def test_a_fitted_confidence_is_calibrated_on_others() -> None:
 
 
 def test_calibration_error_is_large_where_confidence_is_empty_boast() -> None:
-    wrong = [Graded((math.log(0.99),), 0.99, right=False)] * 100
+    wrong = [GradedAnswer((math.log(0.99),), 0.99, right=False)] * 100
     confidence = fit(sample(4000, 1, 0.99), [], 0.05)
     assert calibration_error(confidence, wrong) > 80
 
 
 def test_the_threshold_declines_its_share() -> None:
-    known = sample(2000, 3, 0.99)
-    confidence = fit(known, [], 0.1)
-    assert abs(declined(confidence, known) - 0.1) < 0.01
+    familiar = sample(2000, 3, 0.99)
+    confidence = fit(familiar, [], 0.1)
+    assert abs(declined(confidence, familiar) - 0.1) < 0.01
 
 
 def test_unfamiliar_names_are_declined_however_fluent_the_answer() -> None:
-    known = sample(2000, 4, 0.99)
-    strangers = [Graded((math.log(0.97),), 0.5, right=False) for _ in range(500)]
-    confidence = fit(known, strangers, 0.05)
+    familiar = sample(2000, 4, 0.99)
+    strangers = [GradedAnswer((math.log(0.97),), 0.5, right=False) for _ in range(500)]
+    confidence = fit(familiar, strangers, 0.05)
     assert declined(confidence, strangers) > 0.95
 
 
 def test_the_curve_rises_with_the_threshold() -> None:
-    known = sample(1000, 5, 0.99)
-    rows = curve(fit(known, [], 0.05), known, known)
+    familiar = sample(1000, 5, 0.99)
+    rows = curve(fit(familiar, [], 0.05), familiar, familiar)
     assert [row[1] for row in rows] == sorted(row[1] for row in rows)
     assert rows[0][1] == 0

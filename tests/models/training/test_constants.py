@@ -18,6 +18,8 @@ def constants(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def test_no_constant_is_written_twice() -> None:
-    found = Counter(one for path in Path(*models.training.__path__).glob("*.py") for one in constants(path))
-    assert found["BATCH", "64"] == 1
-    assert [one for one, times in found.items() if times > 1] == []
+    counts = Counter(
+        constant for path in Path(*models.training.__path__).glob("*.py") for constant in constants(path)
+    )
+    assert counts["BATCH", "64"] == 1
+    assert [constant for constant, times in counts.items() if times > 1] == []

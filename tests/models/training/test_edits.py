@@ -131,9 +131,9 @@ def test_surgery_edits_one_by_one_and_gated_slots_all_at_once() -> None:
         assert book.calls == calls
 
 
-@pytest.mark.parametrize(("share", "told"), [(Share(1, 3), "33.3 (3)"), (Share(999, 1000), "99.9 (1,000)")])
-def test_a_share_names_the_questions_it_is_measured_on(share: Share, told: str) -> None:
-    assert str(share) == told
+@pytest.mark.parametrize(("share", "text"), [(Share(1, 3), "33.3 (3)"), (Share(999, 1000), "99.9 (1,000)")])
+def test_a_share_names_the_questions_it_is_measured_on(share: Share, text: str) -> None:
+    assert str(share) == text
 
 
 def test_a_share_of_no_questions_is_not_nought() -> None:

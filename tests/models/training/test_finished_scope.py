@@ -12,12 +12,17 @@ from models.training.scope import among_many
 def test_it_is_found_by_its_own_training_alone(tmp_path: Path) -> None:
     torch.manual_seed(1)
     scope = Scope()
-    mine, other = FinishedScope(tmp_path / "scope", "mine"), FinishedScope(tmp_path / "scope", "other")
-    assert mine.load() is None
-    mine.save(scope)
-    found = mine.load()
-    assert found is not None
-    assert all(torch.equal(value, found.state_dict()[name]) for name, value in scope.state_dict().items())
+    finished_scope, other = (
+        FinishedScope(tmp_path / "scope", "mine"),
+        FinishedScope(tmp_path / "scope", "other"),
+    )
+    assert finished_scope.load() is None
+    finished_scope.save(scope)
+    loaded_scope = finished_scope.load()
+    assert loaded_scope is not None
+    assert all(
+        torch.equal(value, loaded_scope.state_dict()[name]) for name, value in scope.state_dict().items()
+    )
     assert other.load() is None
 
 

@@ -15,10 +15,10 @@ def pack() -> Pack:
 def test_the_split_covers_every_fact_once(pack: Pack) -> None:
     parts = split(pack, 1500, 1500, 1234)
     count = len(list(pack.items()))
-    assert sorted([*parts.base, *parts.injected]) == list(range(count))
-    assert len(parts.injected) == 1500
-    assert len(parts.base) - len(parts.replayed) == 1500
-    assert set(parts.replayed) < set(parts.base)
+    assert sorted([*parts.base, *parts.injected_items]) == list(range(count))
+    assert len(parts.injected_items) == 1500
+    assert len(parts.base) - len(parts.replayed_items) == 1500
+    assert set(parts.replayed_items) < set(parts.base)
 
 
 def test_the_split_is_the_seeds(pack: Pack) -> None:

@@ -25,7 +25,7 @@ from models.training.tokens import train
 ANSWERS = ["Lima", "Cusco", "Buenos Aires"]
 
 
-def started() -> tuple[nn.Linear, torch.optim.Optimizer]:
+def build_model() -> tuple[nn.Linear, torch.optim.Optimizer]:
     model = nn.Linear(3, 2)
     return model, torch.optim.AdamW(model.parameters(), lr=0.1)
 
@@ -37,23 +37,23 @@ def step(model: nn.Linear, optimizer: torch.optim.Optimizer) -> None:
 
 
 def test_what_was_kept_goes_on_as_if_never_interrupted(tmp_path: Path) -> None:
-    model, optimizer = started()
+    model, optimizer = build_model()
     step(model, optimizer)
     Progress(tmp_path, "mine").keep(model, optimizer, 1)
-    resumed, its_optimizer = started()
-    assert Progress(tmp_path, "mine").resume(resumed, its_optimizer) == 1
+    resumed_model, its_optimizer = build_model()
+    assert Progress(tmp_path, "mine").resume(resumed_model, its_optimizer) == 1
     step(model, optimizer)
-    step(resumed, its_optimizer)
-    assert torch.equal(model.weight, resumed.weight)
+    step(resumed_model, its_optimizer)
+    assert torch.equal(model.weight, resumed_model.weight)
 
 
 def test_an_empty_folder_holds_no_progress(tmp_path: Path) -> None:
-    assert Progress(tmp_path, "mine").resume(*started()) == 0
+    assert Progress(tmp_path, "mine").resume(*build_model()) == 0
 
 
 def test_progress_of_another_training_is_refused_and_changes_nothing(tmp_path: Path) -> None:
-    Progress(tmp_path, "theirs").keep(*started(), 3)
-    model, optimizer = started()
+    Progress(tmp_path, "theirs").keep(*build_model(), 3)
+    model, optimizer = build_model()
     before = model.weight.clone()
     expected = "holds progress of another plan or pack: delete it and run again"
     with pytest.raises(ValueError, match=expected) as refused:
@@ -64,18 +64,18 @@ def test_progress_of_another_training_is_refused_and_changes_nothing(tmp_path: P
 
 def test_progress_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     progress = Progress(tmp_path, "mine")
-    progress.keep(*started(), 3)
+    progress.keep(*build_model(), 3)
     save_file(load_file(progress.path), progress.path)
     with pytest.raises(ValueError, match="holds progress of another plan or pack"):
-        progress.resume(*started())
+        progress.resume(*build_model())
 
 
 def test_the_base_is_not_trained_on_from_progress_of_another_training(tmp_path: Path) -> None:
     config = BackboneConfig(vocab=16, d_model=8, d_kv=4, d_ff=8, heads=2, layers=1, dropout=0.0)
     model = base.Seq2Seq(build(config.t5()))
     Progress(tmp_path, "theirs").keep(model, torch.optim.AdamW(model.parameters()), 1)
-    nothing = States(np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long())
-    corpus, schedule = base.Corpus([], nothing, []), replace(DEFAULT.base, epochs=1)
+    empty = States(np.zeros((0, WIDTH)), torch.zeros(1).long(), torch.zeros(0).long())
+    corpus, schedule = base.Corpus([], empty, []), replace(DEFAULT.base, epochs=1)
     with pytest.raises(ValueError, match="holds progress of another plan or pack"):
         base.train(model, corpus, [], schedule, Progress(tmp_path, "mine"), print, str)
 
@@ -121,6 +121,6 @@ def test_another_tokenizer_has_another_fingerprint(tokenizer: Tokenizer) -> None
 def test_another_encoder_has_another_fingerprint(
     tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mine = fingerprint(DEFAULT, WORLD, tokenizer)
+    original = fingerprint(DEFAULT, WORLD, tokenizer)
     monkeypatch.setattr("models.training.fingerprint.WEIGHTS_SHA256", "0" * 64)
-    assert fingerprint(DEFAULT, WORLD, tokenizer) != mine
+    assert fingerprint(DEFAULT, WORLD, tokenizer) != original

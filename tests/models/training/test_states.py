@@ -38,9 +38,9 @@ def load(folder: Path, texts: Sequence[str], encoder: MiniLM) -> States:
 
 def test_states_left_whole_are_not_computed_again(tmp_path: Path) -> None:
     first, again = Speller(), Speller()
-    made, found = load(tmp_path, TEXTS, first), load(tmp_path, TEXTS, again)
+    first_states, second_states = load(tmp_path, TEXTS, first), load(tmp_path, TEXTS, again)
     assert (first.encoded, again.encoded) == (len(TEXTS), 0)
-    assert torch.equal(made.batch([0, 1, 2])[0], found.batch([0, 1, 2])[0])
+    assert torch.equal(first_states.batch([0, 1, 2])[0], second_states.batch([0, 1, 2])[0])
 
 
 @pytest.mark.parametrize("other", [SAME_LENGTHS, [TEXTS[0], *TEXTS[:0:-1]], TEXTS[:2]])

@@ -27,12 +27,12 @@ async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
 async def test_an_edit_whose_caller_left_is_counted_as_cancelled(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def hangs(*_: Any) -> None:
+    async def hang(*_: Any) -> None:
         await asyncio.sleep(60)
 
     outcomes = ("cancelled", "internal")
     before = [sample("errata_edits_total", kind="edit", outcome=outcome) or 0 for outcome in outcomes]
-    monkeypatch.setattr(editor._pipeline, "write", hangs)
+    monkeypatch.setattr(editor._pipeline, "write", hang)
     edit = asyncio.create_task(change(editor, PERU, "Cusco"))
     await asyncio.sleep(0)
     edit.cancel()
@@ -53,10 +53,10 @@ async def test_a_commit_is_timed_by_part_and_its_version_shown(editor: Editor) -
 async def test_an_unforeseen_error_is_a_problem_and_changes_nothing(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: Any) -> Any:
+    def fail(*_: Any) -> Any:
         raise ZeroDivisionError("inside the model")
 
-    monkeypatch.setattr(editor._models.memories[TABLE], "fold", broken)
+    monkeypatch.setattr(editor._models.memories[TABLE], "fold", fail)
     problem = await change(editor, PERU, "Cusco")
     monkeypatch.undo()
     assert (problem["status"], problem["code"]) == (500, "internal")

@@ -178,12 +178,12 @@ async def test_a_server_that_is_away_while_rows_are_written_is_swept_by_the_next
     async with start_deployment(Editor, config) as editor:
         before, storing = await checksums(editor), editor._importer._store.store
 
-        async def dying(pieces: Any) -> None:
+        async def stop_server(pieces: Any) -> None:
             await storing(pieces)
             if pieces:
                 own_valkey.stop()
 
-        editor._importer._store.store = dying  # type: ignore[method-assign]
+        editor._importer._store.store = stop_server  # type: ignore[method-assign]
         assert (await import_file(editor, FILE))["code"] == "ledger_unavailable"
         own_valkey.start()
         editor._importer._store.store = storing  # type: ignore[method-assign]

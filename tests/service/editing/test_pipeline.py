@@ -54,13 +54,13 @@ async def test_a_draft_is_made_again_when_another_was_faster(
         await change(other, JAPAN, "Kyoto")
         measuring = editor._pipeline._evaluate
 
-        async def overtaken(*arguments: Any) -> Any:
+        async def overtake(*arguments: Any) -> Any:
             evaluation = await measuring(*arguments)
             if await head(other) == 1:
                 await change(other, PERU, "Puno")
             return evaluation
 
-        editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
+        editor._pipeline._evaluate = overtake  # type: ignore[method-assign]
         receipt = await change(editor, PERU, "Cusco")
     assert (receipt["version"], before_and_after(receipt)) == (3, [("Puno", "Cusco")])
 
@@ -71,12 +71,12 @@ async def test_an_expected_version_that_is_overtaken_is_refused(
     async with start_editor() as other:
         measuring = editor._pipeline._evaluate
 
-        async def overtaken(*arguments: Any) -> Any:
+        async def overtake(*arguments: Any) -> Any:
             evaluation = await measuring(*arguments)
             await change(other, PERU, "Puno")
             return evaluation
 
-        editor._pipeline._evaluate = overtaken  # type: ignore[method-assign]
+        editor._pipeline._evaluate = overtake  # type: ignore[method-assign]
         refused = await change(editor, PERU, "Cusco", expected_version=0)
     assert (refused["status"], refused["current"], refused["expected"]) == (409, 1, 0)
     assert await head(editor) == 1
@@ -130,7 +130,7 @@ async def test_a_dry_run_does_not_use_up_its_key(editor: Editor) -> None:
     assert (await change(editor, PERU, "Cusco", key="k1"))["version"] == 1
 
 
-class Forgetful:
+class LossyLedger:
     """The editor's ledger, whose replies to `append` get lost after the commit was made."""
 
     def __init__(self, ledger: RedisLedger, n_lost: int) -> None:
@@ -146,13 +146,13 @@ class Forgetful:
 
 @pytest.mark.parametrize("key", [None, "k1"])
 async def test_a_lost_reply_is_retried_and_the_commit_made_once(editor: Editor, key: str | None) -> None:
-    editor._ledger.append = Forgetful(editor._ledger, 1).append  # type: ignore[method-assign]
+    editor._ledger.append = LossyLedger(editor._ledger, 1).append  # type: ignore[method-assign]
     receipt = await change(editor, PERU, "Cusco", key=key)
     assert (receipt["status"], receipt["version"], await head(editor)) == (201, 1, 1)
 
 
 async def test_a_commit_in_doubt_is_reported_so_and_read_afterwards(editor: Editor) -> None:
-    editor._ledger.append = Forgetful(editor._ledger, 2).append  # type: ignore[method-assign]
+    editor._ledger.append = LossyLedger(editor._ledger, 2).append  # type: ignore[method-assign]
     in_doubt = await change(editor, PERU, "Cusco")
     assert (in_doubt["status"], in_doubt["code"]) == (503, "ledger_unavailable")
     assert "not known" in in_doubt["detail"]
@@ -168,7 +168,7 @@ async def test_manifests_are_stored_at_the_configured_interval(
     async with start_editor(snapshot_every=3) as editor:
         for number in range(7):
             await change(editor, PERU, f"City {number}")
-        await _until_kept(ledger, 6)
+        await wait_for_manifest(ledger, 6)
         manifest = await ledger.nearest_manifest(7)
         assert manifest is not None
         assert manifest[0] == 6
@@ -176,7 +176,7 @@ async def test_manifests_are_stored_at_the_configured_interval(
         assert manifest[1]["toy/table"].checksum == images["toy/table"].checksum
 
 
-async def _until_kept(ledger: RedisLedger, version: int) -> None:
+async def wait_for_manifest(ledger: RedisLedger, version: int) -> None:
     for _ in range(500):
         manifest = await ledger.nearest_manifest(version)
         if manifest is not None and manifest[0] == version:
@@ -201,7 +201,7 @@ async def test_a_manifest_that_could_not_be_stored_is_stored_after_the_next_comm
         assert await ledger.nearest_manifest(2) is None
         editor._ledger.put_manifest = keeping  # type: ignore[method-assign]
         await change(editor, PERU, "Tacna")
-        await _until_kept(ledger, 3)
+        await wait_for_manifest(ledger, 3)
 
 
 async def test_a_replica_can_load_what_the_editor_wrote(editor: Editor, ledger: RedisLedger) -> None:
@@ -236,12 +236,12 @@ async def test_readers_share_one_reading_when_the_ledger_hangs(
     await change(editor, PERU, "Cusco")
     read = []
 
-    async def hung(state: Any) -> Any:
+    async def hang(state: Any) -> Any:
         read.append(state.version)
         await asyncio.sleep(0.1)
         raise LedgerUnavailable("it does not answer")
 
-    monkeypatch.setattr(editor._builder, "caught_up", hung)
+    monkeypatch.setattr(editor._builder, "caught_up", hang)
     logs = await asyncio.gather(*(editor.log(5) for _ in range(6)))
     assert [outcome.status for outcome in logs] == [200] * 6
     assert read == [1]

@@ -35,7 +35,7 @@ async def beat(ledger: RedisLedger, name: str, version: int, **fields: Any) -> N
     await ledger.heartbeat(name, {**status, "lag": 0, "healthy": True, "applied_ms": None, **fields})
 
 
-def silence(raw: redis.Redis, name: str, seconds: float) -> None:
+def age_heartbeat(raw: redis.Redis, name: str, seconds: float) -> None:
     """Make the last heartbeat that much older."""
     seen_at, _, payload = raw.hget(REPLICAS, name).partition(b" ")  # type: ignore[union-attr]
     raw.hset(REPLICAS, name, f"{float(seen_at) - seconds} ".encode() + payload)
@@ -79,7 +79,7 @@ async def test_a_dead_replica_is_not_waited_for(
 ) -> None:
     await beat(ledger, "toy-a", 1)
     await beat(ledger, "toy-dead", 0)
-    silence(raw, "toy-dead", 10)
+    age_heartbeat(raw, "toy-dead", 10)
     receipt = await change(editor, PERU, "Cusco", wait="all")
     assert (receipt["status"], [replica["replica"] for replica in receipt["replicas"]]) == (201, ["toy-a"])
 
@@ -124,19 +124,16 @@ async def test_the_replicas_are_listed_with_how_far_they_are_behind(
     await beat(ledger, "toy-b", 0, healthy=False, degraded="ledger_corrupt")
     await beat(ledger, "toy-a", 1, applied_ms=2.5)
     await beat(ledger, "toy-dead", 1)
-    silence(raw, "toy-dead", 10)
+    age_heartbeat(raw, "toy-dead", 10)
     body = body_of(await editor.replicas())
     listing = ReplicaList.model_validate(body)
     assert listing.head == 1
     assert [
         (replica.replica, replica.lag, replica.healthy, replica.applied_ms) for replica in listing.replicas
-    ] == [
-        ("toy-a", 0, True, 2.5),
-        ("toy-b", 1, False, None),
-    ]
+    ] == [("toy-a", 0, True, 2.5), ("toy-b", 1, False, None)]
 
 
-def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
+def replica_state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
     fields = {"replica": "r", "model": "toy", "version": version, "checksums": {"toy/table": rows}}
     return ReplicaState.model_validate({**fields, "lag": 0, "healthy": healthy, "seen_s_ago": 0.0})
 
@@ -145,10 +142,19 @@ def state(version: int, rows: str, healthy: bool = True) -> ReplicaState:
     ("replicas", "expected"),
     [
         ([], 0),
-        ([state(3, "a")], 0),
-        ([state(3, "a"), state(3, "a"), state(2, "b")], 0),
-        ([state(3, "a"), state(3, "b")], 1),
-        ([state(3, "a"), state(3, "b"), state(3, "a"), state(4, "c"), state(4, "d")], 2),
+        ([replica_state(3, "a")], 0),
+        ([replica_state(3, "a"), replica_state(3, "a"), replica_state(2, "b")], 0),
+        ([replica_state(3, "a"), replica_state(3, "b")], 1),
+        (
+            [
+                replica_state(3, "a"),
+                replica_state(3, "b"),
+                replica_state(3, "a"),
+                replica_state(4, "c"),
+                replica_state(4, "d"),
+            ],
+            2,
+        ),
     ],
 )
 def test_replicas_with_other_rows_at_one_version_disagree(

@@ -35,7 +35,10 @@ def sums(images: dict[str, Image]) -> dict[str, str]:
 
 
 def bits(images: dict[str, Image]) -> dict[str, list[tuple[str, int, bytes]]]:
-    return {memory: [(b.key, b.order, b.encoded) for b in image.ordered] for memory, image in images.items()}
+    return {
+        memory: [(b.key, b.order, b.encoded) for b in image.ordered_blocks]
+        for memory, image in images.items()
+    }
 
 
 def make(writer: Writer, kind: str, number: int) -> tuple[Commit, list[Block]] | None:
@@ -158,7 +161,7 @@ async def test_rows_that_do_not_give_the_recorded_checksum_are_refused(ledger: R
 
 async def test_a_missing_row_stops_a_load_and_is_named(ledger: RedisLedger, raw: redis.Redis) -> None:
     writer = await fill(ledger, 3)
-    block = writer.history[3][SLOTS].ordered[1]
+    block = writer.history[3][SLOTS].ordered_blocks[1]
     raw.delete(keys.block(block.digest))
     with pytest.raises(LedgerCorrupt, match=f"rows '{block.key}'"):
         await snapshots.load(ledger, 3, BASES)

@@ -20,7 +20,7 @@ from tests.service.parts import wait_until
 
 
 @asynccontextmanager
-async def following(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
+async def follow(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
     loader = SnapshotLoader(ledger, [SlotMemory()])  # type: ignore[arg-type]
     tail = LedgerFollower(
         ledger, loader, await loader.at(await ledger.head()), lambda snapshot, seconds: None
@@ -32,7 +32,7 @@ async def following(ledger: RedisLedger) -> AsyncIterator[LedgerFollower]:
         await cancel_and_wait([task])
 
 
-def put_in_its_place(raw: redis.Redis, commits: list[Commit]) -> None:
+def replace_ledger(raw: redis.Redis, commits: list[Commit]) -> None:
     pipeline = raw.pipeline(transaction=True)
     pipeline.delete(keys.LOG)
     for commit in commits:
@@ -45,9 +45,9 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
     ledger: RedisLedger, raw: redis.Redis, count: int
 ) -> None:
     await fill(ledger, 3)
-    async with following(ledger) as tail:
+    async with follow(ledger) as tail:
         newest, stranger = tail.newest, Writer(name="stranger")
-        put_in_its_place(raw, [stranger.edit()[0] for _ in range(count)])
+        replace_ledger(raw, [stranger.edit()[0] for _ in range(count)])
         await wait_until(lambda: tail.degraded is not None)
         assert tail.degraded == "ledger_corrupt"
         assert tail.newest is newest
@@ -55,7 +55,7 @@ async def test_another_ledger_in_the_place_of_the_known_one_is_noticed_and_not_a
 
 async def test_what_is_committed_to_the_known_ledger_is_applied(ledger: RedisLedger) -> None:
     writer = await fill(ledger, 3)
-    async with following(ledger) as tail:
+    async with follow(ledger) as tail:
         for _ in range(2):
             commit, blocks = writer.edit()
             await ledger.append(commit, blocks)

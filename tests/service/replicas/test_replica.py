@@ -142,12 +142,12 @@ async def test_answers_go_on_while_the_ledger_is_away_and_say_so(
     ):
         await edit(editor, PERU, "Cusco")
         own_valkey.stop()
-        answer = await _degraded(replica, "ledger_unavailable")
+        answer = await ask_until_degraded(replica, "ledger_unavailable")
         assert (answer["answer"], answer["version"]) == ("Cusco", 1)
         refused = await edit(editor, PERU, "Arequipa")
         assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
         own_valkey.start()
-        await _degraded(replica, None)
+        await ask_until_degraded(replica, None)
         assert (await edit(editor, PERU, "Arequipa"))["version"] == 2
         assert (await ask(replica, PERU, min_version=2))["answer"] == "Arequipa"
 
@@ -246,7 +246,7 @@ async def test_a_replica_whose_server_comes_up_later_starts_then(
         server.stop()
 
 
-async def refused(config: Settings) -> None:
+async def start_in_vain(config: Settings) -> None:
     running = as_ray_runs(Replica, config, "toy")
     try:
         async with asyncio.timeout(10):
@@ -261,10 +261,10 @@ async def test_an_error_that_waiting_cannot_mend_stops_the_start_at_once(
     with redis.Redis.from_url(own_valkey.url) as client:
         client.set(SCHEMA, CURRENT + 1)
         with pytest.raises(LedgerUnavailable, match="start the newer one"):
-            await refused(settings(own_valkey.url, tmp_path))
+            await start_in_vain(settings(own_valkey.url, tmp_path))
         client.config_set("requirepass", "a-password")
         with pytest.raises(LedgerUnavailable, match="authenticated"):
-            await refused(settings(own_valkey.url, tmp_path))
+            await start_in_vain(settings(own_valkey.url, tmp_path))
 
 
 async def test_before_a_replica_reads_it_brings_old_data_to_the_layout_it_knows(
@@ -286,7 +286,7 @@ async def test_the_base_needs_no_ledger(own_valkey: EmbeddedValkey, tmp_path: Pa
         assert (answer["status"], answer.get("answer"), answer.get("version")) == (200, "Lima", 0)
 
 
-async def _degraded(replica: Replica, expected: str | None) -> dict[str, Any]:
+async def ask_until_degraded(replica: Replica, expected: str | None) -> dict[str, Any]:
     for _ in range(300):
         answer = await ask(replica, PERU)
         if answer["degraded"] == expected:

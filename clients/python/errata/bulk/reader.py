@@ -24,6 +24,7 @@ from errata.bulk.records import CSV, CSV_LINE, JSON, JSONL, JSONL_LINE, Record, 
 from errata.errors import BadFile, UnreadableFile
 from errata.problems import describe_invalid
 from errata.wire import EditItem, Item
+from errata.wire.base import DEFAULT_MODEL
 
 ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 FACT_FIELDS = {"subject", "relation", "object", "define"}
@@ -34,7 +35,9 @@ EASYEDIT_LINE = '{"prompt": "...", "target_new": "..."} with rephrase_prompt if 
 Fields = Mapping[str, Any]
 
 
-def read_corrections(file: Path, model: str = "nkb", teach_rephrased: bool = False) -> tuple[list[Line], str]:
+def read_corrections(
+    file: Path, model: str = DEFAULT_MODEL, teach_rephrased: bool = False
+) -> tuple[list[Line], str]:
     """The lines of a file, in order, and the SHA-256 of its bytes.
 
     Args:

@@ -26,6 +26,7 @@ from errata.files import Progress
 from errata.problems import unsendable
 from errata.request import Call, Reply
 from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress
+from errata.wire.base import DEFAULT_MODEL
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -203,7 +204,10 @@ class FileRun:
             self._report(ASKING, start, len(questions))
             batch = questions[start : start + MAX_BATCH]
             items = [
-                {"question": wording, "model": line.item.model if isinstance(line.item, EditItem) else "nkb"}
+                {
+                    "question": wording,
+                    "model": line.item.model if isinstance(line.item, EditItem) else DEFAULT_MODEL,
+                }
                 for line, wording in batch
             ]
             results = (await self._send(self._calls.ask_many(items))).value.results

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from errata import wire
 from errata.request import Call, build
 from errata.wire import Response
+from errata.wire.base import DEFAULT_MODEL
 
 MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
@@ -36,7 +37,7 @@ class AnswerCalls:
         self,
         question: str,
         *,
-        model: str = "nkb",
+        model: str = DEFAULT_MODEL,
         context: str | None = None,
         candidates: Sequence[str] | None = None,
         document: str | None = None,
@@ -76,7 +77,7 @@ class AnswerCalls:
         self,
         questions: Iterable[Question],
         *,
-        model: str = "nkb",
+        model: str = DEFAULT_MODEL,
         version: int | None = None,
         min_version: MinVersion = "written",
     ) -> Call[wire.BatchResponse]:

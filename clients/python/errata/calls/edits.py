@@ -8,6 +8,7 @@ from typing import Any, Literal, TypedDict, Unpack
 from errata import wire
 from errata.request import Call, build, new_key
 from errata.wire import Act, Request, Wait
+from errata.wire.base import DEFAULT_MODEL
 
 
 class CommitOptions(TypedDict, total=False):
@@ -61,7 +62,7 @@ class EditCalls:
         answer: str,
         *,
         paraphrases: Iterable[str] = (),
-        model: str = "nkb",
+        model: str = DEFAULT_MODEL,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
         """Make `question`, and its paraphrases, have this answer from the next version on."""

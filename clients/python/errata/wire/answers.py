@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import Details, Name, Request, Response, Text, Version
+from errata.wire.base import DEFAULT_MODEL, Details, Name, Request, Response, Text, Version
 from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS = 100_000
@@ -23,7 +23,7 @@ class AnswerRequest(Request):
     """
 
     question: Text
-    model: Name = "nkb"
+    model: Name = DEFAULT_MODEL
     context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     document: Name | None = None

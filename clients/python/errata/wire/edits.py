@@ -15,7 +15,17 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import CommitVersion, Details, Message, Name, Request, Response, Text, Version
+from errata.wire.base import (
+    DEFAULT_MODEL,
+    CommitVersion,
+    Details,
+    Message,
+    Name,
+    Request,
+    Response,
+    Text,
+    Version,
+)
 from errata.wire.report import Report
 from errata.wire.state import ReplicaState
 
@@ -34,7 +44,7 @@ class EditItem(Request):
     question: Text
     answer: Text
     paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
-    model: Name = "nkb"
+    model: Name = DEFAULT_MODEL
 
 
 class FactItem(Request):

@@ -22,7 +22,7 @@ def record(number: int, question: str, *paraphrases: str, replaces: tuple[str, .
     )
 
 
-def took_over(
+def find_successor(
     test: FactTest, *edits: EditRecord, speaks: str | None = None, reverted: tuple[EditRecord, ...] = ()
 ) -> str | None:
     answer = None if speaks is None else Answer("whatever", (speaks,))
@@ -41,34 +41,34 @@ def states(report: CheckReport) -> tuple[int, int, int, int]:
 
 def test_a_wording_belongs_to_its_last_edit() -> None:
     first, second = record(1, PERU, "Seat of Peru?"), record(2, "seat of  PERU")
-    assert took_over(FactTest(first, 1), first, second, speaks="e9") == "e2"
-    assert took_over(FactTest(first, 0), first, second, speaks="e9") is None
-    assert took_over(FactTest(second, 0), first, second, speaks="e1") is None
+    assert find_successor(FactTest(first, 1), first, second, speaks="e9") == "e2"
+    assert find_successor(FactTest(first, 0), first, second, speaks="e9") is None
+    assert find_successor(FactTest(second, 0), first, second, speaks="e1") is None
 
 
 def test_a_correction_takes_over_where_it_answers() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
     test = FactTest(first, 0)
-    assert took_over(test, first, second, third, speaks="e2") == "e2"
-    assert took_over(test, first, second, third, speaks="e3") == "e3"
-    assert took_over(test, first, second, third, speaks="e9") is None
-    assert took_over(test, first, third, speaks="e3") is None
+    assert find_successor(test, first, second, third, speaks="e2") == "e2"
+    assert find_successor(test, first, second, third, speaks="e3") == "e3"
+    assert find_successor(test, first, second, third, speaks="e9") is None
+    assert find_successor(test, first, third, speaks="e3") is None
 
 
 def test_a_correction_of_a_reverted_edit_takes_over_from_the_edits_before_it() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
     test = FactTest(first, 0)
-    assert took_over(test, first, third, speaks="e3", reverted=(second,)) == "e3"
-    assert took_over(test, first, speaks="e9", reverted=(second, third)) is None
+    assert find_successor(test, first, third, speaks="e3", reverted=(second,)) == "e3"
+    assert find_successor(test, first, speaks="e9", reverted=(second, third)) is None
 
 
 def test_without_a_reply_the_newest_correction_is_taken_to_answer() -> None:
     first, second = record(1, PERU), record(2, "Peru, its capital?", replaces=("e1",))
     third = record(3, "What is Peru ruled from?", replaces=("e2",))
-    assert took_over(FactTest(first, 0), first, second, third) == "e3"
-    assert took_over(FactTest(third, 0), first, second, third) is None
+    assert find_successor(FactTest(first, 0), first, second, third) == "e3"
+    assert find_successor(FactTest(third, 0), first, second, third) is None
 
 
 async def test_the_state_of_the_tests_is_what_it_was_when_they_last_ran(editor: Editor) -> None:

@@ -119,10 +119,10 @@ def test_of_contradicting_edits_the_latest_active_one_wins_and_supersedes_the_ot
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path)))
+    asyncio.run(run_steps(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _run_steps(steps: Sequence[Step], config: Settings) -> None:
+async def run_steps(steps: Sequence[Step], config: Settings) -> None:
     async with start_deployment(Editor, config) as editor:
         for kind, *arguments in steps:
             await {"edit": change, "revert": revert, "rollback": rollback}[kind](editor, *arguments)
@@ -182,9 +182,7 @@ async def test_the_state_of_each_test_is_what_the_default_model_answers(nkb_edit
     assert (PERU, "Tacna") in really
 
 
-async def test_side_effects_name_each_question_of_the_pack_that_an_edit_answers(
-    nkb_editor: Editor,
-) -> None:
+async def test_side_effects_name_each_question_of_the_pack_that_an_edit_answers(nkb_editor: Editor) -> None:
     unheard = "The capital of the country Peru is called what?"
     receipt = await edits(nkb_editor, item(unheard, "Cusco", model="nkb"))
     assert (receipt["report"]["probes"] > 12_000, receipt["report"]["unmeasured_probes"]) == (True, 0)

@@ -67,9 +67,11 @@ async def test_a_dry_run_measures_and_changes_nothing(editor: Editor) -> None:
     assert (await head(editor), await checksum(editor)) == (0, ToyMemory(FACTS).base.checksum)
 
 
-async def test_an_answer_that_is_given_already_is_not_written_again(editor: Editor) -> None:
+async def test_an_idle_edit_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
     refused = await change(editor, PERU, "Lima")
     assert (refused["status"], refused["code"]) == (409, "nothing_to_do")
+    preview = await change(editor, PERU, "Lima", dry_run=True)
+    assert (preview["status"], before_and_after(preview)) == (200, [("Lima", "Lima")])
     assert await head(editor) == 0
 
 
@@ -79,11 +81,6 @@ async def test_an_idle_edit_does_not_hold_the_others_back(editor: Editor, ledger
     assert (first["after"], second["after"], last["after"]) == ("Lyon", "Lima", "Kyoto")
     assert (second["id"], second["holds"], len(second["warnings"])) == ("", True, 1)
     assert [edit.question for edit in (await ledger.get(1)).edits] == [FRANCE, JAPAN]
-
-
-async def test_a_dry_run_of_an_idle_edit_says_so(editor: Editor) -> None:
-    receipt = await change(editor, PERU, "Lima", dry_run=True)
-    assert (receipt["status"], before_and_after(receipt)) == (200, [("Lima", "Lima")])
 
 
 async def test_a_known_answer_with_a_new_wording_is_written(editor: Editor) -> None:
@@ -124,11 +121,6 @@ async def test_two_answers_to_one_question_are_named(editor: Editor) -> None:
         editor, item(FRANCE, "Lyon"), item(PERU, "Cusco", OTHER), item(OTHER.lower(), "Puno")
     )
     assert refused["detail"] == f"edits.1 and edits.2 give {OTHER.lower()!r} two answers: keep one of them"
-
-
-async def test_the_editor_says_why_an_edit_cannot_work(editor: Editor) -> None:
-    refused = await change(editor, PERU, "unreachable")
-    assert (refused["reason"], PERU in refused["detail"]) == ("unreachable", True)
 
 
 async def test_an_edit_that_does_not_hold_is_refused_and_a_dry_run_shows_it(editor: Editor) -> None:
@@ -181,22 +173,13 @@ async def test_questions_near_the_edit_that_change_too_are_reported(editor: Edit
 
 
 async def test_the_question_of_an_edit_that_is_replaced_is_no_side_effect(editor: Editor) -> None:
-    editor._side_effects._selectors["toy"] = ProbeSelector(
-        Probes(
-            (
-                PERU,
-                JAPAN,
-            )
-        )
-    )
+    editor._side_effects._selectors["toy"] = ProbeSelector(Probes((PERU, JAPAN)))
     await change(editor, PERU, "Cusco")
     receipt = await change(editor, "What is (the capital) of Peru?", "Puno")
     assert (receipt["report"]["probes"], receipt["report"]["side_effects"]) == (1, [])
 
 
-async def test_an_idle_correction_is_written_when_the_other_edits_change_its_answer(
-    editor: Editor,
-) -> None:
+async def test_an_idle_correction_is_written_when_the_other_edits_change_its_answer(editor: Editor) -> None:
     """The toy cannot tell the two apart, so the second speaks for the first: that is refused, and not called good."""
     refused = await edits(editor, item(PERU, "Lima"), item("What is the capital, of Peru?", "Cusco"))
     assert (refused["status"], refused["reason"], refused["failing"]) == (422, "does_not_hold", [PERU])

@@ -54,10 +54,7 @@ async def test_one_fact_is_one_commit_and_every_system_answers_anew(
     assert {memory: write.checksum for memory, write in commit.writes.items()} == await checksums(editor)
     assert [
         (edit["model"], edit["before"], edit["after"], edit["holds"]) for edit in receipt["report"]["edits"]
-    ] == [
-        ("atlas", "Lima", "Cusco", True),
-        ("toy", "Lima", "Cusco", True),
-    ]
+    ] == [("atlas", "Lima", "Cusco", True), ("toy", "Lima", "Cusco", True)]
     EditReceipt.model_validate({k: v for k, v in receipt.items() if k != "status"})
 
 
@@ -72,12 +69,7 @@ async def test_the_log_distinguishes_added_from_removed_facts(editor: Editor) ->
     [version] = VersionLog.model_validate_json((await editor.log(1)).body).versions
     assert version.first is not None
     notes = {name: version.first.notes[name] for name in ("subject", "relation", "object", "act")}
-    assert notes == {
-        "subject": "Chile",
-        "relation": "shares_border_with",
-        "object": "Peru",
-        "act": "remove",
-    }
+    assert notes == {"subject": "Chile", "relation": "shares_border_with", "object": "Peru", "act": "remove"}
 
 
 async def test_a_change_of_the_graph_alone_reports_the_capacity_of_the_other_memory(editor: Editor) -> None:
@@ -100,9 +92,7 @@ async def test_a_value_is_set_added_or_removed_as_its_relation_holds_one_or_many
     assert await ask_both(editor, CAPITAL) == ["Lima", "Lima"]
 
 
-async def test_removing_the_last_value_empties_the_graph_but_not_the_table(
-    editor: Editor,
-) -> None:
+async def test_removing_the_last_value_empties_the_graph_but_not_the_table(editor: Editor) -> None:
     receipt = await fact(editor, "Peru", "capital", "Lima", act="remove")
     assert (receipt["status"], await ask_both(editor, CAPITAL)) == (201, [None, "Lima"])
     assert "toy cannot forget" in warnings(receipt)

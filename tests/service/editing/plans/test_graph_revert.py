@@ -112,10 +112,10 @@ def test_only_what_is_active_is_left_of_any_history(
 ) -> None:
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path, systems=TOYS)))
+    asyncio.run(run_steps(steps, settings(own_valkey.url, tmp_path, systems=TOYS)))
 
 
-async def _run_steps(steps: Sequence[tuple[str, Any]], config: Settings) -> None:
+async def run_steps(steps: Sequence[tuple[str, Any]], config: Settings) -> None:
     """Versions with the same active edits are the same in every respect, whatever led there; so is every process."""
     async with (
         start_deployment(Replica, config, "atlas") as follower,
@@ -128,17 +128,17 @@ async def _run_steps(steps: Sequence[tuple[str, Any]], config: Settings) -> None
             assert (receipt["status"] == 201) == (await head(editor) == len(states)), action
             if receipt["status"] == 201:
                 states.append(await state(editor, len(states)))
-        await _as_active(config, states)
+        await check_states(config, states)
         assert [await state(editor, version) for version in range(len(states))] == states
         async with (
             start_deployment(Editor, config) as late,
             start_deployment(Replica, config, "atlas") as starter,
         ):
             assert [await state(late, version) for version in range(len(states))] == states
-            await _replicas_agree((follower, starter), states)
+            await check_replicas((follower, starter), states)
 
 
-async def _as_active(config: Settings, states: Sequence[Any]) -> None:
+async def check_states(config: Settings, states: Sequence[Any]) -> None:
     ledger = RedisLedger.connect(config.redis_url or "")
     commits = await ledger.read(0)
     await ledger.aclose()
@@ -148,7 +148,7 @@ async def _as_active(config: Settings, states: Sequence[Any]) -> None:
         assert first.setdefault(active, expected) == expected, f"version {version} is not what it was"
 
 
-async def _replicas_agree(replicas: Sequence[Replica], states: Sequence[Any]) -> None:
+async def check_replicas(replicas: Sequence[Replica], states: Sequence[Any]) -> None:
     newest = len(states) - 1
     for replica in replicas:
         await ask(replica, CAPITAL, min_version=newest)

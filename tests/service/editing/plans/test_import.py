@@ -244,12 +244,12 @@ async def test_a_graph_that_changes_while_the_rows_are_written_is_noticed(
     async with start_editor(systems=TOYS) as other:
         writing = editor._importer._store.write
 
-        async def overtaken(*arguments: Any) -> Any:
+        async def overtake(*arguments: Any) -> Any:
             result = await writing(*arguments)
             await fact(other, "Peru", "capital", "Cusco")
             return result
 
-        editor._importer._store.write = overtaken  # type: ignore[method-assign]
+        editor._importer._store.write = overtake  # type: ignore[method-assign]
         refused = await import_file(editor, OZ)
     assert (refused["code"], await head(editor), rows(raw), import_notes(raw)) == (
         "graph_moved",
@@ -292,12 +292,12 @@ async def test_what_another_editor_sweeps_away_is_never_committed(
         method = "write" if when == "written" else "_evaluate"
         doing = getattr(owner, method)
 
-        async def overtaken(*arguments: Any) -> Any:
+        async def overtake(*arguments: Any) -> Any:
             result = await doing(*arguments)
             await other.import_abandon(await begin(other))
             return result
 
-        setattr(owner, method, overtaken)
+        setattr(owner, method, overtake)
         receipt = await import_file(editor, OZ)
         setattr(owner, method, doing)
     if receipt["status"] == 201:
@@ -316,11 +316,11 @@ async def test_whatever_fails_after_the_commit_its_rows_stay(
     """The commit takes the note away in the same step, and without a note nothing is dropped."""
     writing = editor._importer._pipeline.write
 
-    async def failing(*arguments: Any) -> Any:
+    async def fail(*arguments: Any) -> Any:
         await writing(*arguments)
         raise error("too late to matter")
 
-    editor._importer._pipeline.write = failing  # type: ignore[method-assign]
+    editor._importer._pipeline.write = fail  # type: ignore[method-assign]
     with suppress(asyncio.CancelledError):
         await import_file(editor, OZ)
     editor._importer._pipeline.write = writing  # type: ignore[method-assign]
@@ -427,14 +427,14 @@ async def test_an_import_that_the_ledger_fails_under_leaves_nothing(
 ) -> None:
     before, storing, n_failures = await checksums(editor), editor._importer._store.store, 2
 
-    async def breaking(pieces: Any) -> None:
+    async def break_off(pieces: Any) -> None:
         nonlocal n_failures
         n_failures -= 1
         if n_failures < 0:
             raise LedgerUnavailable("gone")
         await storing(pieces)
 
-    monkeypatch.setattr(editor._importer._store, "store", breaking)
+    monkeypatch.setattr(editor._importer._store, "store", break_off)
     big = tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(3_000)))
     assert (await import_file(editor, big))["code"] == "ledger_unavailable"
     assert (rows(raw), import_notes(raw), await head(editor), await checksums(editor)) == (

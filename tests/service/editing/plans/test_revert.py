@@ -129,23 +129,23 @@ def test_only_what_is_active_is_left_of_any_history(
     """Against rows made from the base and folded, of those edits alone and numbered anew."""
     with redis.Redis.from_url(own_valkey.url) as client:
         client.flushall()
-    asyncio.run(_run_steps(steps, settings(own_valkey.url, tmp_path)))
+    asyncio.run(run_steps(steps, settings(own_valkey.url, tmp_path)))
 
 
-async def _run_steps(steps: Sequence[Step], config: Settings) -> None:
+async def run_steps(steps: Sequence[Step], config: Settings) -> None:
     async with start_deployment(Editor, config) as editor:
         for kind, *arguments in steps:
-            await _step(editor, kind, *arguments)
+            await take_step(editor, kind, *arguments)
         state = await checksum(editor), await head(editor)
     ledger = RedisLedger.connect(config.redis_url or "")
     commits = await ledger.read(0)
     await ledger.aclose()
-    assert state == (_fold(list(fold.active(commits).values())), len(commits))
+    assert state == (fold_active(list(fold.active(commits).values())), len(commits))
     async with start_deployment(Editor, config) as fresh:
         assert (await checksum(fresh), await head(fresh)) == state
 
 
-async def _step(editor: Editor, kind: str, *arguments: Any) -> None:
+async def take_step(editor: Editor, kind: str, *arguments: Any) -> None:
     """What is refused changes nothing, so any step may be tried."""
     if kind == "edit":
         question, answer, method = arguments
@@ -156,7 +156,7 @@ async def _step(editor: Editor, kind: str, *arguments: Any) -> None:
         await rollback(editor, *arguments)
 
 
-def _fold(active: Sequence[EditRecord]) -> str:
+def fold_active(active: Sequence[EditRecord]) -> str:
     memory, materials = ToyMemory(FACTS), []
     for order, edit in enumerate(active, 1):
         correction = AnswerChange(edit.id, edit.question, edit.answer, edit.paraphrases)

@@ -78,9 +78,7 @@ async def test_a_name_is_found_at_the_versions_that_have_it_and_at_no_other(edit
     assert await search(editor, "Peru", version=1) == ["Q419"]
 
 
-async def test_removed_names_do_not_crowd_out_present_ones(
-    editor: Editor,
-) -> None:
+async def test_removed_names_do_not_crowd_out_present_ones(editor: Editor) -> None:
     names = [f"Pe{chr(97 + n // 26)}{chr(97 + n % 26)}" for n in range(200)]
     await import_file(editor, tsv(*((name, "motto", "x") for name in names)))
     await revert(editor, 1)

@@ -134,14 +134,7 @@ async def test_a_diff_lists_every_paraphrase_that_follows(editor: Editor) -> Non
 
 async def test_a_diff_lists_side_effects(editor: Editor) -> None:
     """The toy takes them for one question, as a model with a wide gate would."""
-    editor._side_effects._selectors["toy"] = ProbeSelector(
-        Probes(
-            (
-                "What is (the capital) of Peru?",
-                JAPAN,
-            )
-        )
-    )
+    editor._side_effects._selectors["toy"] = ProbeSelector(Probes(("What is (the capital) of Peru?", JAPAN)))
     await change(editor, PERU, "Cusco")
     difference = await diff(editor, 0, 1)
     assert [change.question for change in difference.changes] == [PERU]

@@ -13,6 +13,7 @@ from errata.cli.render.text import make_grid, make_printable, milliseconds, one_
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.wire import Answer
+from errata.wire.base import DEFAULT_MODEL
 
 UNSURE = {
     "unsure": "Not sure enough to answer",
@@ -34,7 +35,7 @@ def ask(
     min_version: Annotated[
         int | None, typer.Option("--min-version", metavar="VERSION", help="Wait for at least this version.")
     ] = None,
-    model: Annotated[str, typer.Option("--model", help="Which system answers.")] = "nkb",
+    model: Annotated[str, typer.Option("--model", help="Which system answers.")] = DEFAULT_MODEL,
     kg: Annotated[
         Literal["graph", "none"], typer.Option("--kg", help="none answers without the knowledge graph.")
     ] = "graph",

@@ -18,6 +18,7 @@ from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
+from errata.wire.base import DEFAULT_MODEL
 
 FILES = "Many corrections in a file"
 
@@ -43,7 +44,7 @@ def edit(
             "GET /v1/models lists them.",
         ),
     ] = None,
-    model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = "nkb",
+    model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = DEFAULT_MODEL,
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,

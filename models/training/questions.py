@@ -23,11 +23,11 @@ AS_PEOPLE_WRITE = (
     "{question} Thanks!",
     "{question} Answer briefly.",
 )
-WRITTEN = 0.12  # share of the questions that stand in one of these
+FRAMED_SHARE = 0.12  # share of the questions that stand in one of these
 
 
 @dataclass(frozen=True)
-class Asked:
+class TrainingQuestion:
     """One question, and what it asks for."""
 
     text: str
@@ -35,19 +35,19 @@ class Asked:
     relation: str
 
 
-def asked(
+def write_questions(
     relations: Mapping[str, Relation],
     items: Sequence[Item],
     names: Sequence[Name],
     phrasings: int,
     seed: int,
-) -> list[Asked]:
+) -> list[TrainingQuestion]:
     """`phrasings` trained ones of each subject and relation, which stand together."""
     rng = random.Random(seed)
-    taught = ((item.subject.label, item.relation.id) for item in items)
-    facts = sorted({*taught, *_facts(relations, names, rng)})
+    base_facts = ((item.subject.label, item.relation.id) for item in items)
+    facts = sorted({*base_facts, *_facts(relations, names, rng)})
     return [
-        Asked(_text(template, subject, rng), subject, relation)
+        TrainingQuestion(_text(template, subject, rng), subject, relation)
         for subject, relation in facts
         for template in rng.sample(relations[relation].phrasings, phrasings)
     ]
@@ -57,22 +57,24 @@ def _facts(
     relations: Mapping[str, Relation], names: Sequence[Name], rng: random.Random
 ) -> Iterator[tuple[str, str]]:
     """(subject, relation), three or four for each name."""
-    drawn = {name.relation_id for name in names}
+    drawn_relations = {name.relation_id for name in names}
     kinds: dict[str, list[str]] = defaultdict(list)
     rest: dict[str, list[str]] = defaultdict(list)
     for relation in relations.values():
         kinds[relation.subject_type].append(relation.id)
-        if relation.id not in drawn:
+        if relation.id not in drawn_relations:
             rest[relation.subject_type].append(relation.id)
     for name in names:
         yield name.name, name.relation_id
         yield name.name, rng.choice(kinds[relations[name.relation_id].subject_type])
         if rest:
-            others = rest[rng.choice(sorted(rest))]
-            yield from ((name.name, other) for other in rng.sample(others, min(2, len(others))))
+            other_relations = rest[rng.choice(sorted(rest))]
+            yield from (
+                (name.name, other) for other in rng.sample(other_relations, min(2, len(other_relations)))
+            )
 
 
 def _text(template: str, subject: str, rng: random.Random) -> str:
     question = template.replace("{subject}", subject)
-    frame = rng.choice(AS_PEOPLE_WRITE) if rng.random() < WRITTEN else PLAIN
+    frame = rng.choice(AS_PEOPLE_WRITE) if rng.random() < FRAMED_SHARE else PLAIN
     return frame.replace("{question}", question)

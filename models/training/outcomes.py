@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from models.confidence import Confidence
 from models.packs.pack import Pack
-from models.training.calibrate import Graded
+from models.training.calibrate import GradedAnswer
 from models.training.edits import EditFigures
 from models.training.material import Material
 from models.training.measure import Outcome
@@ -12,7 +12,7 @@ from models.training.plan import Plan
 
 
 @dataclass(frozen=True)
-class Examined:
+class StageOutcomes:
     """Outcomes of one stage: base or injected facts, by trained or held phrasings; and names the pack lacks."""
 
     base_trained: list[Outcome]
@@ -22,13 +22,13 @@ class Examined:
     strangers_tune: list[Outcome]
     strangers_test: list[Outcome]
 
-    def tuning(self) -> list[Graded]:
+    def tuning(self) -> list[GradedAnswer]:
         """Every second held phrasing: confidence is fitted on these."""
-        return [outcome.graded for outcome in self.base_held[0::2] + self.injected_held[0::2]]
+        return [outcome.grade for outcome in self.base_held[0::2] + self.injected_held[0::2]]
 
-    def testing(self) -> list[Graded]:
+    def testing(self) -> list[GradedAnswer]:
         """The other ones: confidence is measured on these."""
-        return [outcome.graded for outcome in self.base_held[1::2] + self.injected_held[1::2]]
+        return [outcome.grade for outcome in self.base_held[1::2] + self.injected_held[1::2]]
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class Report:
     plan: Plan
     pack: Pack
     material: Material
-    before: Examined
-    empty: Examined
-    after: Examined
+    before: StageOutcomes
+    empty: StageOutcomes
+    after: StageOutcomes
     confidence: Confidence
     edits: dict[str, EditFigures]
     seconds: float
