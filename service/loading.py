@@ -29,7 +29,7 @@ def load_system(settings: Settings, model: str) -> Bundle:
     loader = getattr(importlib.import_module(module), attribute)
     device = resolve_device(settings.device_of(model))
     dtype = resolve_dtype(settings.dtype_of(model), device)
-    loaded = check_contract(loader(device, dtype), model)
-    check_reply(loaded)
+    bundle = check_contract(loader(device, dtype), model)
+    check_reply(bundle)
     freeze_gc()
-    return loaded
+    return bundle

@@ -53,7 +53,7 @@ STANDARD_WORDS = words(
     expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted
     superseded truncated degraded deprecated cancelled finished healthy trained allowed required supported
     malformed ignored skipped failed refused changed applied declined scheduled compressed limited isolated
-    unbounded unauthorized rejected rotated created decoded quantized pooled done denied"""
+    unbounded unauthorized unsupported rejected rotated created decoded quantized pooled done denied"""
 )
 
 
@@ -107,7 +107,7 @@ def table(sources: Mapping[str, str]) -> str:
     """Markdown: a row a figure, a column an area."""
     shapes = {area: measure(in_area(sources, prefix)) for area, prefix in AREAS.items()}
     shapes = {area: shape for area, shape in shapes.items() if shape.files}
-    served = sum(
+    n_served = sum(
         len(text.splitlines())
         for path, text in sources.items()
         if path.startswith(("service/", "clients/", "models/")) and not path.startswith(NOT_COUNTED)
@@ -135,7 +135,7 @@ def table(sources: Mapping[str, str]) -> str:
     ]
     head = f"| measured | {' | '.join(shapes)} |\n|---|{'---|' * len(shapes)}\n"
     body = "\n".join(f"| {name} | {' | '.join(cells)} |" for name, cells in rows)
-    return f"{head}{body}\n\nlines of service, clients and models without training: {served:,}"
+    return f"{head}{body}\n\nlines of service, clients and models without training: {n_served:,}"
 
 
 def in_area(sources: Mapping[str, str], prefix: str) -> dict[str, str]:
@@ -201,7 +201,7 @@ def identifiers(tree: ast.AST) -> Iterator[tuple[str, int]]:
                 yield node.arg, node.lineno
             case ast.Name(ctx=ast.Store()) | ast.Name(ctx=ast.Del()):
                 yield node.id, node.lineno
-            case ast.Attribute(ctx=ast.Store()):
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), ctx=ast.Store()):
                 yield node.attr, node.lineno
             case ast.alias(asname=str()):
                 yield node.asname, node.lineno
