@@ -25,7 +25,6 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
-from pydantic_core import ErrorDetails
 
 from models.systems import SYSTEMS
 from service.access.rate_limits import Rate
@@ -272,25 +271,23 @@ class Settings(BaseModel):
 
 def explain(error: ValidationError) -> str:
     """A sentence for each setting that cannot be used, with what to do."""
-    return "; ".join(
-        _explain(details) for details in error.errors() if details["type"] != DEFAULT_NOT_COMPUTED
-    )
-
-
-def _explain(details: ErrorDetails) -> str:
-    place, message = details["loc"], details["msg"].removeprefix("Value error, ")
-    if place == ("redis_url",):
-        return f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
-    if not place:
-        return message
-    if place[0] in ("device", "dtype") and details["type"] == "value_error":
-        return f"{message}: check --{place[0]}"
-    if place[0] == "systems" and len(place) > 1:
-        return (
-            f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name: check --system"
-        )
-    value = f" ({details['input']})" if details["type"].startswith("path_") else ""
-    return f"the setting {'.'.join(map(str, place))} cannot be used: {message}{value}"
+    sentences: list[str] = []
+    for details in error.errors():
+        place, message = details["loc"], details["msg"].removeprefix("Value error, ")
+        if details["type"] == DEFAULT_NOT_COMPUTED:
+            continue
+        if place == ("redis_url",):
+            message = f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
+        elif place and place[0] in ("device", "dtype") and details["type"] == "value_error":
+            message = f"{message}: check --{place[0]}"
+        elif len(place) > 1 and place[0] == "systems":
+            reason = f"the model {place[1]!r} is not given as MODULE:LOADER, e.g. package.module:name"
+            message = f"{reason}: check --system"
+        elif place:
+            value = f" ({details['input']})" if details["type"].startswith("path_") else ""
+            message = f"the setting {'.'.join(map(str, place))} cannot be used: {message}{value}"
+        sentences.append(message)
+    return "; ".join(sentences)
 
 
 class SecretMissing(ValueError):

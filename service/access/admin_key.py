@@ -25,7 +25,15 @@ def load_admin_key(var: Path, key: str | None) -> str:
         return check_key(key, "ERRATA_KEY")
     path = var / FILE
     if not path.exists():
-        return _make(path)
+        new_key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:  # written beside the file and renamed, so that the file is whole from the moment it exists
+            with os.fdopen(fd, "w", encoding="utf-8") as file:
+                file.write(new_key + "\n")
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+        return new_key
     if path.stat().st_mode & OPEN:  # some file systems keep every file closed and cannot change that
         try:
             path.chmod(0o600)
@@ -35,19 +43,6 @@ def load_admin_key(var: Path, key: str | None) -> str:
                 f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
             ) from error
     return check_key(path.read_text(encoding="utf-8", errors="replace").strip(), str(path))
-
-
-def _make(path: Path) -> str:
-    """Write a new key beside the file and rename it, so that the file is whole from the moment it exists."""
-    key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
-    fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    try:
-        with os.fdopen(fd, "w", encoding="utf-8") as file:
-            file.write(key + "\n")
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)
-    return key
 
 
 def check_key(key: str, source: str) -> str:

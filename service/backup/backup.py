@@ -23,7 +23,6 @@ from service.backup.archive import seal
 from service.backup.layout import About
 from service.backup.restore import Restore
 from service.graph.imports.store import ImportStore
-from service.ledger.commit import Entry
 from service.ledger.rows import chunks
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
@@ -75,7 +74,8 @@ class Backup:
             number, after = number + 1, calls[-1].id
 
     async def _history(self, version: int) -> AsyncIterator[tuple[str, bytes]]:
-        """Commits by the page, each page after the rows that it names and no earlier one did."""
+        """Commits by the page, each page after the blocks and rows that it names and no earlier one did."""
+        imports = ImportStore(self.ledger.connection)
         digests: set[str] = set()
         last = 0
         while last < version:
@@ -84,21 +84,15 @@ class Backup:
             entries = (entry for commit in commits for entry in commit.entries())
             fresh = {entry[2]: entry for entry in entries if entry[2] not in digests}
             digests |= fresh.keys()
-            async for member in self._rows(list(fresh.values())):
-                yield member
+            for batch in chunks(fresh.values()):
+                for block in await self.ledger.blocks(batch):
+                    yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
+                    if block.kind == IMPORT:
+                        async for key, data in imports.rows(read_manifest(block)):
+                            yield layout.member_of(key), data
             lines = b"".join(commit.encoded + b"\n" for commit in commits)
             yield f"{layout.LOG}{commits[0].version:010}", lines
             last = commits[-1].version
-
-    async def _rows(self, entries: Sequence[Entry]) -> AsyncIterator[tuple[str, bytes]]:
-        """Blocks, and after the manifest of an import its rows."""
-        imports = ImportStore(self.ledger.connection)
-        for batch in chunks(entries):
-            for block in await self.ledger.blocks(batch):
-                yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
-                if block.kind == IMPORT:
-                    async for key, data in imports.rows(read_manifest(block)):
-                        yield layout.member_of(key), data
 
 
 def _lines(texts: Sequence[str]) -> bytes:

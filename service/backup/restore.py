@@ -48,7 +48,11 @@ class Restore:
                 raise InvalidInput(
                     f"{detail}, and this service runs {running}: restore it where that one runs"
                 )
-        n_present = await self._count_present(backup)
+        n_present, digest = await self.ledger.end()
+        if n_present and list(backup.digests[n_present - 1 : n_present]) != [digest]:
+            detail = f"the ledger is at version {n_present} already, with other commits than this backup's"
+            advice = "restore into an empty one, that is with an empty --var or Redis"
+            raise LedgerNotEmpty(f"{detail}: {advice}", version=n_present)
         await self.ledger.begin_restore(backup.about.version)
         await self._restore_rows(backup, n_present)
         calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
@@ -67,17 +71,6 @@ class Restore:
         return RestoreReceipt(
             version=version, commits=version - n_present, tags=sum(tags), keys=sum(keys), audit=sum(calls)
         )
-
-    async def _count_present(self, backup: VerifiedBackup) -> int:
-        """How many of the backup's commits the ledger has already. LedgerNotEmpty when it has others."""
-        version, digest = await self.ledger.end()
-        if version == 0:
-            return 0
-        if list(backup.digests[version - 1 : version]) != [digest]:
-            detail = f"the ledger is at version {version} already, with other commits than this backup's"
-            advice = "restore into an empty one, that is with an empty --var or Redis"
-            raise LedgerNotEmpty(f"{detail}: {advice}", version=version)
-        return version
 
     async def _restore_rows(self, backup: VerifiedBackup, n_present: int) -> None:
         """An import that a commit in the ledger names has its rows: announced again, it would be swept as dead."""

@@ -49,11 +49,21 @@ class VerifiedBackup:
     def open(file: BinaryIO) -> VerifiedBackup:
         """InvalidInput says what does not fit."""
         archive = Archive.open(file)
-        about = _read_about(archive)
+        name, data = next(archive.members(), ("nothing", b""))
+        try:
+            about = About.model_validate_json(data)
+        except ValidationError as error:
+            raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
+        if about.format > layout.FORMAT:
+            raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
         digests = [""]
         row_digests: set[str] = set()
         import_versions: dict[str, int] = {}
-        for entry in _read_commits(archive):
+        for line in (line for _, data in archive.members(layout.LOG) for line in data.splitlines()):
+            try:
+                entry = Commit.decode(line)
+            except LedgerCorrupt as error:
+                raise InvalidInput(f"a commit of this backup cannot be read: {error.detail}") from error
             if entry.version != len(digests) or entry.previous != digests[-1]:
                 detail = f"version {entry.version} of this backup does not follow on {len(digests) - 1}"
                 raise InvalidInput(detail)
@@ -106,26 +116,6 @@ class VerifiedBackup:
                 yield [parse(line) for line in data.splitlines()]
             except (ValueError, TypeError, KeyError) as error:
                 raise InvalidInput(f"{name} of this backup cannot be read: make it again") from error
-
-
-def _read_about(archive: Archive) -> About:
-    name, data = next(archive.members(), ("nothing", b""))
-    try:
-        about = About.model_validate_json(data)
-    except ValidationError as error:
-        raise InvalidInput(f"this is no backup of Errata: it begins with {name!r}") from error
-    if about.format > layout.FORMAT:
-        raise InvalidInput(f"this backup has format {about.format}: restore it with a newer Errata")
-    return about
-
-
-def _read_commits(archive: Archive) -> Iterator[Commit]:
-    for _, data in archive.members(layout.LOG):
-        for line in data.splitlines():
-            try:
-                yield Commit.decode(line)
-            except LedgerCorrupt as error:
-                raise InvalidInput(f"a commit of this backup cannot be read: {error.detail}") from error
 
 
 def _read_block(name: str, data: bytes) -> Block:

@@ -19,7 +19,7 @@ from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
 from service.errors import ErrataError, LedgerCorrupt
 from service.graph import bucket_codec, keys
-from service.graph.bucket_codec import Bucket, RawStatements
+from service.graph.bucket_codec import Bucket
 from service.ledger.redis.connection import Connection
 
 log = logging.getLogger(__name__)
@@ -104,7 +104,17 @@ class Rows:
         for start in range(0, manifest.buckets, KEYS_PER_READ):
             buckets = range(start, min(start + KEYS_PER_READ, manifest.buckets))
             contents = await self._read([keys.bucket(manifest.id, bucket) for bucket in buckets])
-            yield await asyncio.to_thread(_names_in_rows, contents)
+
+            def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
+                return [
+                    (statement[1], entity)
+                    for key, data in contents.items()
+                    for entity, statements in bucket_codec.decode(key, data).statements.items()
+                    for statement in statements
+                    if statement[0] in (LABEL, ALIAS)
+                ]
+
+            yield await asyncio.to_thread(decode)
 
     async def _read_rows(self, missing: Mapping[RowKey, Manifest]) -> dict[RowKey, Statements]:
         bucket_keys = {
@@ -139,15 +149,3 @@ class Rows:
 
 def _decode_names(data: bytes) -> list[tuple[str, str]]:
     return [(name, entity) for name, entity in json.loads(zlib.decompress(data))]
-
-
-def _names_in_rows(contents: Mapping[str, bytes | None]) -> list[tuple[str, str]]:
-    entities: list[tuple[str, RawStatements]] = []
-    for key, data in contents.items():
-        entities += bucket_codec.decode(key, data).statements.items()
-    return [
-        (statement[1], entity)
-        for entity, statements in entities
-        for statement in statements
-        if statement[0] in (LABEL, ALIAS)
-    ]

@@ -35,11 +35,8 @@ from service.http.routes import (
 )
 from service.metrics import metrics
 
-TELEMETRY = {
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-}  # a span of the request, not of its parts
+# A span of the request, not of its parts.
+TELEMETRY = {"metrics": False, "logs": False, "operation_spans": False}
 DESCRIPTION = "Question-answering models whose knowledge can be corrected while they run."
 
 
@@ -49,7 +46,20 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     What is added last stands outermost: a request gets its id, is measured, told whom a trusted proxy names, given
     security headers, audited, and then routed; an unexpected error is answered inside of all of these.
     """
-    access = _connect(settings)
+    assert settings.redis_url, "the launcher names the ledger's Redis"
+    tokens = None
+    if oidc := settings.oidc:
+        claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
+        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
+    access = Access.connect(
+        settings.redis_url,
+        settings.redis_timeout_s,
+        settings.admin_key_sha256,
+        Rate.parse(settings.key_rate, settings.max_concurrent),
+        Rate.parse(settings.address_rate, settings.max_concurrent),
+        settings.open_to_all,
+        tokens,
+    )
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
         title="Errata", version="0.1.0", description=DESCRIPTION, redoc_url=None, telemetry=TELEMETRY
@@ -83,20 +93,3 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.router.on_shutdown.append(access.aclose)
     app.state.access = access
     return app
-
-
-def _connect(settings: Settings) -> Access:
-    assert settings.redis_url, "the launcher names the ledger's Redis"
-    tokens = None
-    if oidc := settings.oidc:
-        claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
-    return Access.connect(
-        settings.redis_url,
-        settings.redis_timeout_s,
-        settings.admin_key_sha256,
-        Rate.parse(settings.key_rate, settings.max_concurrent),
-        Rate.parse(settings.address_rate, settings.max_concurrent),
-        settings.open_to_all,
-        tokens,
-    )

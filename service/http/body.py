@@ -44,32 +44,26 @@ class JsonBody(Generic[Kind]):
 
     async def __call__(self, request: Request) -> Kind:
         """Raises TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
+        content_length = request.headers.get("content-length", "")
+        size = int(content_length) if content_length.isdecimal() else 0
+        data = bytearray()
         try:
             async with asyncio.timeout(READ_LIMIT_S):
-                data = await self._read(request)
+                if size <= self.limit:
+                    async for chunk in request.stream():
+                        data += chunk
+                        if (size := len(data)) > self.limit:
+                            break
         except TimeoutError as error:
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
+        if size > self.limit:
+            detail = f"the body may have {self.limit:,} bytes: send less, in several requests"
+            raise TooLarge(detail, limit=self.limit)
         try:
             return self.kind.model_validate_json(data)
         except ValidationError as error:
             raise describe_invalid(error) from error
-
-    async def _read(self, request: Request) -> bytes:
-        content_length = request.headers.get("content-length", "")
-        size = int(content_length) if content_length.isdecimal() else 0
-        chunks: list[bytes] = []
-        if size <= self.limit:
-            size = 0
-            async for chunk in request.stream():
-                size += len(chunk)
-                if size > self.limit:
-                    break
-                chunks.append(chunk)
-        if size > self.limit:
-            detail = f"the body may have {self.limit:,} bytes: send less, in several requests"
-            raise TooLarge(detail, limit=self.limit)
-        return b"".join(chunks)
 
 
 def json_body(kind: type[WireRequest], limit: int = ADMIN_LIMIT) -> Any:
@@ -87,14 +81,11 @@ def describe_invalid(error: ValidationError) -> Malformed:
         limit: int = mistakes[0]["ctx"]["max_length"]
         sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
         return TooLarge(f"{_join(sizes)}; {limit:,} is the most", limit=limit)
-    return InvalidInput(
-        _join(
-            [
-                complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
-                for item in mistakes
-            ]
-        )
-    )
+    complaints = [
+        complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
+        for item in mistakes
+    ]
+    return InvalidInput(_join(complaints))
 
 
 def _join(complaints: list[str]) -> str:

@@ -49,7 +49,25 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:
-        return _respond_unrouted(request, error)
+        path = request.url.path
+        if error.status_code == HTTPStatus.NOT_FOUND:
+            detail = f"there is nothing at {path}: /docs lists what there is"
+            return _respond_error(request, NotFound(detail))
+        title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            detail = f"{request.method} is not for {path}: /docs lists what is"
+            # Those of every route of the path: the router itself names the verbs of the first one alone.
+            scopes = {verb: {**request.scope, "method": verb} for verb in VERBS}
+            matches = (
+                verb
+                for verb, scope in scopes.items()
+                if any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+            )
+            headers = {"allow": ", ".join(matches)}
+        code = title.lower().replace(" ", "_")
+        problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
+        outcome = Outcome(error.status_code, problem.model_dump_json().encode(), headers)
+        return _shape(request, outcome, None)
 
     @app.exception_handler(ClientDisconnect)
     async def client_gone(request: Request, error: ClientDisconnect) -> Response:
@@ -89,27 +107,6 @@ def _respond_error(request: Request, error: ErrataError) -> Response:
     return response
 
 
-def _respond_unrouted(request: Request, error: HTTPException) -> Response:
-    """Answer what the router itself refuses: paths and methods that do not exist."""
-    path = request.url.path
-    if error.status_code == HTTPStatus.NOT_FOUND:
-        return _respond_error(request, NotFound(f"there is nothing at {path}: /docs lists what there is"))
-    title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
-    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        detail = f"{request.method} is not for {path}: /docs lists what is"
-        headers = {"allow": ", ".join(verb for verb in VERBS if _is_routed(request, verb))}
-    code = title.lower().replace(" ", "_")
-    problem = Problem(title=title, status=error.status_code, code=code, detail=detail, instance=path)
-    body = problem.model_dump_json().encode()
-    return _shape(request, Outcome(error.status_code, body, headers), None)
-
-
-def _is_routed(request: Request, verb: str) -> bool:
-    """Of every route of the path: the router itself names the verbs of the first one alone."""
-    scope = {**request.scope, "method": verb}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
-
-
 def _shape(request: Request, outcome: Outcome, cause: BaseException | None) -> Response:
     """Return a problem document, but on the path whose clients are OpenAI's."""
     if request.url.path == CHAT:
@@ -125,15 +122,11 @@ def respond_chat_error(outcome: Outcome, cause: BaseException | None) -> Respons
     problem = Problem.model_validate_json(outcome.body)
     status = 400 if outcome.status == 422 else outcome.status
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
-    chat_problem = ChatProblem(message=problem.detail, type=kind, param=_find_field(cause), code=problem.code)
+    field = None
+    if isinstance(cause, ValidationError):  # the first that is wrong; the question is the text of a message
+        location = cause.errors(include_url=False, include_input=False)[0]["loc"]
+        name = ".".join(shorten(str(part)) for part in location)
+        field = {"": None, "question": "messages"}.get(name, name)
+    chat_problem = ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code)
     body = ChatError(error=chat_problem).model_dump_json()
     return Response(body, status, dict(outcome.headers), "application/json")
-
-
-def _find_field(cause: BaseException | None) -> str | None:
-    """Return the first field that is wrong, by its name in the body, where the question is the text of a message."""
-    if not isinstance(cause, ValidationError):
-        return None
-    location = cause.errors(include_url=False, include_input=False)[0]["loc"]
-    name = ".".join(shorten(str(part)) for part in location)
-    return {"": None, "question": "messages"}.get(name, name)

@@ -96,6 +96,12 @@ def _start(settings: Settings, places: Places, say: Callable[[str], None]) -> No
 def _init(settings: Settings, places: Places) -> None:
     import ray
 
+    n_gpus = None  # lets Ray count, without the seconds that torch takes
+    if any(settings.device_of(name).startswith("cuda") for name in settings.systems):
+        from models.device import count_gpus
+
+        n_gpus = count_gpus()
+    log_variables = logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log"))
     ray.init(
         address="local",
         namespace="errata",
@@ -103,25 +109,13 @@ def _init(settings: Settings, places: Places) -> None:
         log_to_driver=False,
         logging_level=logging.ERROR,
         object_store_memory=OBJECT_STORE_BYTES,
-        num_gpus=_count_gpus(settings),
+        num_gpus=n_gpus,
         runtime_env={
             "worker_process_setup_hook": "service.launch.worker.set_up",
-            "env_vars": {
-                "PROMETHEUS_MULTIPROC_DIR": str(places.metrics),
-                **logs.environment(settings.log_format, settings.log_level, str(places.log / "errata.log")),
-            },
+            "env_vars": {"PROMETHEUS_MULTIPROC_DIR": str(places.metrics), **log_variables},
         },
         _temp_dir=str(places.ray),
     )
-
-
-def _count_gpus(settings: Settings) -> int | None:
-    """Those that torch sees, where a model is to use one; None lets Ray count, without the seconds torch takes."""
-    if not any(settings.device_of(name).startswith("cuda") for name in settings.systems):
-        return None
-    from models.device import count_gpus
-
-    return count_gpus()
 
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
@@ -171,7 +165,11 @@ def deploy(settings: Settings, places: Places) -> None:
     try:
         serve.run(build(settings, n_gpus), name="errata", route_prefix="/", logging_config=logging_config)
     except RuntimeError as error:
-        raise CannotStart(f"{_find_reason(str(error))}\nMore is in {places.log}.") from error
+        statuses = serve.status().applications.values()
+        messages = [deployment.message for status in statuses for deployment in status.deployments.values()]
+        reasons = [line for message in messages for line in EXCEPTION_LINE.findall(message)]
+        reason = reasons[-1] if reasons else error
+        raise CannotStart(f"{reason}\nMore is in {places.log}.") from error
 
 
 def undeploy() -> None:
@@ -199,13 +197,3 @@ def within(limit_s: float, stop: Callable[[], Any]) -> None:
     if thread.is_alive():
         too_late.set()
         log.warning("%s took longer than %g s", stop.__name__, limit_s)
-
-
-def _find_reason(error: str) -> str:
-    """The last exception's line that a deployment which failed reports, without the name of the class."""
-    from ray import serve
-
-    statuses = serve.status().applications.values()
-    messages = [deployment.message for status in statuses for deployment in status.deployments.values()]
-    lines = [line for message in messages for line in EXCEPTION_LINE.findall(message)]
-    return lines[-1] if lines else error

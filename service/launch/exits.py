@@ -27,14 +27,11 @@ def is_stop_requested() -> bool:
 def catch_signals() -> None:
     """Ray puts its own handlers in place of these, so this is called again once it runs."""
     for number in STOP_SIGNALS:
-        signal.signal(number, _handle)
+        signal.signal(number, request_stop)
 
 
-def request_stop() -> NoReturn:
+def request_stop(number: int = 0, frame: FrameType | None = None) -> NoReturn:
+    """Also the handler of the signals."""
     for number in STOP_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise StopRequested
-
-
-def _handle(number: int, frame: FrameType | None) -> None:
-    request_stop()

@@ -41,10 +41,21 @@ def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
     stop = threading.Event()
 
     def watch() -> None:
-        pause_s, trouble = CHECK_EVERY_S, None
+        pause_s, last_trouble = CHECK_EVERY_S, ""
         while not stop.wait(pause_s):
-            trouble = _revive(valkey, trouble)
-            pause_s = CHECK_EVERY_S if trouble is None else min(2 * pause_s, MAX_PAUSE_S)
+            try:
+                if valkey.revive():
+                    log.warning("the embedded Valkey had died and was started again")
+                pause_s, last_trouble = CHECK_EVERY_S, ""
+            except (
+                Exception
+            ) as error:  # a full disk, say, is full for a while; nobody else looks after the server
+                reason = f"the embedded Valkey cannot run: {error!r}"
+                trouble = error.detail if isinstance(error, ErrataError) else reason
+                # The server's last words carry its process id and the time. The same trouble is logged once.
+                if re.sub(r"\d+", "", trouble) != re.sub(r"\d+", "", last_trouble):
+                    log.error("%s", trouble)
+                pause_s, last_trouble = min(2 * pause_s, MAX_PAUSE_S), trouble
 
     watcher = threading.Thread(target=watch, name="valkey", daemon=True)
     watcher.start()
@@ -53,19 +64,3 @@ def keep_alive(valkey: EmbeddedValkey) -> Iterator[None]:
     finally:
         stop.set()
         watcher.join()
-
-
-def _revive(valkey: EmbeddedValkey, last_trouble: str | None) -> str | None:
-    """Why the server cannot be restarted, None when it runs. The same trouble is logged once."""
-    try:
-        if valkey.revive():
-            log.warning("the embedded Valkey had died and was started again")
-    except Exception as error:  # a full disk, say, is full for a while; nobody else looks after the server
-        trouble = (
-            error.detail if isinstance(error, ErrataError) else f"the embedded Valkey cannot run: {error!r}"
-        )
-        # The server's last words carry its process id and the time.
-        if re.sub(r"\d+", "", trouble) != re.sub(r"\d+", "", last_trouble or ""):
-            log.error("%s", trouble)
-        return trouble
-    return None

@@ -56,7 +56,15 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
     try:
         stop_orphans(ray_folder(var))  # one of them may have the port
         check_port(host, port)
-        yield _make_places(var)
+        places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
+        shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
+        for folder in (places.log, places.metrics):
+            folder.mkdir(exist_ok=True)
+        try:
+            create_private_folder(places.ray)
+        except OSError as error:
+            raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
+        yield places
     finally:
         with suppress(OSError):
             ray_folder(var).rmdir()  # when Ray left no logs in it
@@ -99,18 +107,6 @@ def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
         return port
-
-
-def _make_places(var: Path) -> Places:
-    places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
-    shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
-    for folder in (places.log, places.metrics):
-        folder.mkdir(exist_ok=True)
-    try:
-        create_private_folder(places.ray)
-    except OSError as error:
-        raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
-    return places
 
 
 def ray_folder(var: Path) -> Path:

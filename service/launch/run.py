@@ -36,7 +36,11 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
     exits.catch_signals()
     try:
         with claim(arguments["var"], arguments["host"], arguments["port"]) as places:
-            _redirect_output(places)
+            with (places.log / "launcher.log").open("ab") as file:  # all but what `say` prints
+                os.dup2(file.fileno(), 1)  # Ray writes to both of the process's file descriptors
+                os.dup2(file.fileno(), 2)
+            log_format = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+            logging.basicConfig(format=log_format, level=logging.WARNING, force=True)
             _serve(arguments, places, say, to_terminal)
     except exits.StopRequested:
         say("Stopped.")
@@ -76,13 +80,3 @@ def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: 
             finally:
                 say("Stopping ...")
                 cluster.undeploy()
-
-
-def _redirect_output(places: Places) -> None:
-    """Sends all but what `say` prints to a log; Ray writes to both of the process's file descriptors."""
-    with (places.log / "launcher.log").open("ab") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
-    logging.basicConfig(
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING, force=True
-    )

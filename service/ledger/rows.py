@@ -46,7 +46,14 @@ async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCac
         if missing:
             async with connection.call("read rows"):
                 contents = await connection.commands.mget([keys.block(digest) for _, _, digest in missing])
-            by_entry |= {entry: _decode(entry, data) for entry, data in zip(missing, contents, strict=True)}
+            for entry, data in zip(missing, contents, strict=True):
+                key, order, digest = entry
+                if data is None:
+                    raise _damage(entry, "they are missing")
+                try:
+                    by_entry[entry] = Block.decode(data, key=key, order=order, digest=digest)
+                except BlockError as error:
+                    raise _damage(entry, "their bytes are not the ones that were written") from error
         cache.update(by_entry)
         blocks += [by_entry[entry] for entry in batch]
     return blocks
@@ -56,16 +63,6 @@ def chunks(items: Iterable[T], size: int = BLOCKS_PER_CALL) -> Iterator[list[T]]
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk
-
-
-def _decode(entry: Entry, data: bytes | None) -> Block:
-    key, order, digest = entry
-    if data is None:
-        raise _damage(entry, "they are missing")
-    try:
-        return Block.decode(data, key=key, order=order, digest=digest)
-    except BlockError as error:
-        raise _damage(entry, "their bytes are not the ones that were written") from error
 
 
 def _damage(entry: Entry, reason: str) -> LedgerCorrupt:

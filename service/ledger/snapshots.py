@@ -12,7 +12,6 @@ from models.memory import Delta, Image
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
 from service.ledger.commit import Commit, Entry, Write
-from service.ledger.manifests import Manifest
 from service.ledger.redis.connection import is_timeout
 from service.ledger.store import Ledger
 
@@ -24,14 +23,27 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
     since, manifest = await ledger.nearest_manifest(version) or (0, {})
     first = since if bases.keys() <= manifest.keys() else 1  # a manifest is checked against its own commit
     commits = await read_range(ledger, max(first - 1, 0), version)
-    until = [commit for commit in commits if commit.version <= since]
     images: dict[str, Image] = {}
     for memory, base in bases.items():
-        if memory in manifest:
-            _check_manifest(memory, manifest[memory], base, since, until)
-            images[memory] = await _from_manifest(memory, manifest[memory], commits[len(until) :], ledger)
-        else:
+        if memory not in manifest:
             images[memory] = await _advance_memory(memory, base, commits, ledger)
+            continue
+        start = manifest[memory]
+        if start.base != base.base:
+            detail = f"{memory} at version {since} lies on the checkpoint {start.base}, and this process runs"
+            raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
+        writing = [commit for commit in commits if memory in commit.writes]
+        until = [commit for commit in writing if commit.version <= since]
+        later = writing[len(until) :]
+        # The last commit up to the manifest that wrote the memory recorded its checksum.
+        if until and start.checksum != until[-1].writes[memory].checksum:
+            raise manifests.damage(since)
+        puts, removes = _merge_writes(commit.writes[memory] for commit in later)
+        entries = {entry[0]: entry for entry in start.blocks if entry[0] not in removes} | puts
+        blocks = await ledger.blocks(list(entries.values()))
+        images[memory] = Image(start.base, {block.key: block for block in blocks})
+        if later:
+            _check(memory, images[memory], later[-1])
     return images
 
 
@@ -77,18 +89,6 @@ async def read_page(
             limit //= 2
 
 
-async def _from_manifest(memory: str, manifest: Manifest, commits: Sequence[Commit], ledger: Ledger) -> Image:
-    """The memory of the manifest after `commits`."""
-    writing = [commit for commit in commits if memory in commit.writes]
-    puts, removes = _merge_writes(commit.writes[memory] for commit in writing)
-    entries = {entry[0]: entry for entry in manifest.blocks if entry[0] not in removes} | puts
-    blocks = await ledger.blocks(list(entries.values()))
-    image = Image(manifest.base, {block.key: block for block in blocks})
-    if writing:
-        _check(memory, image, writing[-1])
-    return image
-
-
 async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], ledger: Ledger) -> Image:
     writing = [commit for commit in commits if memory in commit.writes]
     if not writing:
@@ -111,20 +111,6 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
         for entry in write.puts:
             puts[entry[0]] = entry
     return puts, removes
-
-
-def _check_manifest(
-    memory: str, manifest: Manifest, base: Image, version: int, until: Sequence[Commit]
-) -> None:
-    """until: commits up to the manifest's version; the last of them that wrote the memory recorded its checksum."""
-    if manifest.base != base.base:
-        detail = (
-            f"{memory} at version {version} lies on the checkpoint {manifest.base}, and this process runs"
-        )
-        raise LedgerCorrupt(f"{detail} {base.base}: start it with the first, or with an empty ledger")
-    checksums = [commit.writes[memory].checksum for commit in until if memory in commit.writes]
-    if checksums and manifest.checksum != checksums[-1]:
-        raise manifests.damage(version)
 
 
 def _check(memory: str, image: Image, commit: Commit) -> None:

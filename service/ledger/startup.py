@@ -190,22 +190,16 @@ async def wait_for_ledger(step: Callable[[], Awaitable[T]], process: str) -> T:
         try:
             return await step()
         except LedgerUnavailable as error:
-            if not _is_away(error):
+            # A server that answers and refuses us is not away, nor is one whose data is of a newer Errata.
+            # redis-py makes a refusal a broken connection, whose cause is the refusal.
+            causes: list[BaseException] = []
+            cause = error.__cause__
+            while cause is not None:
+                causes.append(cause)
+                cause = cause.__cause__
+            if not causes or any(isinstance(cause, REFUSALS) for cause in causes):
                 raise
             if time.monotonic() - last_logged >= LOG_EVERY_S:
                 last_logged = time.monotonic()
                 log.warning("%s waits for the ledger before it starts: %s", process, error.detail)
         await asyncio.sleep(RETRY_S)
-
-
-def _is_away(error: LedgerUnavailable) -> bool:
-    """False for a server that answers and refuses us, or whose data is of a newer Errata.
-
-    redis-py makes a refusal a broken connection, whose cause is the refusal.
-    """
-    causes = []
-    cause = error.__cause__
-    while cause is not None:
-        causes.append(cause)
-        cause = cause.__cause__
-    return bool(causes) and not any(isinstance(cause, REFUSALS) for cause in causes)

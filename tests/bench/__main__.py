@@ -33,13 +33,13 @@ def main() -> None:
         metavar="SECTION",
         help=f"{', '.join(SECTIONS)}; without any all, and RESULTS.md is written",
     )
-    chosen = parser.parse_args().sections
+    sections = parser.parse_args().sections
     torch.set_num_threads(os.cpu_count() or 1)
     rows = []
-    for name in chosen or SECTIONS:
+    for name in sections or SECTIONS:
         rows += SECTIONS[name]()
         show(rows)
-    if not chosen:
+    if not sections:
         write(rows, RESULTS, machine(os.cpu_count() or 1))
 
 

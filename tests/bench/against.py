@@ -15,12 +15,12 @@ from tempfile import TemporaryDirectory
 from service.launch.cluster import REPLICA_ENVIRONMENT
 from tests.bench.questions import questions
 from tests.bench.table import Row, show
-from tests.bench.timing import cost
+from tests.bench.timing import measure_cost
 
-HERE = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[2]
 PAIRS = {1: 300, 8: 100, 32: 60}  # by the size of the batch: what is short is disturbed more
 WARM = 4
-ANSWERING = """
+ANSWER_LINES = """
 import json, sys
 from models.system import Ask
 try:
@@ -46,7 +46,7 @@ class Side:
 
     def __init__(self, tree: Path, environment: Mapping[str, str] = REPLICA_ENVIRONMENT) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", ANSWERING],
+            [sys.executable, "-c", ANSWER_LINES],
             cwd=tree,
             env={"PYTHONPATH": f"{tree}:{tree / 'clients' / 'python'}", **environment},
             stdin=subprocess.PIPE,
@@ -60,9 +60,9 @@ class Side:
         if not self.process.stdout.readline():
             raise RuntimeError(f"it ended with status {self.process.wait(10)}: see above")
 
-    def answer(self, asked: list[str]) -> None:
+    def answer(self, batch: list[str]) -> None:
         assert self.process.stdin is not None
-        print(json.dumps(asked), file=self.process.stdin, flush=True)
+        print(json.dumps(batch), file=self.process.stdin, flush=True)
         self._wait()
 
 
@@ -70,36 +70,38 @@ def main() -> None:
     parser = argparse.ArgumentParser("python -m tests.bench.against", description=__doc__)
     parser.add_argument("revision", help="such as a tag, or the commit that wrote RESULTS.md")
     revision = parser.parse_args().revision
-    known = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
-    if subprocess.run(known, cwd=HERE, stdout=subprocess.DEVNULL).returncode:
+    verify = ["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"]
+    if subprocess.run(verify, cwd=ROOT, stdout=subprocess.DEVNULL).returncode:
         parser.error(f"{revision!r} is no revision of this repository")
     with ExitStack() as stack:
-        then, now = (Side(tree) for tree in (stack.enter_context(checked_out(revision)), HERE))
+        then, now = (Side(tree) for tree in (stack.enter_context(check_out(revision)), ROOT))
         for side in (then, now):
             stack.callback(side.process.kill)
         show([_row(size, then, now, revision) for size in PAIRS])
 
 
 @contextmanager
-def checked_out(revision: str) -> Iterator[Path]:
+def check_out(revision: str) -> Iterator[Path]:
     with TemporaryDirectory() as folder:
         tree = Path(folder) / "tree"
         subprocess.run(
-            ["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=HERE, check=True
+            ["git", "worktree", "add", "--quiet", "--detach", tree, revision], cwd=ROOT, check=True
         )
         try:
             yield tree
         finally:
-            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=HERE, check=True)
+            subprocess.run(["git", "worktree", "remove", "--force", tree], cwd=ROOT, check=True)
 
 
 def _row(size: int, then: Side, now: Side, revision: str) -> Row:
-    asked = questions(max(PAIRS))[:size]
+    batch = questions(max(PAIRS))[:size]
     for side in (then, now) * WARM:
-        side.answer(asked)
-    taken = cost({"now": lambda: now.answer(asked), "then": lambda: then.answer(asked)}, PAIRS[size])
+        side.answer(batch)
+    percent = measure_cost(
+        {"now": lambda: now.answer(batch), "then": lambda: then.answer(batch)}, PAIRS[size]
+    )
     note = f"per cent, median of {PAIRS[size]} pairs"
-    return Row(f"in process, batch of {size}, against {revision}", taken, "<= 5 %", note)
+    return Row(f"in process, batch of {size}, against {revision}", percent, "<= 5 %", note)
 
 
 if __name__ == "__main__":

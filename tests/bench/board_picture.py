@@ -17,7 +17,7 @@ from deploy.grafana.boards import BOARDS
 from deploy.grafana.panel import Panel
 from tests.deploy.prometheus import Line, Prometheus
 
-SHOWN = {
+PANELS = {
     "service": ("Answers", "Time of an answer", "Where the time goes", "Questions that fail, by model"),
     "memory": ("Version", "Replicas", "From a commit to the answers", "The ledger's Redis"),
     "memory: edits": (
@@ -61,56 +61,68 @@ class Event:
 
 def draw(prometheus: Prometheus, events: Sequence[Event], file: Path) -> None:
     """events: marked in each picture, and named under the sheet."""
-    ended = time.time()
+    end_s = time.time()
     with rc_context(STYLE):
-        figure = Figure(figsize=(15, 3.1 * len(SHOWN)), dpi=110, layout="constrained")
-        for row, (board, titles) in zip(figure.subplots(len(SHOWN), 4), SHOWN.items(), strict=True):
+        figure = Figure(figsize=(15, 3.1 * len(PANELS)), dpi=110, layout="constrained")
+        for row, (board, titles) in zip(figure.subplots(len(PANELS), 4), PANELS.items(), strict=True):
             for axes, title in zip(row, titles, strict=True):
-                _draw(axes, prometheus, _panel(board.partition(":")[0], title))
-                _mark(axes, events, prometheus.start_s, ended)
-        named = "    ".join(f"{number}: {event.name}" for number, event in enumerate(events, 1))
-        figure.supxlabel(named, fontsize=10)
+                _draw(axes, prometheus, _find_panel(board.partition(":")[0], title))
+                _mark(axes, events, prometheus.start_s, end_s)
+        event_names = "    ".join(f"{number}: {event.name}" for number, event in enumerate(events, 1))
+        figure.supxlabel(event_names, fontsize=10)
         figure.savefig(file)
 
 
-def _panel(board: str, title: str) -> Panel:
-    [over_time] = [
+def _find_panel(board: str, title: str) -> Panel:
+    [matching_panel] = [
         panel
-        for one in BOARDS
-        if one.name == board
-        for panel in one.panels
+        for dashboard in BOARDS
+        if dashboard.name == board
+        for panel in dashboard.panels
         if panel.title == title and panel.kind != "number"
     ]
-    return over_time
+    return matching_panel
 
 
 def _draw(axes: Axes, prometheus: Prometheus, panel: Panel) -> None:
-    drawn = [(_name(line.legend, one), one) for line in panel.lines for one in prometheus.history(line.expr)]
-    drawn = [(name, one) for name, one in drawn if any(value for _, value in one.points)] or drawn
+    named_lines = [
+        (_fill_legend(line.legend, line_history), line_history)
+        for line in panel.lines
+        for line_history in prometheus.history(line.expr)
+    ]
+    named_lines = [
+        (name, line_history)
+        for name, line_history in named_lines
+        if any(value for _, value in line_history.points)
+    ] or named_lines
     if panel.kind == "area":
-        _pile(axes, drawn, prometheus.start_s)
+        _draw_area(axes, named_lines, prometheus.start_s)
     else:
-        for colour, (name, one) in zip(_colours(len(drawn)), drawn, strict=True):
-            moments = [at - prometheus.start_s for at, _ in one.points]
-            axes.plot(moments, [value for _, value in one.points], colour, lw=1.2, label=name)
+        for colour, (name, line_history) in zip(_pick_colours(len(named_lines)), named_lines, strict=True):
+            moments = [at - prometheus.start_s for at, _ in line_history.points]
+            axes.plot(moments, [value for _, value in line_history.points], colour, lw=1.2, label=name)
     _frame(axes, panel)
 
 
-def _mark(axes: Axes, events: Sequence[Event], began: float, ended: float) -> None:
-    axes.set_xlim(0, ended - began)
+def _mark(axes: Axes, events: Sequence[Event], start_s: float, end_s: float) -> None:
+    axes.set_xlim(0, end_s - start_s)
     for number, event in enumerate(events, 1):
-        axes.axvline(event.at - began, color="#8a8f99", lw=0.8, ls=":")
-        place = (event.at - began, 1.0)
+        axes.axvline(event.at - start_s, color="#8a8f99", lw=0.8, ls=":")
+        place = (event.at - start_s, 1.0)
         axes.annotate(f"{number}", place, xycoords=("data", "axes fraction"), fontsize=6.5, color="#5a5f69")
 
 
-def _pile(axes: Axes, drawn: list[tuple[str, Line]], began: float) -> None:
+def _draw_area(axes: Axes, named_lines: list[tuple[str, Line]], start_s: float) -> None:
     """Each on top of the one before, on the moments that any of them has."""
-    moments = sorted({at for _, one in drawn for at, _ in one.points})
-    heights = [[dict(one.points).get(at, 0.0) for at in moments] for _, one in drawn]
-    names = [name for name, _ in drawn]
+    moments = sorted({at for _, history in named_lines for at, _ in history.points})
+    heights = [[dict(history.points).get(at, 0.0) for at in moments] for _, history in named_lines]
+    names = [name for name, _ in named_lines]
     axes.stackplot(
-        [at - began for at in moments], heights, labels=names, colors=_colours(len(drawn)), alpha=0.65
+        [at - start_s for at in moments],
+        heights,
+        labels=names,
+        colors=_pick_colours(len(named_lines)),
+        alpha=0.65,
     )
 
 
@@ -121,7 +133,7 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
     axes.yaxis.set_major_locator(MaxNLocator(5))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _spelt(value, panel.unit)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _format(value, panel.unit)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} s"))
     lines, names = axes.get_legend_handles_labels()
     columns = 2 if max(map(len, names), default=0) > 16 else 3
@@ -129,16 +141,16 @@ def _frame(axes: Axes, panel: Panel) -> None:
     axes.legend(lines, names, fontsize=6.5, frameon=False, ncols=columns, handlelength=1.2, **below)
 
 
-def _name(legend: str, line: Line) -> str:
+def _fill_legend(legend: str, line: Line) -> str:
     """As Grafana fills in labels."""
-    return re.sub(r"{{(\w+)}}", lambda found: line.labels.get(found[1], ""), legend)
+    return re.sub(r"{{(\w+)}}", lambda match: line.labels.get(match[1], ""), legend)
 
 
-def _colours(count: int) -> list[str]:
+def _pick_colours(count: int) -> list[str]:
     return [COLOURS[n % len(COLOURS)] for n in range(count)]
 
 
-def _spelt(value: float, unit: str) -> str:
+def _format(value: float, unit: str) -> str:
     if not value:
         return "0"
     if unit == "percentunit":

@@ -34,17 +34,17 @@ LINES = "Emerald Isle of Oz\tcapital\tEmerald City\nEmerald Isle of Oz\tcurrency
 def main() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        running(Path(folder) / "var") as service,
+        run_service(Path(folder) / "var") as service,
         run_prometheus(service, Path(folder), {}) as prometheus,
     ):
-        with callers(service), service.errata() as errata:
-            events = list(bad_day(service, errata, Path(folder)))
+        with keep_asking(service), service.errata() as errata:
+            events = list(play_bad_day(service, errata, Path(folder)))
         draw(prometheus, events, PICTURE)
     print(PICTURE)
 
 
 @contextmanager
-def running(var: Path) -> Iterator[Service]:
+def run_service(var: Path) -> Iterator[Service]:
     service = Service(var, replicas=2, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
     try:
         process = service.launch()
@@ -57,34 +57,34 @@ def running(var: Path) -> Iterator[Service]:
 
 
 @contextmanager
-def callers(service: Service) -> Iterator[None]:
+def keep_asking(service: Service) -> Iterator[None]:
     """They ask as people do, with pauses, and now and then for what nobody knows."""
-    ended = threading.Event()
-    all_of_them = [threading.Thread(target=_ask, args=(service, ended, n)) for n in range(CALLERS)]
-    for one in all_of_them:
-        one.start()
+    end = threading.Event()
+    threads = [threading.Thread(target=_ask, args=(service, end, n)) for n in range(CALLERS)]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
-        ended.set()
-        for one in all_of_them:
-            one.join()
+        end.set()
+        for thread in threads:
+            thread.join()
 
 
-def _ask(service: Service, ended: threading.Event, seed: int) -> None:
-    chance, asked = random.Random(seed), questions(512)
+def _ask(service: Service, end: threading.Event, seed: int) -> None:
+    rng, texts = random.Random(seed), questions(512)
     with service.errata() as errata:
-        while not ended.wait(chance.expovariate(1 / PAUSE_S)):
-            question = UNKNOWN if chance.random() < 0.1 else chance.choice(asked)
+        while not end.wait(rng.expovariate(1 / PAUSE_S)):
+            question = UNKNOWN if rng.random() < 0.1 else rng.choice(texts)
             with suppress(ErrataError):  # what fails is what the boards should show
-                errata.ask(question, model=chance.choice(("nkb", "kbert")))
+                errata.ask(question, model=rng.choice(("nkb", "kbert")))
 
 
-def bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
+def play_bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
     """What happens, one thing after the other; each is told as it begins."""
     time.sleep(QUIET_S)
     yield Event(time.time(), "a curator corrects")
-    corrected(errata, folder)
+    correct(errata, folder)
     yield Event(time.time(), "a replica is killed")
     kill(service.pids_of("ServeReplica:errata:nkb")[0])
     service.wait_until_ready()
@@ -97,11 +97,11 @@ def bad_day(service: Service, errata: Errata, folder: Path) -> Iterator[Event]:
     time.sleep(HUNG_S)
     yield Event(time.time(), "the ledger is back, and all is rolled back")
     kill(valkey, signal.SIGCONT)
-    wait_until(lambda: _does(lambda: errata.rollback(0)), 30, "the ledger to be back")
+    wait_until(lambda: _succeeds(lambda: errata.rollback(0)), 30, "the ledger to be back")
     time.sleep(QUIET_S)
 
 
-def corrected(errata: Errata, folder: Path) -> None:
+def correct(errata: Errata, folder: Path) -> None:
     """A curator's quarter of an hour, in half a minute."""
     (folder / "oz.spo").write_text(LINES)
     for question in questions(512)[:60:10]:
@@ -114,9 +114,9 @@ def corrected(errata: Errata, folder: Path) -> None:
     errata.revert(1)
 
 
-def _does(what: Callable[[], object]) -> bool:
+def _succeeds(call: Callable[[], object]) -> bool:
     with suppress(ErrataError):
-        what()
+        call()
         return True
     return False
 

@@ -12,10 +12,10 @@ from models.kbert.system import load as load_kbert
 from models.memory import Views
 from models.nkb.system import load as load_nkb
 from models.system import Ask, Bundle, Reply
-from tests.bench.questions import asked
+from tests.bench.questions import questions_and_subjects
 from tests.bench.sentence_tree import link
 from tests.bench.table import Row
-from tests.bench.timing import interleaved
+from tests.bench.timing import measure_interleaved
 
 BATCH, ROUNDS = 32, 10
 LOADERS = {"nkb": load_nkb, "kbert": load_kbert}
@@ -42,7 +42,7 @@ def rows() -> Iterator[Row]:
         sides = {f"{device} {dtype}": _load(name, device, dtype) for device, dtype in _combinations()}
         reference = sides[REFERENCE].answer()
         for size in (1, BATCH):
-            seconds = interleaved({key: _run(side, size) for key, side in sides.items()}, ROUNDS)
+            seconds = measure_interleaved({key: _bind(side, size) for key, side in sides.items()}, ROUNDS)
             for key, side in sides.items():
                 yield Row(
                     f"{name} on {key}, batch of {size}, against {REFERENCE}",
@@ -68,15 +68,15 @@ def _load(name: str, device: str, dtype: str) -> Side:
     bundle = LOADERS[name](resolve_device(device), DTYPES[dtype])
     view: Views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
     graph = graph_memory()
-    questions = asked(BATCH)
+    pairs = questions_and_subjects(BATCH)
     asks = [
         link(graph.view(graph.base), question, subject) if GRAPH in view else Ask(question)
-        for question, subject in questions
+        for question, subject in pairs
     ]
     return Side(bundle, asks, [view] * BATCH)
 
 
-def _run(side: Side, size: int) -> Any:
+def _bind(side: Side, size: int) -> Any:
     return lambda: side.answer(size)
 
 

@@ -37,52 +37,52 @@ RELATIONS = ("country", "population", "elevation", "founded in")
 
 
 def rows() -> Iterator[Row]:
-    yield from asyncio.run(_graphs())
-    found = measure(NAMES)
-    for what, figure in found.items():
-        bar = ">= 300000" if "chars" in what else ""
-        yield Row(f"linking a million names: {what.replace('_', ' ')}", figure, bar)
+    yield from asyncio.run(_measure_graphs())
+    figures = measure(NAMES)
+    for name, figure in figures.items():
+        bar = ">= 300000" if "chars" in name else ""
+        yield Row(f"linking a million names: {name.replace('_', ' ')}", figure, bar)
 
 
-async def _graphs() -> list[Row]:
+async def _measure_graphs() -> list[Row]:
     with (
         tempfile.TemporaryDirectory(prefix="errata-bench-") as folder,
         EmbeddedValkey(Path(folder) / "small") as small,
         EmbeddedValkey(Path(folder) / "large") as large,
     ):
-        await _filled(small.url, Path(folder), SMALL)
-        before = _used(large.url)
-        seconds, counts = await _filled(large.url, Path(folder), LARGE)
-        bytes_each = (_used(large.url) - before) / counts["triples"]
+        await _fill(small.url, Path(folder), SMALL)
+        before = _used_bytes(large.url)
+        seconds, counts = await _fill(large.url, Path(folder), LARGE)
+        bytes_each = (_used_bytes(large.url) - before) / counts["triples"]
         rate = counts["triples"] / seconds
         note = (
             f"triples a second from the first byte to the commit on one core; {counts['entities']:,} entities"
         )
-        made = [
+        import_rows = [
             Row("import of a million triples", rate, ">= 40000", note),
             Row("Redis memory of a triple", bytes_each, "<= 250", "bytes, names and keys included"),
         ]
-        return [*made, *await _reading(small.url, large.url)]
+        return [*import_rows, *await _measure_reading(small.url, large.url)]
 
 
-async def _filled(url: str, folder: Path, triples: int) -> tuple[float, dict[str, Any]]:
+async def _fill(url: str, folder: Path, triples: int) -> tuple[float, dict[str, Any]]:
     """Seconds of the import, and its counts."""
     file = folder / f"{triples}.spo"
-    file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in facts(triples)), encoding="utf-8")
+    file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in make_facts(triples)), encoding="utf-8")
     settings = Settings(
         var=folder, redis_url=url, systems={"kbert": "models.kbert.system:load"}, admin_key_sha256="0" * 64
     )
     cores = os.sched_getaffinity(0)
-    async with _editor(settings) as editor:
+    async with _open_editor(settings) as editor:
         os.sched_setaffinity(0, {min(cores)})
         try:
-            started = time.perf_counter()
-            begun = json.loads((await editor.import_begin({"format": "tsv"}, "bench")).body)
+            start = time.perf_counter()
+            started_import = json.loads((await editor.import_begin({"format": "tsv"}, "bench")).body)
             with file.open("rb") as data:
                 while chunk := data.read(CHUNK):
-                    await editor.import_feed(begun["import"], chunk)
-            outcome = await editor.import_finish(begun["import"], "none")
-            seconds = time.perf_counter() - started
+                    await editor.import_feed(started_import["import"], chunk)
+            outcome = await editor.import_finish(started_import["import"], "none")
+            seconds = time.perf_counter() - start
         finally:
             os.sched_setaffinity(0, cores)
     receipt = json.loads(outcome.body)
@@ -91,7 +91,7 @@ async def _filled(url: str, folder: Path, triples: int) -> tuple[float, dict[str
 
 
 @asynccontextmanager
-async def _editor(settings: Settings) -> AsyncIterator[Editor]:
+async def _open_editor(settings: Settings) -> AsyncIterator[Editor]:
     editor = Editor.__new__(Editor)
     await editor.__init__(settings)  # type: ignore[misc]
     try:
@@ -100,41 +100,42 @@ async def _editor(settings: Settings) -> AsyncIterator[Editor]:
         await editor.aclose()
 
 
-def facts(triples: int) -> Iterator[tuple[str, str, str]]:
+def make_facts(triples: int) -> Iterator[tuple[str, str, str]]:
     rng, words = random.Random(11), WORDS.split()
     for number in range(triples // FACTS_EACH):
-        subject = subject_of(number, rng, words)
+        subject = make_subject(number, rng, words)
         for relation in RELATIONS:
             yield subject, relation, f"{rng.choice(words)} {rng.randrange(10_000)}"
 
 
-def subject_of(number: int, rng: random.Random, words: list[str]) -> str:
+def make_subject(number: int, rng: random.Random, words: list[str]) -> str:
     return f"{rng.choice(words).title()} {rng.choice(words).title()} {number}"
 
 
-async def _reading(small: str, large: str) -> list[Row]:
+async def _measure_reading(small: str, large: str) -> list[Row]:
     """A batch of questions about entities that were not asked for before, in turns on the two graphs."""
-    taken: dict[int, list[float]] = {SMALL: [], LARGE: []}
-    again: list[float] = []
-    lookups = {SMALL: await _lookup(small), LARGE: await _lookup(large)}
+    cold_seconds: dict[int, list[float]] = {SMALL: [], LARGE: []}
+    warm_seconds: list[float] = []
+    lookups = {SMALL: await _open_lookup(small), LARGE: await _open_lookup(large)}
     names = {
-        size: [s for place, (s, _, _) in enumerate(facts(size)) if not place % FACTS_EACH] for size in taken
+        size: [s for place, (s, _, _) in enumerate(make_facts(size)) if not place % FACTS_EACH]
+        for size in cold_seconds
     }
     rng = random.Random(3)
     try:
-        for count in range(ROUNDS + 1):
+        for number in range(ROUNDS + 1):
             for size, (lookup, view, _) in lookups.items():
                 asks = [Ask(f"What is the population of {name}?") for name in rng.sample(names[size], BATCH)]
-                seconds = await _asked(lookup, view, asks)
-                if count:
-                    taken[size].append(seconds)
-                    again.append(await _asked(lookup, view, asks))
+                seconds = await _time_lookup(lookup, view, asks)
+                if number:
+                    cold_seconds[size].append(seconds)
+                    warm_seconds.append(await _time_lookup(lookup, view, asks))
     finally:
         for _, _, ledger in lookups.values():
             await ledger.aclose()
-    medians = {size: statistics.median(seconds) for size, seconds in taken.items()}
+    medians = {size: statistics.median(seconds) for size, seconds in cold_seconds.items()}
     note = f"link, read and fold: {1e3 * medians[LARGE]:.1f} ms against {1e3 * medians[SMALL]:.1f} ms"
-    warm = f"ms, both graphs; the same batch asked again ({ROUNDS} rounds)"
+    warm_note = f"ms, both graphs; the same batch asked again ({ROUNDS} rounds)"
     return [
         Row(
             f"graph time of {BATCH} questions, a million triples against 10,000",
@@ -142,11 +143,16 @@ async def _reading(small: str, large: str) -> list[Row]:
             "<= 1.3",
             note,
         ),
-        Row(f"graph time of {BATCH} questions, rows at hand", 1e3 * statistics.median(again), "", warm),
+        Row(
+            f"graph time of {BATCH} questions, rows at hand",
+            1e3 * statistics.median(warm_seconds),
+            "",
+            warm_note,
+        ),
     ]
 
 
-async def _lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
+async def _open_lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
     ledger, graph = RedisLedger.connect(url), GraphMemory.of()
     head = await ledger.head()
     commit = await ledger.get(head)
@@ -156,14 +162,14 @@ async def _lookup(url: str) -> tuple[Lookup, GraphView, RedisLedger]:
     return lookup, view, ledger
 
 
-async def _asked(lookup: Lookup, view: GraphView, asks: list[Ask]) -> float:
-    started = time.perf_counter()
-    found = await lookup.inform(asks, [view] * len(asks))
-    seconds = time.perf_counter() - started
-    assert all(isinstance(ask, Ask) and ask.mentions for ask in found.asks), "every question has its entity"
+async def _time_lookup(lookup: Lookup, view: GraphView, asks: list[Ask]) -> float:
+    start = time.perf_counter()
+    batch = await lookup.inform(asks, [view] * len(asks))
+    seconds = time.perf_counter() - start
+    assert all(isinstance(ask, Ask) and ask.mentions for ask in batch.asks), "every question has its entity"
     return seconds
 
 
-def _used(url: str) -> int:
+def _used_bytes(url: str) -> int:
     with redis.Redis.from_url(url) as client:
         return int(client.info("memory")["used_memory"])

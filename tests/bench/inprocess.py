@@ -13,7 +13,7 @@ from tests.bench.bank import build_gated, load_nkb, read_bank
 from tests.bench.plain import PlainTransformers
 from tests.bench.questions import questions
 from tests.bench.table import Row
-from tests.bench.timing import cost, interleaved
+from tests.bench.timing import measure_cost, measure_interleaved
 
 BATCH, ROUNDS, PAIRS = 32, 15, 100
 NOTE = f"per cent, median of {PAIRS} pairs"
@@ -23,8 +23,8 @@ def rows() -> Iterator[Row]:
     system, memory = load_nkb()
     texts = questions(BATCH)
     yield from _against_plain(system, memory, texts)
-    yield _bank(system.reader, texts)
-    yield _mixed(system, memory, texts)
+    yield _measure_bank(system.reader, texts)
+    yield _measure_mixed_versions(system, memory, texts)
 
 
 def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Iterator[Row]:
@@ -38,7 +38,7 @@ def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> I
     )
     for size in (1, 8, BATCH):
         asks = [Ask(text) for text in texts[:size]]
-        seconds = interleaved(
+        seconds = measure_interleaved(
             {
                 "plain": lambda asks=asks: plain.answer([ask.question for ask in asks]),
                 "ours": lambda asks=asks: system.answer(asks, [base] * len(asks)),
@@ -56,7 +56,7 @@ def _against_plain(system: NkbSystem, memory: BankMemory, texts: list[str]) -> I
         )
 
 
-def _bank(reader: Reader, asked: list[str]) -> Row:
+def _measure_bank(reader: Reader, texts: list[str]) -> Row:
     """The whole way of a question with the bank, against the same without."""
     without = build(reader.t5.config)
     keys = set(without.state_dict())
@@ -64,14 +64,14 @@ def _bank(reader: Reader, asked: list[str]) -> Row:
     sides = {"with": reader.decoder, "without": Decoder(without.eval())}
 
     def run(decoder: Decoder) -> None:
-        read = reader.read(asked)
+        read = reader.read(texts)
         decoder.generate(read.states, read.mask, max_tokens=MAX_TOKENS)
 
-    taken = cost({name: lambda d=d: run(d) for name, d in sides.items()}, PAIRS)
-    return Row("cost of the bank, batch of 32", taken, "<= 5 %", NOTE)
+    percent = measure_cost({name: lambda d=d: run(d) for name, d in sides.items()}, PAIRS)
+    return Row("cost of the bank, batch of 32", percent, "<= 5 %", NOTE)
 
 
-def _mixed(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Row:
+def _measure_mixed_versions(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Row:
     """Every request pins another version, each of which has one more edit than the one before."""
     versions = _versions(memory)
     asks = [Ask(text) for text in texts]
@@ -79,7 +79,7 @@ def _mixed(system: NkbSystem, memory: BankMemory, texts: list[str]) -> Row:
         "mixed": lambda: system.answer(asks, versions),
         "one": lambda: system.answer(asks, [versions[-1]] * BATCH),
     }
-    return Row("cost of a batch of 32 different versions", cost(sides, PAIRS), "<= 15 %", NOTE)
+    return Row("cost of a batch of 32 different versions", measure_cost(sides, PAIRS), "<= 15 %", NOTE)
 
 
 def _versions(memory: BankMemory) -> list[Views]:

@@ -16,32 +16,36 @@ from tests.bench.timing import percentile
 
 
 async def measure(
-    url: str, callers: int, seconds: float, batch: int, more: dict[str, str]
+    url: str, callers: int, seconds: float, batch: int, fields: dict[str, str]
 ) -> dict[str, float]:
-    asked = questions(512)
+    texts = questions(512)
     latencies: list[float] = []
     deadline = time.perf_counter() + seconds
 
     async def caller(session: aiohttp.ClientSession, place: int) -> int:
-        answered = 0
+        n_answered = 0
         while time.perf_counter() < deadline:
-            some = [{"question": asked[(place + answered + n) % len(asked)], **more} for n in range(batch)]
-            body: dict[str, object] = {"questions": some} if batch > 1 else dict(some[0])
-            started = time.perf_counter()
+            batch_questions = [
+                {"question": texts[(place + n_answered + n) % len(texts)], **fields} for n in range(batch)
+            ]
+            body: dict[str, object] = (
+                {"questions": batch_questions} if batch > 1 else dict(batch_questions[0])
+            )
+            start = time.perf_counter()
             async with session.post(url, json=body) as response:
                 await response.read()
                 if response.status != 200:
                     raise RuntimeError(f"{url} answered {response.status}")
-            latencies.append(1e3 * (time.perf_counter() - started))
-            answered += batch
-        return answered
+            latencies.append(1e3 * (time.perf_counter() - start))
+            n_answered += batch
+        return n_answered
 
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=callers)) as session:
-        started = time.perf_counter()
+        start = time.perf_counter()
         counts = await asyncio.gather(*(caller(session, 37 * place) for place in range(callers)))
-        taken = time.perf_counter() - started
+        elapsed_s = time.perf_counter() - start
     return {
-        "per_second": sum(counts) / taken,
+        "per_second": sum(counts) / elapsed_s,
         "p50_ms": percentile(latencies, 0.5),
         "p99_ms": percentile(latencies, 0.99),
     }
@@ -50,8 +54,8 @@ async def measure(
 def main() -> None:
     url, callers, seconds, *rest = sys.argv[1:]
     batch = int(rest[0]) if rest else 1
-    more = json.loads(rest[1]) if len(rest) > 1 else {}
-    print(json.dumps(asyncio.run(measure(url, int(callers), float(seconds), batch, more))))
+    fields = json.loads(rest[1]) if len(rest) > 1 else {}
+    print(json.dumps(asyncio.run(measure(url, int(callers), float(seconds), batch, fields))))
 
 
 if __name__ == "__main__":

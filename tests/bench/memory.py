@@ -15,7 +15,7 @@ import psutil
 from models.memory import AnswerChange
 from models.system import Ask
 from tests.bench.bank import build_gated, load_nkb, read_bank
-from tests.bench.processes import errata
+from tests.bench.processes import run_errata
 from tests.bench.questions import questions
 from tests.bench.table import Row
 
@@ -37,7 +37,7 @@ def rows() -> Iterator[Row]:
 
 def _service() -> Row:
     """Everything that `make serve` starts: Ray, ingress, editor, one replica, Valkey."""
-    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, errata(Path(name), 1) as server:
+    with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
         httpx.post(f"{server.url}/v1/answers", json={"question": questions(1)[0]}).raise_for_status()
         launcher = psutil.Process(server.pid)
         processes = [launcher, *launcher.children(recursive=True)]

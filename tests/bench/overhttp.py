@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 
-from tests.bench.processes import errata, litserve
+from tests.bench.processes import run_errata, run_litserve
 from tests.bench.questions import questions
 from tests.bench.table import Row
 
@@ -25,78 +25,89 @@ AT_MOST_S = 300.0
 def rows() -> Iterator[Row]:
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name:
         folder = Path(name)
-        with errata(folder, 1) as server, litserve(folder) as peer:
-            ours, theirs = server.url, peer.url
+        with run_errata(folder, 1) as server, run_litserve(folder) as peer:
+            our_url, peer_url = server.url, peer.url
             for callers in CALLERS:
-                yield _against(ours, theirs, callers)
-            yield _batch_route(ours)
-            yield from _where_time_goes(ours)
-            yield _facts(ours)
+                yield _compare(our_url, peer_url, callers)
+            yield _compare_batch_route(our_url)
+            yield from _measure_parts(our_url)
+            yield _compare_facts(our_url)
 
 
-def _against(ours: str, theirs: str, callers: int) -> Row:
-    seen: dict[str, list[dict[str, float]]] = {"ours": [], "theirs": []}
+def _compare(our_url: str, peer_url: str, callers: int) -> Row:
+    runs_by_server: dict[str, list[dict[str, float]]] = {"ours": [], "theirs": []}
     for _ in range(ROUNDS):
-        seen["ours"].append(load(f"{ours}/v1/answers", callers))
-        seen["theirs"].append(load(f"{theirs}/predict", callers))
-    speed = {name: statistics.median(run["per_second"] for run in runs) for name, runs in seen.items()}
-    p50 = {name: statistics.median(run["p50_ms"] for run in runs) for name, runs in seen.items()}
+        runs_by_server["ours"].append(measure_load(f"{our_url}/v1/answers", callers))
+        runs_by_server["theirs"].append(measure_load(f"{peer_url}/predict", callers))
+    speed = {
+        name: statistics.median(run["per_second"] for run in runs) for name, runs in runs_by_server.items()
+    }
+    p50 = {name: statistics.median(run["p50_ms"] for run in runs) for name, runs in runs_by_server.items()}
     note = f"{speed['ours']:.0f} against {speed['theirs']:.0f} per s; p50 {p50['ours']:.1f} and {p50['theirs']:.1f} ms"
     bar = ">= 1" if callers in (1, 32) else ""
     return Row(f"over HTTP, {callers} callers, against LitServe", speed["ours"] / speed["theirs"], bar, note)
 
 
-def _batch_route(ours: str) -> Row:
-    singles = statistics.median(load(f"{ours}/v1/answers", 1)["per_second"] for _ in range(ROUNDS))
-    batches = statistics.median(load(f"{ours}/v1/answers/batch", 1, 32)["per_second"] for _ in range(ROUNDS))
+def _compare_batch_route(our_url: str) -> Row:
+    singles = statistics.median(measure_load(f"{our_url}/v1/answers", 1)["per_second"] for _ in range(ROUNDS))
+    batches = statistics.median(
+        measure_load(f"{our_url}/v1/answers/batch", 1, 32)["per_second"] for _ in range(ROUNDS)
+    )
     note = f"{batches:.0f} against {singles:.0f} questions per s, one caller, 32 a batch"
     return Row("/v1/answers/batch against single requests", batches / singles, ">= 3", note)
 
 
-def _where_time_goes(url: str) -> Iterator[Row]:
+def _measure_parts(url: str) -> Iterator[Row]:
     """One question at a time: what the replica says of itself, and what is left of what the caller waits."""
-    told: list[dict[str, float]] = []
+    measurements: list[dict[str, float]] = []
     with httpx.Client(base_url=url) as http:
         for question in questions(ALONE, seed=5):
-            started = time.perf_counter()
+            start = time.perf_counter()
             timings = http.post("/v1/answers", json={"question": question}).json()["timings"]
-            waited_ms = 1e3 * (time.perf_counter() - started)
-            inside = timings["queue_ms"] + timings["model_ms"]
-            told.append(
+            waited_ms = 1e3 * (time.perf_counter() - start)
+            inside_ms = timings["queue_ms"] + timings["model_ms"]
+            measurements.append(
                 {
                     "queue": timings["queue_ms"],
                     "model": timings["model_ms"],
-                    "HTTP and hops": waited_ms - inside,
+                    "HTTP and hops": waited_ms - inside_ms,
                 }
             )
-    for part in told[0]:
+    for part in measurements[0]:
         note = f"ms, median of {ALONE} questions, one caller"
-        yield Row(f"a question over HTTP: {part}", statistics.median(one[part] for one in told), "", note)
+        yield Row(
+            f"a question over HTTP: {part}",
+            statistics.median(measurement[part] for measurement in measurements),
+            "",
+            note,
+        )
 
 
-def _facts(url: str) -> Row:
+def _compare_facts(url: str) -> Row:
     """The same system and questions with the graph and without it, in turns."""
     sides = {"with": {"model": "kbert"}, "without": {"model": "kbert", "kg": "none"}}
-    seen: dict[str, list[float]] = {name: [] for name in sides}
+    rates_by_side: dict[str, list[float]] = {name: [] for name in sides}
     for _ in range(ROUNDS):
-        for name, more in sides.items():
-            seen[name].append(load(f"{url}/v1/answers", 32, more=more)["per_second"])
-    speed = {name: statistics.median(found) for name, found in seen.items()}
+        for name, fields in sides.items():
+            rates_by_side[name].append(measure_load(f"{url}/v1/answers", 32, fields=fields)["per_second"])
+    speed = {name: statistics.median(rates) for name, rates in rates_by_side.items()}
     note = f"{speed['with']:.0f} against {speed['without']:.0f} per s, 32 callers"
     return Row("K-BERT with facts, against without", speed["with"] / speed["without"], ">= 0.5", note)
 
 
-def load(url: str, callers: int, batch: int = 1, more: Mapping[str, str] | None = None) -> dict[str, float]:
-    words = [*_words(url, callers, SECONDS, batch), json.dumps(dict(more or {}))]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+def measure_load(
+    url: str, callers: int, batch: int = 1, fields: Mapping[str, str] | None = None
+) -> dict[str, float]:
+    command = [*_load_command(url, callers, SECONDS, batch), json.dumps(dict(fields or {}))]
+    process = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    figures: dict[str, float] = json.loads(process.stdout)
+    return figures
 
 
 @contextmanager
-def asking(url: str, callers: int) -> Iterator[None]:
+def keep_asking(url: str, callers: int) -> Iterator[None]:
     """Callers that ask until the block ends."""
-    process = subprocess.Popen(_words(url, callers, AT_MOST_S, 1), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(_load_command(url, callers, AT_MOST_S, 1), stdout=subprocess.DEVNULL)
     try:
         yield
     finally:
@@ -104,5 +115,5 @@ def asking(url: str, callers: int) -> Iterator[None]:
         process.wait()
 
 
-def _words(url: str, callers: int, seconds: float, batch: int) -> list[str]:
+def _load_command(url: str, callers: int, seconds: float, batch: int) -> list[str]:
     return [sys.executable, "-m", "tests.bench.load", url, str(callers), str(seconds), str(batch)]

@@ -25,8 +25,8 @@ class PlainApi(litserve.LitAPI):  # type: ignore[misc]
         question: str = request["question"]
         return question
 
-    def predict(self, asked: list[str]) -> list[str]:
-        return self.plain.answer(asked)
+    def predict(self, questions: list[str]) -> list[str]:
+        return self.plain.answer(questions)
 
     def encode_response(self, answer: str) -> dict[str, str]:
         return {"answer": answer}

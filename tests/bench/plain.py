@@ -21,20 +21,20 @@ class PlainTransformers:
             hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536
         )
         self.bert = BertModel(config, add_pooling_layer=False).eval()
-        stored = {k: v for k, v in load_file(files.weights).items() if not k.startswith("pooler")}
-        stored.pop("embeddings.position_ids", None)
-        self.bert.load_state_dict(stored)
+        weights = {k: v for k, v in load_file(files.weights).items() if not k.startswith("pooler")}
+        weights.pop("embeddings.position_ids", None)
+        self.bert.load_state_dict(weights)
         self.tokenizer = AutoTokenizer.from_pretrained(str(files.tokenizer.parent))
         self.t5, self.answers = reader.t5, reader.tokenizer
 
     @torch.inference_mode()
     def answer(self, questions: Sequence[str]) -> list[str]:
-        asked = self.tokenizer(list(questions), padding=True, return_tensors="pt")
-        states = self.t5.encoder(self.bert(**asked).last_hidden_state)
-        said = self.t5.generate(
+        tokens = self.tokenizer(list(questions), padding=True, return_tensors="pt")
+        states = self.t5.encoder(self.bert(**tokens).last_hidden_state)
+        answers = self.t5.generate(
             encoder_outputs=BaseModelOutput(last_hidden_state=states),
-            attention_mask=asked["attention_mask"],
+            attention_mask=tokens["attention_mask"],
             max_new_tokens=MAX_TOKENS,
             do_sample=False,
         )
-        return [self.answers.decode(row).strip() for row in said.tolist()]
+        return [self.answers.decode(row).strip() for row in answers.tolist()]

@@ -28,12 +28,12 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(words: list[str], ready_url: str, log: Path) -> Iterator[int]:
+def run_python(args: list[str], ready_url: str, log: Path) -> Iterator[int]:
     """Runs `python WORDS` until the block ends. Yields its pid when `ready_url` answers."""
     with log.open("ab") as file:
-        process = subprocess.Popen([sys.executable, *words], stdout=file, stderr=file, start_new_session=True)
+        process = subprocess.Popen([sys.executable, *args], stdout=file, stderr=file, start_new_session=True)
     try:
-        _wait(process, ready_url, log)
+        _wait_until_ready(process, ready_url, log)
         yield process.pid
     finally:
         os.kill(process.pid, signal.SIGINT)
@@ -44,7 +44,7 @@ def running(words: list[str], ready_url: str, log: Path) -> Iterator[int]:
             process.wait()
 
 
-def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
+def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
     deadline = time.monotonic() + READY_S
     while time.monotonic() < deadline:
         if process.poll() is not None:
@@ -59,18 +59,18 @@ def _wait(process: "subprocess.Popen[bytes]", url: str, log: Path) -> None:
 
 
 @contextmanager
-def errata(folder: Path, replicas: int) -> Iterator[Server]:
+def run_errata(folder: Path, replicas: int) -> Iterator[Server]:
     """The service on a folder of its own."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    words = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
-    with running(words, f"{url}/readyz", folder / "errata.log") as pid:
+    args = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
+    with run_python(args, f"{url}/readyz", folder / "errata.log") as pid:
         yield Server(url, pid)
 
 
 @contextmanager
-def litserve(folder: Path) -> Iterator[Server]:
+def run_litserve(folder: Path) -> Iterator[Server]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    with running(["-m", "tests.bench.peer", str(port)], f"{url}/health", folder / "litserve.log") as pid:
+    with run_python(["-m", "tests.bench.peer", str(port)], f"{url}/health", folder / "litserve.log") as pid:
         yield Server(url, pid)

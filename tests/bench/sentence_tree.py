@@ -12,9 +12,9 @@ from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
 from models.memory import Views
 from models.system import Ask
-from tests.bench.questions import asked
+from tests.bench.questions import questions_and_subjects
 from tests.bench.table import Row
-from tests.bench.timing import cost, interleaved
+from tests.bench.timing import measure_cost, measure_interleaved
 
 BATCH, ROUNDS, PAIRS = 32, 15, 100
 
@@ -23,8 +23,8 @@ def rows() -> Iterator[Row]:
     system, graph = KbertSystem(load()), graph_memory()
     view = graph.view(graph.base)
     views: list[Views] = [{GRAPH: view}] * BATCH
-    asks = [link(view, question, subject) for question, subject in asked(BATCH)]
-    seconds = interleaved(
+    asks = [link(view, question, subject) for question, subject in questions_and_subjects(BATCH)]
+    seconds = measure_interleaved(
         {
             "with": lambda: system.answer(asks, views),
             "without": lambda: system.answer([replace(ask, mentions=()) for ask in asks], views),
@@ -57,7 +57,7 @@ def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
         model.encoder.read(batch)
         return batch
 
-    percent = cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
+    percent = measure_cost({"with": lambda: read(True), "without": lambda: read(False)}, PAIRS)
     return Row(
         "cost of the visible matrix, batch of 32",
         percent,

@@ -14,13 +14,13 @@ from rich.table import Table
 class Row:
     """figure: a ratio, per cent or milliseconds as the note says. bar: what it has to reach, if anything."""
 
-    what: str
+    name: str
     figure: float
     bar: str = ""
     note: str = ""
 
     @property
-    def met(self) -> str:
+    def verdict(self) -> str:
         """Whether the bar is reached: yes, no, or nothing where there is none."""
         if not self.bar:
             return ""
@@ -31,13 +31,13 @@ class Row:
 def show(rows: Sequence[Row]) -> None:
     table = Table("what", "figure", "bar", "met", "note")
     for row in rows:
-        table.add_row(row.what, f"{row.figure:.2f}", row.bar, row.met, row.note)
+        table.add_row(row.name, f"{row.figure:.2f}", row.bar, row.verdict, row.note)
     Console(width=160).print(table)
 
 
 def write(rows: Sequence[Row], path: Path, machine: str) -> None:
     lines = [f"Machine: {machine}.\n", "| what | figure | bar | met | note |", "|---|---|---|---|---|"]
-    lines += [f"| {r.what} | {r.figure:.2f} | {r.bar} | {r.met} | {r.note} |" for r in rows]
+    lines += [f"| {r.name} | {r.figure:.2f} | {r.bar} | {r.verdict} | {r.note} |" for r in rows]
     path.write_text("\n".join(lines) + "\n")
 
 

@@ -6,41 +6,43 @@ import time
 from collections.abc import Callable, Mapping
 
 
-def interleaved(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+def measure_interleaved(sides: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, float]:
     """Median seconds of each side, every round measuring all of them once. The first round is not counted."""
-    taken: dict[str, list[float]] = {name: [] for name in sides}
-    for count in range(rounds + 1):
+    seconds_by_side: dict[str, list[float]] = {name: [] for name in sides}
+    for number in range(rounds + 1):
         for name, run in sides.items():
-            seconds = _seconds(run)
-            if count:
-                taken[name].append(seconds)
-    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+            seconds = _time(run)
+            if number:
+                seconds_by_side[name].append(seconds)
+    return {name: statistics.median(seconds) for name, seconds in seconds_by_side.items()}
 
 
-def cost(sides: Mapping[str, Callable[[], object]], rounds: int) -> float:
+def measure_cost(sides: Mapping[str, Callable[[], object]], rounds: int) -> float:
     """By how many per cent the first side takes longer: median of the rounds' own ratios, each side first in turn.
 
     What disturbs a round disturbs both sides of it, so small costs need many short rounds and not long ones.
     """
-    (one, first), (other, second) = sides.items()
+    (first_name, first), (second_name, second) = sides.items()
     ratios = []
-    for count in range(rounds + 1):
-        taken = {name: _seconds(run) for name, run in _turned([(one, first), (other, second)], count)}
-        if count:
-            ratios.append(taken[one] / taken[other])
+    for number in range(rounds + 1):
+        seconds = {
+            name: _time(run) for name, run in _alternate([(first_name, first), (second_name, second)], number)
+        }
+        if number:
+            ratios.append(seconds[first_name] / seconds[second_name])
     return 100 * (statistics.median(ratios) - 1)
 
 
-def _turned(
-    sides: list[tuple[str, Callable[[], object]]], count: int
+def _alternate(
+    sides: list[tuple[str, Callable[[], object]]], number: int
 ) -> list[tuple[str, Callable[[], object]]]:
-    return sides if count % 2 else sides[::-1]
+    return sides if number % 2 else sides[::-1]
 
 
-def _seconds(run: Callable[[], object]) -> float:
-    started = time.perf_counter()
+def _time(run: Callable[[], object]) -> float:
+    start = time.perf_counter()
     run()
-    return time.perf_counter() - started
+    return time.perf_counter() - start
 
 
 def percentile(values: list[float], share: float) -> float:

@@ -8,40 +8,40 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from tests.bench.against import HERE, WARM, Side
+from tests.bench.against import ROOT, WARM, Side
 from tests.bench.questions import questions
 from tests.bench.table import Row, show
-from tests.bench.timing import interleaved
+from tests.bench.timing import measure_interleaved
 
 SIZES, ROUNDS = (1, 8), 20
 
 
 def main() -> None:
-    asked = questions(max(SIZES))
+    texts = questions(max(SIZES))
     with ExitStack() as stack:
-        sides = {"spinning": Side(HERE, {}), "asleep": Side(HERE)}
+        sides = {"spinning": Side(ROOT, {}), "asleep": Side(ROOT)}
         for side in sides.values():
             stack.callback(side.process.kill)
             for _ in range(WARM):
-                side.answer(asked)
-        rows = [_row(size, asked, sides, "alone") for size in SIZES]
-        with _busy():
-            rows += [_row(size, asked, sides, "beside one busy process") for size in SIZES]
+                side.answer(texts)
+        rows = [_row(size, texts, sides, "alone") for size in SIZES]
+        with _run_busy_process():
+            rows += [_row(size, texts, sides, "beside one busy process") for size in SIZES]
     show(rows)
 
 
-def _row(size: int, asked: list[str], sides: dict[str, Side], beside: str) -> Row:
-    took = interleaved(
-        {name: lambda side=side: side.answer(asked[:size]) for name, side in sides.items()}, ROUNDS
+def _row(size: int, texts: list[str], sides: dict[str, Side], load: str) -> Row:
+    seconds = measure_interleaved(
+        {name: lambda side=side: side.answer(texts[:size]) for name, side in sides.items()}, ROUNDS
     )
-    note = f"asleep {1e3 * took['asleep']:.0f} ms, spinning {1e3 * took['spinning']:.0f} ms"
+    note = f"asleep {1e3 * seconds['asleep']:.0f} ms, spinning {1e3 * seconds['spinning']:.0f} ms"
     return Row(
-        f"batch of {size}, {beside}: asleep, times as fast", took["spinning"] / took["asleep"], note=note
+        f"batch of {size}, {load}: asleep, times as fast", seconds["spinning"] / seconds["asleep"], note=note
     )
 
 
 @contextmanager
-def _busy() -> Iterator[None]:
+def _run_busy_process() -> Iterator[None]:
     process = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:
         yield

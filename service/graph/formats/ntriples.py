@@ -89,7 +89,16 @@ class NTriplesReader:
             return Row(kind, subject, "", clean(naming, value.value), "", line, True)
         if is_property:
             raise Skipped("about_relation")
-        text, object_id = _object(value)
+        if isinstance(value, ox.Literal):
+            text, datatype = value.value, value.datatype.value
+            if datatype in _DATES:
+                text = _CLOCK.sub("", text.strip())
+            elif datatype in _NUMBERS:
+                text = text.strip().removeprefix("+")
+            text, object_id = clean("object", text), ""
+        else:
+            object_id = _id("object", value)
+            text = words_of(object_id)
         id = id_of(predicate.value)
         relation = clean_relation(local_name(id) if id == predicate.value else id)
         return Row("fact", subject, relation, text, object_id, line, True)
@@ -144,16 +153,3 @@ def _id(field: str, node: Node) -> str:
     if _STATEMENT_NODE.match(node.value):
         raise Skipped("statement_node")
     return clean_id(field, id_of(node.value))
-
-
-def _object(value: Node | ox.Literal) -> tuple[str, str]:
-    """Its text and its id."""
-    if not isinstance(value, ox.Literal):
-        object_id = _id("object", value)
-        return words_of(object_id), object_id
-    text, kind = value.value, value.datatype.value
-    if kind in _DATES:
-        text = _CLOCK.sub("", text.strip())
-    elif kind in _NUMBERS:
-        text = text.strip().removeprefix("+")
-    return clean("object", text), ""

@@ -75,11 +75,24 @@ class GraphFileReader:
             line = next(lines, None)
             if line is None:
                 return
-            if isinstance(line[1], LongLine) or line[1].strip():
-                format = self._format_by(line[1])
-                self._comments.append(line)
-                if format:
-                    yield from self._begin(format)
+            content, format = line[1], self.format
+            if isinstance(content, LongLine):
+                if format is None:
+                    reason = "the format cannot be told, the first line is too long"
+                    raise GraphFileError(f"{reason}: name the format")
+            elif not content.strip():
+                continue
+            else:
+                check_readable(content)
+                if format is None:
+                    self._comment_bytes += len(content) + LINE_BYTES
+                    if not may_be_comment(content):
+                        format = detect(content)
+                    elif self._comment_bytes > _MAX_COMMENT_BYTES:
+                        format = "nt"
+            self._comments.append(line)
+            if format:
+                yield from self._begin(format)
         yield from self._reader.read(lines)
 
     def _begin(self, format: str) -> Iterator[Result]:
@@ -91,17 +104,3 @@ class GraphFileReader:
             if isinstance(content, bytes) and len(content) > reader.max_line_bytes:
                 content = LongLine(content.count(b'"'))
             yield from reader.read([(number, content)])
-
-    def _format_by(self, content: bytes | LongLine) -> str | None:
-        """The format, where this line settles it or it was named; None to look at the next line."""
-        if isinstance(content, LongLine):
-            if self.format is None:
-                raise GraphFileError("the format cannot be told, the first line is too long: name the format")
-            return self.format
-        check_readable(content)
-        if self.format:
-            return self.format
-        self._comment_bytes += len(content) + LINE_BYTES
-        if not may_be_comment(content):
-            return detect(content)
-        return "nt" if self._comment_bytes > _MAX_COMMENT_BYTES else None

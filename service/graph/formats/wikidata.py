@@ -80,8 +80,15 @@ class WikidataReader:
         return next((_dict(texts[tag]) for tag in self._languages if tag in texts), None)
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
+        """Of the preferred statements where there are any, never of a deprecated one."""
         for property, statements in _dict(entity.get("claims")).items():
-            for statement in self._best(_list(statements)):
+            values = [_dict(statement) for statement in _list(statements)]
+            best = "preferred" if any(value.get("rank") == "preferred" for value in values) else "normal"
+            for statement in values:
+                rank = statement.get("rank", "normal")
+                if rank != best:
+                    self.skipped["deprecated" if rank == "deprecated" else "not_preferred"] += 1
+                    continue
                 try:
                     text, object_id = self._value(_dict(statement.get("mainsnak")))
                     yield Row("fact", id, clean_relation(property), text, object_id, line, True)
@@ -89,17 +96,6 @@ class WikidataReader:
                     self.skipped[skipped.why] += 1
                 except Refused as refused:
                     yield _rejection(refused, property, line)
-
-    def _best(self, statements: list[Any]) -> Iterator[dict[str, Any]]:
-        """The preferred ones where there are any, never a deprecated one."""
-        claims = [_dict(statement) for statement in statements]
-        best = "preferred" if any(claim.get("rank") == "preferred" for claim in claims) else "normal"
-        for claim in claims:
-            rank = claim.get("rank", "normal")
-            if rank == best:
-                yield claim
-            else:
-                self.skipped["deprecated" if rank == "deprecated" else "not_preferred"] += 1
 
     def _value(self, snak: dict[str, Any]) -> Value:
         """Its text and id.
@@ -116,13 +112,21 @@ class WikidataReader:
         value, fields = data.get("value"), _dict(data.get("value"))
         match str(data.get("type")):
             case "wikibase-entityid":
-                return _item(fields)
+                if fields.get("entity-type", "item") != "item":
+                    raise Skipped("other_type")
+                id = fields.get("id") or f"Q{fields.get('numeric-id')}"
+                if not isinstance(id, str) or not _ITEM.fullmatch(id):
+                    raise Refused("the object is no item", "syntax")
+                return "", id
             case "string":
                 return clean("object", _text(value)), ""
             case "time":
                 return _time(fields), ""
             case "quantity":
-                return _quantity(fields), ""
+                amount = _text(fields.get("amount"))
+                if not _AMOUNT.fullmatch(amount):
+                    raise Refused("the object is no quantity", "syntax")
+                return clean("object", amount.removeprefix("+")), ""
             case "monolingualtext":
                 if _text(fields.get("language")).casefold() not in self._languages:
                     raise Skipped("other_language")
@@ -167,15 +171,6 @@ def _rejection(refused: Refused, place: str, line: int) -> Rejection:
     return Rejection(line, f"{excerpt(place)}: {refused.reason}", refused.code)
 
 
-def _item(fields: dict[str, Any]) -> Value:
-    if fields.get("entity-type", "item") != "item":
-        raise Skipped("other_type")
-    id = fields.get("id") or f"Q{fields.get('numeric-id')}"
-    if not isinstance(id, str) or not _ITEM.fullmatch(id):
-        raise Refused("the object is no item", "syntax")
-    return "", id
-
-
 def _time(fields: dict[str, Any]) -> str:
     """As exact as it is known: "44 BC", "1880s", "1889", "1889-03", "1889-03-31"."""
     match, precision = _TIME.fullmatch(_text(fields.get("time"))), fields.get("precision", _DAY)
@@ -191,13 +186,6 @@ def _time(fields: dict[str, Any]) -> str:
         return f"{year}{era}"
     exact = precision >= _DAY and day != "00"
     return f"{year:04d}-{month}{f'-{day}' if exact else ''}{era}"
-
-
-def _quantity(fields: dict[str, Any]) -> str:
-    amount = _text(fields.get("amount"))
-    if not _AMOUNT.fullmatch(amount):
-        raise Refused("the object is no quantity", "syntax")
-    return clean("object", amount.removeprefix("+"))
 
 
 def _degrees(value: Any) -> str:

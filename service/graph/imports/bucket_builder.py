@@ -89,7 +89,7 @@ class BucketBuilder:
         first: dict[str, Sequence[Sequence[str]]] = {}
         parts: dict[str, tuple[int, int]] = {}
         for entity, row in rows.items():
-            statements = list(map(_shorten, _sort(row)))
+            statements = _sort(row)
             label = next((s[1] for s in statements if s[0] == LABEL), "")
             is_known = self.has_entity(entity, label)
             self.new_entities += not is_known
@@ -112,16 +112,12 @@ class BucketBuilder:
         batch.contents.append((key, bucket_codec.encode(key, first, parts)))
 
 
-def _sort(statements: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Names, then what is set, of each relation the last, then what is added: the first ones are all that is read."""
+def _sort(statements: Iterable[tuple[str, ...]]) -> list[Sequence[str]]:
+    """Names, then what is set, of each relation the last, then what is added: the first ones are all that is read.
+
+    Without what is as by default: most statements add a text.
+    """
     last_set = {s[0]: s for s in statements if s[ACT] == "set"}
     remaining = (s for s in statements if s[ACT] != "set" or last_set[s[0]] is s)
-    return sorted(remaining, key=lambda s: (NAME_ORDER.get(s[0], 3), s[ACT] != "set"))
-
-
-def _shorten(statement: Sequence[str]) -> Sequence[str]:
-    """Without what is as by default: most statements add a text."""
-    relation, text, object_id, act = statement
-    if act != "add":
-        return statement
-    return (relation, text, object_id) if object_id else (relation, text)
+    ranking = sorted(remaining, key=lambda s: (NAME_ORDER.get(s[0], 3), s[ACT] != "set"))
+    return [s if s[ACT] != "add" else s[:3] if s[2] else s[:2] for s in ranking]

@@ -87,12 +87,26 @@ class RowResolver:
             self.counts.reject(row.line, row.code, row.reason)
             return
         try:
-            if row.kind == "fact":
-                self._add_fact(row)
-            elif row.kind == "relation_label":
+            if row.kind == "relation_label":
                 self.relations[self._relation(row.subject)[0]] = row.object
-            else:
-                self._add_name(row)
+                return
+            is_fact, object_id = row.kind == "fact", row.object_id
+            relation, act = self._relation(row.relation if is_fact else row.kind)
+            if relation == ALIAS and (reason := unlinkable(row.object)):
+                if is_fact:
+                    raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
+                self.counts.skipped["unlinkable_alias"] += 1
+                return
+            subject = row.subject if row.by_id else self._entity(row.subject)
+            if is_fact and self.objects_by_name and not object_id:
+                # The entity that an object is, where its name is that of a single entity.
+                object_id = self.ids_by_name.get(row.object, "")
+                if not object_id and len(candidates := self._linker.resolve(row.object)) == 1:
+                    object_id = self._only_bearer(row.object, candidates) or ""
+            elif row.kind == "label":
+                self.labels[subject] = row.object
+            self.spool.add((subject, relation, row.object, object_id, act))
+            self.counts.triples += is_fact
         except (Ambiguous, InvalidInput) as error:
             self.counts.reject(row.line, error.code, error.detail)
 
@@ -107,25 +121,6 @@ class RowResolver:
         return entity in ids and (
             self._linker_is_current or any(e.id == entity for e in self._bearers(label))
         )
-
-    def _add_fact(self, row: Row) -> None:
-        relation, act = self._relation(row.relation)
-        if relation == ALIAS and (reason := unlinkable(row.object)):
-            raise InvalidInput(f"{row.object!r} cannot be an alias: {reason}")
-        subject = row.subject if row.by_id else self._entity(row.subject)
-        object_id = row.object_id or (self._object(row.object) if self.objects_by_name else "")
-        self.spool.add((subject, relation, row.object, object_id, act))
-        self.counts.triples += 1
-
-    def _add_name(self, row: Row) -> None:
-        if row.kind == "alias" and unlinkable(row.object):
-            self.counts.skipped["unlinkable_alias"] += 1
-            return
-        subject = row.subject if row.by_id else self._entity(row.subject)
-        if row.kind == "label":
-            self.labels[subject] = row.object
-        relation, act = self._relation(row.kind)
-        self.spool.add((subject, relation, row.object, "", act))
 
     def _relation(self, name: str) -> tuple[str, str]:
         """Its name in the graph, and the act that a value of it is said by."""
@@ -153,14 +148,6 @@ class RowResolver:
             id = self.ids_by_name[name] = known_id or id_from_name(name)
             self.spool.add((id, LABEL, name, "", "default"))
         return id
-
-    def _object(self, text: str) -> str:
-        """The entity that an object is, where its name is that of a single entity; else ""."""
-        id = self.ids_by_name.get(text)
-        if id is not None:
-            return id
-        candidates = self._linker.resolve(text)
-        return self._only_bearer(text, candidates) or "" if len(candidates) == 1 else ""
 
     def _only_bearer(self, name: str, candidates: Sequence[str]) -> str | None:
         """The entity that bears the name at this version. Ambiguous where several do."""

@@ -43,7 +43,11 @@ class NameIndex:
 
     def with_names(self, entries: Iterable[Entry]) -> NameIndex:
         """This index with these names. Pairs of a name and an entity that it has already are passed over."""
-        new = self._find_new(entries)
+        unique: dict[tuple[str, str], Entry] = {}
+        for entry in entries:
+            unique.setdefault((entry.key, entry.id), entry)
+        present = {key: frozenset(self.entities(key)) for key, _ in unique}
+        new = [entry for entry in unique.values() if entry.id not in present[entry.key]]
         if not new:
             return self
         ids: dict[str, list[str]] = defaultdict(list)
@@ -57,29 +61,16 @@ class NameIndex:
         if len(recent) >= MAX_RECENT:
             runs = (*runs, *(Run(recent[i : i + RUN]) for i in range(0, len(recent), RUN)))
             recent = ()
+        all_ids = {key: (*self.entities(key), *new_ids) for key, new_ids in ids.items()}
+        all_lengths = {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}
         return NameIndex(
-            self.ids.with_items(
-                {key: _compact((*self.entities(key), *new_ids)) for key, new_ids in ids.items()}
-            ),
-            self.lengths.with_items(
-                {start: bits | (self.lengths.get(start) or 0) for start, bits in lengths.items()}
-            ),
+            self.ids.with_items({key: ids[0] if len(ids) == 1 else ids for key, ids in all_ids.items()}),
+            self.lengths.with_items(all_lengths),
             runs,
             recent,
             self.n_pairs + len(new),
         )
 
-    def _find_new(self, entries: Iterable[Entry]) -> list[Entry]:
-        unique: dict[tuple[str, str], Entry] = {}
-        for entry in entries:
-            unique.setdefault((entry.key, entry.id), entry)
-        present = {key: frozenset(self.entities(key)) for key, _ in unique}
-        return [entry for entry in unique.values() if entry.id not in present[entry.key]]
-
     def parts(self) -> list[object]:
         """Whatever is large in it, in small parts."""
         return [*self.ids.shards, *self.lengths.shards, *self.runs, *self.recent]
-
-
-def _compact(ids: tuple[str, ...]) -> Ids:
-    return ids[0] if len(ids) == 1 else ids

@@ -45,9 +45,13 @@ def build_router(models: ModelRouter) -> APIRouter:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item) for item in body.questions]
         outcomes = iter(await models.answer_many([item for item in items if isinstance(item, AnswerRequest)]))
-        results = [
-            _encode_result(next(outcomes) if isinstance(item, AnswerRequest) else item) for item in items
-        ]
+        results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
+        for item in items:
+            outcome = next(outcomes) if isinstance(item, AnswerRequest) else item
+            if outcome.status < 400:
+                results.append(b'{"answer":' + outcome.body + b',"problem":null}')
+            else:
+                results.append(b'{"answer":null,"problem":' + outcome.body + b"}")
         return respond_bytes(200, b'{"results":[' + b",".join(results) + b"]}", {})
 
     return router
@@ -58,10 +62,3 @@ def _parse(item: Any) -> AnswerRequest | Outcome:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
         return Outcome.of(describe_invalid(error), BATCH)
-
-
-def _encode_result(outcome: Outcome) -> bytes:
-    """Write a BatchResult around bytes that are JSON already."""
-    if outcome.status < 400:
-        return b'{"answer":' + outcome.body + b',"problem":null}'
-    return b'{"answer":null,"problem":' + outcome.body + b"}"

@@ -60,19 +60,19 @@ async def _find_nodes() -> list[dict[str, Any]]:
 
 async def filter_listening(addresses: Sequence[str]) -> list[str]:
     """Return the addresses where a process listens: on a machine without one of ours none does."""
-    listening = await asyncio.gather(*(_is_listening(address) for address in addresses))
+
+    async def is_listening(address: str) -> bool:
+        host, _, port = address.rpartition(":")
+        try:
+            async with asyncio.timeout(CONNECT_LIMIT_S):
+                _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
+        except (OSError, TimeoutError):
+            return False
+        writer.close()
+        return True
+
+    listening = await asyncio.gather(*map(is_listening, addresses))
     return sorted(address for address, listens in zip(addresses, listening, strict=True) if listens)
-
-
-async def _is_listening(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        async with asyncio.timeout(CONNECT_LIMIT_S):
-            _, writer = await asyncio.open_connection(host.strip("[]"), int(port))
-    except (OSError, TimeoutError):
-        return False
-    writer.close()
-    return True
 
 
 def _format(ip: str, port: int) -> str:

@@ -48,9 +48,17 @@ def build_router(editor: EditorClient) -> APIRouter:
         if outcome.status >= 400:
             return respond(outcome)
         session: str = json.loads(outcome.body)["import"]
-        refusal = await _feed(editor, session, request)
-        if refusal is not None:
-            return respond(refusal)
+        is_complete = False
+        try:
+            async for data in read_chunks(request):
+                outcome = await editor.import_feed(session, data)
+                if outcome.status >= 400:
+                    return respond(outcome)
+            is_complete = True
+        finally:
+            if not is_complete:
+                with suppress(ErrataError):
+                    await asyncio.shield(editor.import_abandon(session))
         finishing = asyncio.create_task(editor.import_finish(session, order.wait))
         if LINES in request.headers.get("accept", ""):
             lines = _report_progress(editor, session, finishing, request)
@@ -58,22 +66,6 @@ def build_router(editor: EditorClient) -> APIRouter:
         return respond(await finishing)
 
     return router
-
-
-async def _feed(editor: EditorClient, session: str, request: Request) -> Outcome | None:
-    """Pass the body on; return what the file is refused with, None when all of it has arrived."""
-    is_complete = False
-    try:
-        async for data in read_chunks(request):
-            outcome = await editor.import_feed(session, data)
-            if outcome.status >= 400:
-                return outcome
-        is_complete = True
-    finally:
-        if not is_complete:
-            with suppress(ErrataError):
-                await asyncio.shield(editor.import_abandon(session))
-    return None
 
 
 async def _report_progress(

@@ -106,16 +106,13 @@ def _stream(completion: ChatCompletion, wants_usage: bool) -> Iterator[bytes]:
     else:
         deltas = ChatDelta(role="assistant", content=""), ChatDelta(content=message.content)
     for delta in deltas:
-        yield _encode(completion, wants_usage, choices=[_choose(delta, None)])
-    last = _choose(ChatDelta(), choice.finish_reason)
+        chunk = ChatChunkChoice(index=0, delta=delta, finish_reason=None)
+        yield _encode(completion, wants_usage, choices=[chunk])
+    last = ChatChunkChoice(index=0, delta=ChatDelta(), finish_reason=choice.finish_reason)
     yield _encode(completion, wants_usage, choices=[last], errata=completion.errata)
     if wants_usage:
         yield _encode(completion, wants_usage, choices=[], usage=completion.usage)
     yield b"data: [DONE]\n\n"
-
-
-def _choose(delta: ChatDelta, finish: Finish | None) -> ChatChunkChoice:
-    return ChatChunkChoice(index=0, delta=delta, finish_reason=finish)
 
 
 def _encode(completion: ChatCompletion, wants_usage: bool, **content: Any) -> bytes:

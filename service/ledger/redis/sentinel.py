@@ -27,7 +27,12 @@ class SentinelLocator:
     async def locate(self) -> Node:
         """ConnectionError when they know no master, or the server they name does not say that it is."""
         name = self._address.master_name
-        requests = [self._ask_master(sentinel) for sentinel in self._address.sentinels]
+
+        async def ask_master(sentinel: ServerSettings) -> Node | None:
+            reply = await self._ask(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+            return None if reply is None else (reply[0].decode(), int(reply[1]))
+
+        requests = [ask_master(sentinel) for sentinel in self._address.sentinels]
         replies = await ask_quorum(requests, self._timeout_s, lambda node: node)
         [(node, _)] = Counter(replies).most_common(1)
         if node is None:
@@ -35,11 +40,6 @@ class SentinelLocator:
         if (await self._ask(self.settings(node), "HELLO"))[b"role"] != b"master":
             raise ConnectionError(f"its Sentinels have not made a new master of {name!r} yet")
         return node
-
-    async def _ask_master(self, sentinel: ServerSettings) -> Node | None:
-        command = ("SENTINEL", "GET-MASTER-ADDR-BY-NAME", self._address.master_name)
-        reply = await self._ask(sentinel, *command)
-        return None if reply is None else (reply[0].decode(), int(reply[1]))
 
     async def _ask(self, server: ServerSettings, *command: str) -> Any:
         async with self._pool.temporary_client(server) as redis:

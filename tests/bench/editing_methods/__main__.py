@@ -10,11 +10,11 @@ from models.packs.pack import Pack
 from tests.bench.editing_methods import plot, report, results
 from tests.bench.editing_methods.cells import METHODS, PRODUCTS, Cells
 from tests.bench.editing_methods.draw import KINDS
+from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.results import PAPER
 from tests.bench.editing_methods.run import jobs, run
-from tests.bench.editing_methods.said import Model
 
-HERE = results.FILE.parent  # results of another place do not speak for the checkpoint
+FOLDER = results.FILE.parent  # results of another place do not speak for the checkpoint
 SIZES, SEEDS = (PAPER, "1", "10", "100", "1000", "10000"), (1, 2, 3)
 
 
@@ -27,16 +27,18 @@ def main() -> None:
         "--results", type=Path, default=results.FILE, help="where cells are kept, and looked for"
     )
     parser.add_argument("--threads", type=int, default=1)
-    chosen = parser.parse_args()
-    torch.set_num_threads(chosen.threads)
-    wanted = list(jobs(chosen.methods, chosen.sizes, chosen.seeds))
+    args = parser.parse_args()
+    torch.set_num_threads(args.threads)
+    requested_jobs = list(jobs(args.methods, args.sizes, args.seeds))
     reader = Reader.load()
-    run(Cells(Model(reader), Pack.load()), wanted, chosen.results)
-    known, folder = results.latest(chosen.results), chosen.results.parent
-    (folder / "RESULTS.md").write_text(report.table(known, METHODS))
-    report.locality(known, PRODUCTS, reader.digest).save(reader.folder if folder == HERE else folder)
+    run(Cells(Model(reader), Pack.load()), requested_jobs, args.results)
+    last_results, folder = results.latest(args.results), args.results.parent
+    (folder / "RESULTS.md").write_text(report.table(last_results, METHODS))
+    report.locality(last_results, PRODUCTS, reader.digest).save(reader.folder if folder == FOLDER else folder)
     plot.draw(
-        folder / "plot.svg", report.lines(known, METHODS), ("reliability", "generalisation", *KINDS[:2])
+        folder / "plot.svg",
+        report.lines(last_results, METHODS),
+        ("reliability", "generalisation", *KINDS[:2]),
     )
 
 

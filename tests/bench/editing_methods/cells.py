@@ -12,16 +12,16 @@ from models.nkb.reader import DEFAULT, TOKENIZER
 from models.packs.pack import Item, Pack
 from tests.bench.bank import nkb_of
 from tests.bench.editing_methods import draw, material, paper
+from tests.bench.editing_methods.editors import Editor, Product
 from tests.bench.editing_methods.methods.method import Bank
+from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.peers import Edits, Peer, Surgery
-from tests.bench.editing_methods.said import Model
 from tests.bench.editing_methods.score import score
-from tests.bench.editing_methods.settings import CHOSEN
-from tests.bench.editing_methods.ways import Product, Way
+from tests.bench.editing_methods.settings import PEERS
 
-PRODUCT, UNSEEN, SURGERY = "gated", "gated, unseen names", "surgery"
-PRODUCTS = (PRODUCT, UNSEEN)
-METHODS = (*PRODUCTS, SURGERY, *(method.name for method in CHOSEN))
+PRODUCT, UNSEEN_NAMES, SURGERY = "gated", "gated, unseen names", "surgery"
+PRODUCTS = (PRODUCT, UNSEEN_NAMES)
+METHODS = (*PRODUCTS, SURGERY, *(method.name for method in PEERS))
 Cell = dict[str, Any]
 
 
@@ -39,16 +39,16 @@ class Cells:
         self._peers_rest_on = verify_sums(DEFAULT, (CONFIG, WEIGHTS, TOKENIZER))
 
     def score(self, name: str, n: int, seed: int) -> Cell:
-        started = time.perf_counter()
-        streams, way = self._of(name == UNSEEN, n, seed), self._way(name, seed)
-        scores = score(way, streams, self._model.base)
+        start = time.perf_counter()
+        streams, editor = self._streams_of(name == UNSEEN_NAMES, n, seed), self._editor(name, seed)
+        scores = score(editor, streams, self._model.base)
         figures = {key: round(value, 4) for key, value in scores.figures.items()}
-        seconds = round(time.perf_counter() - started, 1)
+        seconds = round(time.perf_counter() - start, 1)
         return self._cell(name, str(n), seed, counts=scores.counts, figures=figures, seconds=seconds)
 
     def paper(self, seed: int) -> Iterator[Cell]:
-        trials = paper.trials(self._model, self._test(seed), self._answers, seed)
-        for place, (name, counts) in enumerate(paper.cells(self._model, trials)):
+        trials = paper.draw_trials(self._model, self._test(seed), self._answers, seed)
+        for place, (name, counts) in enumerate(paper.count_cells(self._model, trials)):
             yield self._cell(name, "paper", seed, counts=counts, place=place)
 
     def rests_on(self, name: str) -> str:
@@ -66,27 +66,27 @@ class Cells:
         at = datetime.now(UTC).isoformat(timespec="seconds")
         return {**about, **figures, "threads": torch.get_num_threads(), "at": at}
 
-    def _way(self, name: str, seed: int) -> Way:
+    def _editor(self, name: str, seed: int) -> Editor:
         if name in PRODUCTS:
             return Product(self._model)
-        method = self._surgery if name == SURGERY else next(one for one in CHOSEN if one.name == name)
+        method = self._surgery if name == SURGERY else next(peer for peer in PEERS if peer.name == name)
         if seed not in self._banks:
-            self._banks[seed] = material.bank(self._model, draw.facts(self._pack, seed).reference)
+            self._banks[seed] = material.build_bank(self._model, draw.split_facts(self._pack, seed).reference)
         return Peer(self._model, self._banks[seed], method, self._edits)
 
-    def _of(self, unseen: bool, n: int, seed: int) -> Sequence[draw.Stream]:
+    def _streams_of(self, unseen_names: bool, n: int, seed: int) -> Sequence[draw.Stream]:
         """Those of one cell are kept: the next method makes the same edits."""
-        if self._streams is None or self._streams[0] != (unseen, n, seed):
-            items = draw.unseen(self._pack, seed) if unseen else self._test(seed)
-            drawn = draw.streams(items, n, seed, self._model.base, self._answers)
-            self._streams = (unseen, n, seed), list(drawn)
+        if self._streams is None or self._streams[0] != (unseen_names, n, seed):
+            items = draw.draw_unseen_items(self._pack, seed) if unseen_names else self._test(seed)
+            streams = draw.draw_streams(items, n, seed, self._model.base, self._answers)
+            self._streams = (unseen_names, n, seed), list(streams)
             self._edits.forget()
         return self._streams[1]
 
     def _test(self, seed: int) -> Sequence[Item]:
-        return draw.facts(self._pack, seed).test
+        return draw.split_facts(self._pack, seed).test
 
 
 def settings(name: str) -> dict[str, Any]:
     """As they are written down with each result; none for what takes none."""
-    return next((vars(one) for one in CHOSEN if one.name == name), {})
+    return next((vars(peer) for peer in PEERS if peer.name == name), {})

@@ -29,25 +29,25 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Wish:
-    """An edit that is asked for. held: the same question in phrasings nobody gave and nothing was trained on."""
+class EditRequest:
+    """An edit that is asked for. paraphrases: the same question in phrasings nobody gave and nothing was trained on."""
 
     id: str
     item: Item
     question: str
     answer: str
-    held: tuple[str, ...]
+    paraphrases: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Stream:
     """Edits in their order, and questions about facts that none of them is about, by kind and form."""
 
-    wishes: tuple[Wish, ...]
+    requests: tuple[EditRequest, ...]
     bystanders: Mapping[tuple[str, str], tuple[str, ...]]
 
 
-def facts(pack: Pack, seed: int) -> Facts:
+def split_facts(pack: Pack, seed: int) -> Facts:
     items = list(pack.items())
     random.Random("tuning").shuffle(items)
     tuning, rest = items[:TUNING], items[TUNING:]
@@ -55,7 +55,7 @@ def facts(pack: Pack, seed: int) -> Facts:
     return Facts(tuple(rest[:REFERENCE]), tuple(tuning), tuple(rest[REFERENCE:]))
 
 
-def unseen(pack: Pack, seed: int) -> list[Item]:
+def draw_unseen_items(pack: Pack, seed: int) -> list[Item]:
     """Questions about names that neither the base nor the gates were trained on, two relations of each.
 
     What is true of them is not asked: the base can only guess, and what it guesses is what has to stay.
@@ -66,26 +66,26 @@ def unseen(pack: Pack, seed: int) -> list[Item]:
         kinds[relation.subject_type].append(relation.id)
     items: dict[tuple[str, str], Item] = {}
     for name in read_names("test"):
-        subject, own = Entity(name.name, name.name, "", ()), pack.relations[name.relation_id]
-        for relation in (own.id, rng.choice(kinds[own.subject_type])):
+        subject, name_relation = Entity(name.name, name.name, "", ()), pack.relations[name.relation_id]
+        for relation in (name_relation.id, rng.choice(kinds[name_relation.subject_type])):
             items[name.name, relation] = Item(subject, pack.relations[relation], "")
     return list(items.values())
 
 
-def canonical(item: Item) -> str:
+def canonical_question(item: Item) -> str:
     return item.relation.question(item.subject.label, 0)
 
 
-def trained(item: Item) -> tuple[str, ...]:
+def trained_phrasings(item: Item) -> tuple[str, ...]:
     """The canonical question and the other phrasings that the base has seen."""
     return tuple(item.relation.question(item.subject.label, p) for p in range(len(item.relation.phrasings)))
 
 
-def held(item: Item) -> tuple[str, ...]:
-    return tuple(one.replace("{subject}", item.subject.label) for one in item.relation.held)
+def held_out_phrasings(item: Item) -> tuple[str, ...]:
+    return tuple(phrasing.replace("{subject}", item.subject.label) for phrasing in item.relation.held)
 
 
-def streams(
+def draw_streams(
     items: Sequence[Item], n: int, seed: int, base: Callable[[Sequence[str]], list[str]], answers: "Answers"
 ) -> Iterator[Stream]:
     """base: what the unedited model says."""
@@ -93,68 +93,80 @@ def streams(
     for number in range(count):
         rng = random.Random(f"stream {seed} {n} {number}")
         order = rng.sample(range(len(items)), n)
-        before = base([canonical(items[index]) for index in order])
-        wishes = [
-            _wish(items[i], f"{i:05d}", answers, said, rng) for i, said in zip(order, before, strict=True)
+        before = base([canonical_question(items[index]) for index in order])
+        requests = [
+            _draw_request(items[i], f"{i:05d}", answers, base_answer, rng)
+            for i, base_answer in zip(order, before, strict=True)
         ]
-        edited = set(order)
-        others = [item for index, item in enumerate(items) if index not in edited]
-        yield Stream(tuple(wishes), _bystanders(wishes, others, BYSTANDERS // count, rng))
+        edited_indices = set(order)
+        unedited_items = [item for index, item in enumerate(items) if index not in edited_indices]
+        yield Stream(tuple(requests), _draw_bystanders(requests, unedited_items, BYSTANDERS // count, rng))
 
 
 class Answers:
     """All answers of each relation."""
 
     def __init__(self, items: Sequence[Item]) -> None:
-        found: dict[str, set[str]] = defaultdict(set)
+        answers_by_relation: dict[str, set[str]] = defaultdict(set)
         for item in items:
-            found[item.relation.id].add(item.answer)
-        self._of = {relation: sorted(some) for relation, some in found.items()}
+            answers_by_relation[item.relation.id].add(item.answer)
+        self._by_relation = {relation: sorted(answers) for relation, answers in answers_by_relation.items()}
 
-    def another(self, item: Item, said: str, rng: random.Random) -> str:
-        return rng.choice(self.others(item, said))
+    def draw(self, item: Item, base_answer: str, rng: random.Random) -> str:
+        return rng.choice(self.alternatives(item, base_answer))
 
-    def others(self, item: Item, said: str) -> list[str]:
+    def alternatives(self, item: Item, base_answer: str) -> list[str]:
         """Of the same relation, neither what is said now nor what is true."""
-        return [one for one in self._of[item.relation.id] if one not in (said, item.answer)]
+        return [
+            answer
+            for answer in self._by_relation[item.relation.id]
+            if answer not in (base_answer, item.answer)
+        ]
 
 
-def _wish(item: Item, id: str, answers: Answers, said: str, rng: random.Random) -> Wish:
-    return Wish(id, item, canonical(item), answers.another(item, said, rng), held(item))
+def _draw_request(item: Item, id: str, answers: Answers, base_answer: str, rng: random.Random) -> EditRequest:
+    return EditRequest(
+        id, item, canonical_question(item), answers.draw(item, base_answer, rng), held_out_phrasings(item)
+    )
 
 
-def _bystanders(
-    wishes: Sequence[Wish], others: Sequence[Item], count: int, rng: random.Random
+def _draw_bystanders(
+    requests: Sequence[EditRequest], items: Sequence[Item], count: int, rng: random.Random
 ) -> dict[tuple[str, str], tuple[str, ...]]:
     """Each is drawn for one of the edits. neighbours: its relation, a subject no edit is about; same subject: its
     subject, another relation; random: another relation, a subject no edit is about."""
-    edited = {wish.item.subject.id for wish in wishes}
+    edited_subjects = {request.item.subject.id for request in requests}
     by_relation, by_subject = defaultdict(list), defaultdict(list)
-    for item in others:
-        if item.subject.id in edited:
+    for item in items:
+        if item.subject.id in edited_subjects:
             by_subject[item.subject.id].append(item)
         else:
             by_relation[item.relation.id].append(item)
-    free = [item for some in by_relation.values() for item in some]
+    free = [item for pool in by_relation.values() for item in pool]
 
-    def drawn(kind: str) -> Item | None:
-        own = rng.choice(wishes).item
+    def draw_item(kind: str) -> Item | None:
+        edited_item = rng.choice(requests).item
         if kind == "random":
-            one = rng.choice(free)
-            return None if one.relation.id == own.relation.id else one
-        pool = by_relation[own.relation.id] if kind == "neighbours" else by_subject[own.subject.id]
+            item = rng.choice(free)
+            return None if item.relation.id == edited_item.relation.id else item
+        relation, subject = edited_item.relation.id, edited_item.subject.id
+        pool = by_relation[relation] if kind == "neighbours" else by_subject[subject]
         return rng.choice(pool) if pool else None
 
-    wanted = [(kind, form) for kind in KINDS for form in FORMS]
     return {
-        (kind, form): tuple(_distinct(partial(drawn, kind), form, count // 2, rng)) for kind, form in wanted
+        (kind, form): tuple(_draw_distinct(partial(draw_item, kind), form, count // 2, rng))
+        for kind in KINDS
+        for form in FORMS
     }
 
 
-def _distinct(drawn: Callable[[], Item | None], form: str, count: int, rng: random.Random) -> list[str]:
-    found: dict[str, None] = {}
+def _draw_distinct(
+    draw_item: Callable[[], Item | None], form: str, count: int, rng: random.Random
+) -> list[str]:
+    questions: dict[str, None] = {}
     for _ in range(TRIES * count):
-        item = drawn() if len(found) < count else None
+        item = draw_item() if len(questions) < count else None
         if item is not None:
-            found[rng.choice(held(item) if form == "held" else trained(item))] = None
-    return list(found)
+            phrasings = held_out_phrasings(item) if form == "held" else trained_phrasings(item)
+            questions[rng.choice(phrasings)] = None
+    return list(questions)

@@ -16,84 +16,108 @@ from models.memory import EditRefused
 from models.nkb.overlay import Overlay
 from models.nkb.trace import trace
 from models.packs.pack import Item
-from tests.bench.editing_methods.draw import Answers, Wish, canonical, held
-from tests.bench.editing_methods.said import Model, padded
+from tests.bench.editing_methods.draw import Answers, EditRequest, canonical_question, held_out_phrasings
+from tests.bench.editing_methods.editors import Product
+from tests.bench.editing_methods.model import Model, pad
 from tests.bench.editing_methods.score import Counts
-from tests.bench.editing_methods.ways import Product
 
-EDITS, OTHERS = 67, 5
+EDITS, BYSTANDERS = 67, 5
 LAMBDAS = (0.03, 0.07, 0.09, 0.3, 1.0, 2.0, 4.0, 8.0)
-MARGIN, MOST = 0.5, 20.0  # of the smallest lambda that does it, as the product has them
+MARGIN, LIMIT = 0.5, 20.0  # of the smallest lambda that does it, as the product has them
 
 
 @dataclass(frozen=True)
 class Trial:
     """An edit, and the questions that ought to keep their answers."""
 
-    wish: Wish
-    others: tuple[str, ...]
+    request: EditRequest
+    bystanders: tuple[str, ...]
 
     @property
-    def asked(self) -> list[str]:
-        return [self.wish.question, *self.others]
+    def questions(self) -> list[str]:
+        return [self.request.question, *self.bystanders]
 
 
-def trials(model: Model, items: Sequence[Item], answers: Answers, seed: int) -> list[Trial]:
+def draw_trials(model: Model, items: Sequence[Item], answers: Answers, seed: int) -> list[Trial]:
     """Facts that the base answers with one token, and another answer of the relation that is one token too."""
     rng = random.Random(f"paper {seed}")
-    found: list[Trial] = []
+    trials: list[Trial] = []
     for place in rng.sample(range(len(items)), len(items)):
         item = items[place]
-        (said,) = model.base([canonical(item)])
-        others = [one for one in answers.others(item, said) if _is_token(model, one)]
-        if _is_token(model, said) and others:
-            wish = Wish(f"{place:05d}", item, canonical(item), rng.choice(others), held(item))
-            rest = [canonical(one) for one in rng.sample(items, OTHERS + 1) if one != item][:OTHERS]
-            found.append(Trial(wish, tuple(rest)))
-        if len(found) == EDITS:
+        (base_answer,) = model.base([canonical_question(item)])
+        alternatives = [
+            alternative
+            for alternative in answers.alternatives(item, base_answer)
+            if _is_token(model, alternative)
+        ]
+        if _is_token(model, base_answer) and alternatives:
+            request = EditRequest(
+                f"{place:05d}",
+                item,
+                canonical_question(item),
+                rng.choice(alternatives),
+                held_out_phrasings(item),
+            )
+            rest = [
+                canonical_question(bystander)
+                for bystander in rng.sample(items, BYSTANDERS + 1)
+                if bystander != item
+            ][:BYSTANDERS]
+            trials.append(Trial(request, tuple(rest)))
+        if len(trials) == EDITS:
             break
-    return found
+    return trials
 
 
 def _is_token(model: Model, answer: str) -> bool:
     return len(model.reader.spell(answer)) == 2  # itself and the end
 
 
-def cells(model: Model, some: Sequence[Trial]) -> Iterator[tuple[str, Counts]]:
+def count_cells(model: Model, trials: Sequence[Trial]) -> Iterator[tuple[str, Counts]]:
     for scale in (*LAMBDAS, None):
         name = "surgery, smallest lambda" if scale is None else f"surgery, lambda {scale:g}"
-        yield name, _surgery(model, some, scale)
-    yield "gated", _product(model, some)
+        yield name, _count_surgery(model, trials, scale)
+    yield "gated", _count_product(model, trials)
 
 
-def _surgery(model: Model, some: Sequence[Trial], scale: float | None) -> Counts:
+def _count_surgery(model: Model, trials: Sequence[Trial], scale: float | None) -> Counts:
     counts = Counts()
-    reads = [_read(model, trial.wish, scale) for trial in some]
-    asked = [question for trial in some for question in trial.asked]
-    decoded = iter(model.decode(asked, [read for read in reads for _ in range(1 + OTHERS)]))
-    for trial, read in zip(some, reads, strict=True):
-        own, *others = [next(decoded) for _ in trial.asked]
-        wanted = model.reader.spell(trial.wish.answer)
-        counts.add("first token", [read is not None and list(own.tokens[:1]) == wanted[:1]])
-        counts.add("whole answer", [read is not None and own.finished and list(own.tokens) == wanted[:-1]])
-        before = model.base(trial.others)
+    reads = [_operate(model, trial.request, scale) for trial in trials]
+    questions = [question for trial in trials for question in trial.questions]
+    generations = iter(model.decode(questions, [read for read in reads for _ in range(1 + BYSTANDERS)]))
+    for trial, read in zip(trials, reads, strict=True):
+        generation, *bystander_generations = [next(generations) for _ in trial.questions]
+        target_tokens = model.reader.spell(trial.request.answer)
+        counts.add("first token", [read is not None and list(generation.tokens[:1]) == target_tokens[:1]])
         counts.add(
-            "destroyed", [model.reader.say(a.tokens) != b for a, b in zip(others, before, strict=True)]
+            "whole answer",
+            [read is not None and generation.finished and list(generation.tokens) == target_tokens[:-1]],
+        )
+        before = model.base(trial.bystanders)
+        counts.add(
+            "destroyed",
+            [model.reader.say(a.tokens) != b for a, b in zip(bystander_generations, before, strict=True)],
         )
     return counts
 
 
-def _read(model: Model, wish: Wish, scale: float | None) -> Overlay | None:
+def _operate(model: Model, request: EditRequest, scale: float | None) -> Overlay | None:
     """None where surgery refuses."""
     decoder = model.reader.decoder
-    states, mask = padded(model.read([wish.question]))
-    (said,), wanted = model.base([wish.question]), model.reader.spell(wish.answer)[0]
-    seen = trace(decoder, states, mask, torch.tensor([[wanted]]))
-    site = Site(seen.a[0, 0], (seen.s + seen.ex)[0, 0])
+    states, mask = pad(model.read([request.question]))
+    (base_answer,), target_token = model.base([request.question]), model.reader.spell(request.answer)[0]
+    edit_trace = trace(decoder, states, mask, torch.tensor([[target_token]]))
+    site = Site(edit_trace.a[0, 0], (edit_trace.s + edit_trace.ex)[0, 0])
     head = Head(decoder.head_weight, decoder.embedding, decoder.epsilon)
     try:
         move = operate(
-            site, head, wanted, model.reader.spell(said)[0], scale=scale, margin=MARGIN, limit=MOST
+            site,
+            head,
+            target_token,
+            model.reader.spell(base_answer)[0],
+            scale=scale,
+            margin=MARGIN,
+            limit=LIMIT,
         )
     except EditRefused:
         return None
@@ -103,14 +127,19 @@ def _read(model: Model, wish: Wish, scale: float | None) -> Overlay | None:
     return Overlay({len(decoder.layers) - 1: values})
 
 
-def _product(model: Model, some: Sequence[Trial]) -> Counts:
+def _count_product(model: Model, trials: Sequence[Trial]) -> Counts:
     """Here a withheld answer is a failure, whatever its first token would have been."""
-    counts, way = Counts(), Product(model)
-    for trial in some:
-        own, *others = way.make([trial.wish]).say(trial.asked)
-        given = "" if own.given is None else own.given
-        counts.add("first token", [model.reader.spell(given)[0] == model.reader.spell(trial.wish.answer)[0]])
-        counts.add("whole answer", [given == trial.wish.answer])
-        before = model.base(trial.others)
-        counts.add("destroyed", [said.best != b for said, b in zip(others, before, strict=True)])
+    counts, product = Counts(), Product(model)
+    for trial in trials:
+        reply, *bystander_replies = product.apply([trial.request]).say(trial.questions)
+        answer = "" if reply.answer is None else reply.answer
+        counts.add(
+            "first token", [model.reader.spell(answer)[0] == model.reader.spell(trial.request.answer)[0]]
+        )
+        counts.add("whole answer", [answer == trial.request.answer])
+        before = model.base(trial.bystanders)
+        counts.add(
+            "destroyed",
+            [bystander_reply.best != b for bystander_reply, b in zip(bystander_replies, before, strict=True)],
+        )
     return counts

@@ -17,10 +17,10 @@ from models.memory import AnswerChange, EditRefused, Material
 from models.nkb.memory import BankMemory, BankOptions
 from models.nkb.overlay import Overlay
 from tests.bench.editing_methods import material
-from tests.bench.editing_methods.draw import Wish
+from tests.bench.editing_methods.draw import EditRequest
+from tests.bench.editing_methods.editors import EditedModel, mean
 from tests.bench.editing_methods.methods.method import NONE, Bank, Edit, Method, Report, Rows, Values, fold
-from tests.bench.editing_methods.said import Model, Said, batches
-from tests.bench.editing_methods.ways import Made, mean
+from tests.bench.editing_methods.model import Model, Reply, batches
 
 ALONE = 7  # edits that are timed one by one
 
@@ -36,24 +36,24 @@ class Peer:
     def name(self) -> str:
         return self.method.name
 
-    def anew(self) -> "Peer":
+    def fresh_copy(self) -> "Peer":
         """Edits are read once for all: how they are batched is the harness's, not the method's."""
         return self
 
-    def make(self, wishes: Sequence[Wish]) -> Made:
-        edits, taken = self.edits.of(wishes), []
-        timed = Timed(self.method, taken)
-        rows, report = fold(timed, self.bank, edits, {edit.id for edit in edits})
-        one_ms = self.edits.alone_ms + statistics.median(taken[:-1] or [0]) + taken[-1]
-        return PeerMade(self, edits, rows, report, one_ms)
+    def apply(self, requests: Sequence[EditRequest]) -> EditedModel:
+        edits, step_ms = self.edits.of(requests), []
+        timed_method = TimedMethod(self.method, step_ms)
+        rows, report = fold(timed_method, self.bank, edits, {edit.id for edit in edits})
+        edit_ms = self.edits.aledit_ms + statistics.median(step_ms[:-1] or [0]) + step_ms[-1]
+        return EditedPeer(self, edits, rows, report, edit_ms)
 
 
 @dataclass(frozen=True)
-class Timed:
+class TimedMethod:
     """A method whose steps, and whose rows at the end, write down how many milliseconds they take."""
 
     method: Method
-    taken: list[float]
+    step_ms: list[float]
 
     @property
     def name(self) -> str:
@@ -63,31 +63,31 @@ class Timed:
         return self.method.start(bank)
 
     def step(self, bank: Bank, state: Any, edit: Edit) -> Any:
-        return self._timed(lambda: self.method.step(bank, state, edit))
+        return self._time(lambda: self.method.step(bank, state, edit))
 
     def rows(self, bank: Bank, state: Any) -> Rows:
-        rows: Rows = self._timed(lambda: self.method.rows(bank, state))
+        rows: Rows = self._time(lambda: self.method.rows(bank, state))
         return rows
 
     def kept_bytes(self, edit: Edit) -> int:
         return self.method.kept_bytes(edit)
 
-    def _timed(self, run: Callable[[], Any]) -> Any:
-        started = time.perf_counter()
-        found = run()
-        self.taken.append(1e3 * (time.perf_counter() - started))
-        return found
+    def _time(self, run: Callable[[], Any]) -> Any:
+        start = time.perf_counter()
+        result = run()
+        self.step_ms.append(1e3 * (time.perf_counter() - start))
+        return result
 
 
 @dataclass(frozen=True)
-class PeerMade:
+class EditedPeer:
     peer: Peer
     edits: Sequence[Edit]
     rows: Rows
     report: Report
     edit_ms: float
 
-    def say(self, questions: Sequence[str]) -> list[Said]:
+    def say(self, questions: Sequence[str]) -> list[Reply]:
         return self.peer.model.say(questions, self._reads(questions))
 
     def _reads(self, questions: Sequence[str]) -> list[Overlay | None]:
@@ -95,20 +95,20 @@ class PeerMade:
         if isinstance(rows, Values):
             layer, slots = len(model.reader.decoder.layers) - 1, torch.arange(len(rows.rows))
             return [Overlay({layer: (slots, rows.rows)})] * len(questions)
-        asked = batches([one.n for one in model.read(questions)])
-        places = [place for some in asked for place in rows.opened(torch.stack(list(some))).tolist()]
+        inputs = batches([question.n for question in model.read(questions)])
+        places = [place for batch in inputs for place in rows.select(torch.stack(list(batch))).tolist()]
         return [None if place == NONE else Overlay(steps=rows.steps[place]) for place in places]
 
-    def keeping(self, ids: Collection[str]) -> "PeerMade":
+    def with_only(self, ids: Collection[str]) -> "EditedPeer":
         rows, report = fold(self.peer.method, self.peer.bank, self.edits, ids)
         return replace(self, edits=[edit for edit in self.edits if edit.id in ids], rows=rows, report=report)
 
-    def unread(self) -> "PeerMade":
+    def without_cache(self) -> "EditedPeer":
         return replace(self, peer=replace(self.peer, model=Model(self.peer.model.reader)))
 
     @property
-    def made(self) -> frozenset[str]:
-        return frozenset(self.report.made)
+    def applied(self) -> frozenset[str]:
+        return frozenset(self.report.applied)
 
     @property
     def rows_per_slot(self) -> float:
@@ -116,7 +116,7 @@ class PeerMade:
 
     @property
     def bytes_per_edit(self) -> float:
-        return mean([self.peer.method.kept_bytes(edit) for edit in self.edits if edit.id in self.made])
+        return mean([self.peer.method.kept_bytes(edit) for edit in self.edits if edit.id in self.applied])
 
     @property
     def digest(self) -> str:
@@ -129,7 +129,8 @@ class PeerMade:
 def _tensors(rows: Any) -> Iterator[Tensor]:
     for field in fields(rows):
         part = getattr(rows, field.name)
-        yield from [part] if isinstance(part, Tensor) else (one for one in part if isinstance(one, Tensor))
+        tensors = [part] if isinstance(part, Tensor) else part
+        yield from (tensor for tensor in tensors if isinstance(tensor, Tensor))
 
 
 class Edits:
@@ -137,29 +138,29 @@ class Edits:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self._known: dict[tuple[str, str], Edit] = {}
-        self._alone_ms: list[float] = []
+        self._edits: dict[tuple[str, str], Edit] = {}
+        self._aledit_ms: list[float] = []
 
-    def of(self, wishes: Sequence[Wish]) -> list[Edit]:
-        new = [wish for wish in wishes if (wish.id, wish.answer) not in self._known]
+    def of(self, requests: Sequence[EditRequest]) -> list[Edit]:
+        new = [request for request in requests if (request.id, request.answer) not in self._edits]
         if new:
-            for wish, edit in zip(new, material.edits(self._model, new), strict=True):
-                self._known[wish.id, wish.answer] = edit
-            self._alone_ms = [self._time_alone(wish) for wish in new[:ALONE]]
-        return [self._known[wish.id, wish.answer] for wish in wishes]
+            for request, edit in zip(new, material.read_edits(self._model, new), strict=True):
+                self._edits[request.id, request.answer] = edit
+            self._aledit_ms = [self._time_alone(request) for request in new[:ALONE]]
+        return [self._edits[request.id, request.answer] for request in requests]
 
     @property
-    def alone_ms(self) -> float:
+    def aledit_ms(self) -> float:
         """From the words of one edit to its rows and their targets, when nothing else is read with it."""
-        return statistics.median(self._alone_ms or [0])
+        return statistics.median(self._aledit_ms or [0])
 
-    def _time_alone(self, wish: Wish) -> float:
-        started = time.perf_counter()
-        material.edits(Model(self._model.reader), [wish])
-        return 1e3 * (time.perf_counter() - started)
+    def _time_alone(self, request: EditRequest) -> float:
+        start = time.perf_counter()
+        material.read_edits(Model(self._model.reader), [request])
+        return 1e3 * (time.perf_counter() - start)
 
     def forget(self) -> None:
-        self._known.clear()
+        self._edits.clear()
 
 
 class Surgery:

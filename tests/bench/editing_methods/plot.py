@@ -37,8 +37,8 @@ def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
     with rc_context({**style, "svg.hashsalt": "errata", "font.size": 10, "svg.fonttype": "path"}):
         figure = Figure(figsize=(3.1 * len(figures), 4.0))
         axes = figure.subplots(1, len(figures), sharex=True, sharey=True)
-        for one, name in zip(axes, figures, strict=True):
-            _panel(one, lines, name)
+        for panel, name in zip(axes, figures, strict=True):
+            _draw_panel(panel, lines, name)
         axes[0].set_ylabel("per cent")
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="lower center", ncols=5, frameon=False)
@@ -46,7 +46,7 @@ def draw(path: Path, lines: Sequence[Line], figures: Sequence[str]) -> None:
         figure.savefig(path, transparent=True, metadata={"Date": None})
 
 
-def _panel(axes: Axes, lines: Sequence[Line], name: str) -> None:
+def _draw_panel(axes: Axes, lines: Sequence[Line], name: str) -> None:
     for place, line in enumerate(lines):
         places = [n for n, _ in line.points[name]]
         heights = [share for _, share in line.points[name]]

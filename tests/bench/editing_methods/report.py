@@ -18,37 +18,38 @@ PROTOCOL = ("first token", "whole answer", "destroyed")
 Cells = Sequence[Mapping[str, Any]]  # of one method and size, one for each seed
 
 
-def wilson(right: int, asked: int, z: float = 1.96) -> tuple[float, float]:
+def wilson(right: int, n_asked: int, z: float = 1.96) -> tuple[float, float]:
     """Bounds of a 95 % interval, in per cent. Wilson, JASA 22 (1927)."""
-    share, spread = right / asked, z * z / asked
+    share, spread = right / n_asked, z * z / n_asked
     middle = (share + spread / 2) / (1 + spread)
-    half = z * math.sqrt(share * (1 - share) / asked + spread / (4 * asked)) / (1 + spread)
+    half = z * math.sqrt(share * (1 - share) / n_asked + spread / (4 * n_asked)) / (1 + spread)
     return 100 * max(0.0, middle - half), 100 * min(1.0, middle + half)
 
 
-def counted(cell: Mapping[str, Any], name: str) -> tuple[int, int]:
+def count(cell: Mapping[str, Any], name: str) -> tuple[int, int]:
     """[right, asked] of a figure, with all forms it is asked in."""
     parts = [
         c
         for key, c in cell["counts"].items()
         if key == name or (name in KINDS and key.startswith(f"{name}, "))
     ]
-    return sum(right for right, _ in parts), sum(asked for _, asked in parts)
+    return sum(right for right, _ in parts), sum(n_asked for _, n_asked in parts)
 
 
 def shares(cells: Cells, name: str) -> list[float]:
-    found = [counted(cell, name) for cell in cells]
-    return [100 * right / asked for right, asked in found if asked]
+    counts = [count(cell, name) for cell in cells]
+    return [100 * right / n_asked for right, n_asked in counts if n_asked]
 
 
-def told(cells: Cells, name: str, worst: Callable[[list[float]], float] = min) -> str:
+def summarise(cells: Cells, name: str, worst: Callable[[list[float]], float] = min) -> str:
     """Mean of the seeds, interval over all questions, worst seed, number of questions."""
-    each = shares(cells, name)
-    if not each:
+    seed_shares = shares(cells, name)
+    if not seed_shares:
         return "–"
-    right, asked = (sum(part) for part in zip(*(counted(cell, name) for cell in cells), strict=True))
-    low, high = wilson(right, asked)
-    return f"**{sum(each) / len(each):.1f}** ({low:.1f}–{high:.1f}), {worst(each):.1f}; {asked:,}"
+    right, n_asked = (sum(part) for part in zip(*(count(cell, name) for cell in cells), strict=True))
+    low, high = wilson(right, n_asked)
+    mean = sum(seed_shares) / len(seed_shares)
+    return f"**{mean:.1f}** ({low:.1f}–{high:.1f}), {worst(seed_shares):.1f}; {n_asked:,}"
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,16 @@ class Line:
 
 
 def lines(results: Results, methods: Sequence[str]) -> list[Line]:
-    cells = _grouped(results)
+    cells = _group(results)
     return [_line(cells, name, _sizes(cells)) for name in methods]
 
 
 def locality(results: Results, methods: Sequence[str], checkpoint: str) -> Locality:
     """What the least local of these methods, kinds of near questions and seeds came to, up to each number of edits."""
-    cells = _grouped({key: cell for key, cell in results.items() if key[0] in methods})
+    cells = _group({key: cell for key, cell in results.items() if key[0] in methods})
     worst = {n: [s for name in methods for s in _near(cells.get((name, str(n)), ()))] for n in _sizes(cells)}
-    known = {n: round(min(each), 2) for n, each in worst.items() if each}
-    return Locality(checkpoint, list(known), list(accumulate(known.values(), min)))
+    worst_shares = {n: round(min(near_shares), 2) for n, near_shares in worst.items() if near_shares}
+    return Locality(checkpoint, list(worst_shares), list(accumulate(worst_shares.values(), min)))
 
 
 def _near(cells: Cells) -> Iterator[float]:
@@ -79,31 +80,35 @@ def _near(cells: Cells) -> Iterator[float]:
 
 def table(results: Results, methods: Sequence[str]) -> str:
     """Markdown."""
-    cells = _grouped(results)
+    cells = _group(results)
     sizes = _sizes(cells)
     parts = [*_head(results), *_scoreboard(results, methods, sizes), *_undo(cells, methods, sizes)]
     parts += [*_costs(cells, methods, sizes), *_protocol(cells), *_settings(results, methods)]
     return "\n".join(parts) + "\n"
 
 
-Grouped = Mapping[tuple[str, str], Cells]
+CellsBySize = Mapping[tuple[str, str], Cells]
 
 
-def _sizes(cells: Grouped) -> list[int]:
+def _sizes(cells: CellsBySize) -> list[int]:
     return sorted({int(n) for _, n in cells if n.isdigit()})
 
 
-def _grouped(results: Results) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+def _group(results: Results) -> dict[tuple[str, str], list[Mapping[str, Any]]]:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for (method, n, _), cell in sorted(results.items()):
-        found.setdefault((method, n), []).append(cell)
-    return found
+        groups.setdefault((method, n), []).append(cell)
+    return groups
 
 
-def _line(cells: Grouped, name: str, sizes: Sequence[int]) -> Line:
-    own = {n: cells[name, str(n)] for n in sizes if (name, str(n)) in cells}
+def _line(cells: CellsBySize, name: str, sizes: Sequence[int]) -> Line:
+    cells_by_size = {n: cells[name, str(n)] for n in sizes if (name, str(n)) in cells}
     points = {
-        figure: [(n, sum(each) / len(each)) for n, some in own.items() if (each := shares(some, figure))]
+        figure: [
+            (n, sum(seed_shares) / len(seed_shares))
+            for n, size_cells in cells_by_size.items()
+            if (seed_shares := shares(size_cells, figure))
+        ]
         for figure in SHARES
     }
     return Line(name, points)
@@ -135,7 +140,7 @@ def _table(head: Sequence[str], rows: Iterator[Sequence[str]]) -> Iterator[str]:
 
 
 def _scoreboard(results: Results, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
-    cells = _grouped(results)
+    cells = _group(results)
     for n in sizes:
         yield from (f"## {n:,} edit{'s' * (n > 1)}", "")
         yield from _table(
@@ -143,23 +148,23 @@ def _scoreboard(results: Results, methods: Sequence[str], sizes: Sequence[int]) 
         )
 
 
-def _row(results: Results, cells: Grouped, name: str, n: str) -> list[str]:
+def _row(results: Results, cells: CellsBySize, name: str, n: str) -> list[str]:
     if (name, n) in cells:
-        return [told(cells[name, n], share) for share in SHARES]
+        return [summarise(cells[name, n], share) for share in SHARES]
     return [
         "collapsed before: not run" if has_collapsed(results, name, n) else "not run",
         *("" for _ in SHARES[1:]),
     ]
 
 
-def _undo(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+def _undo(cells: CellsBySize, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
     yield from ("## What lasts, and what comes off", "")
     yield "The first hundred edits when they were all, and at the end; then a random half is taken back (of one edit,"
     yield "that one): kept edits that stand, reverted questions that are answered as before, and streams whose rows are"
     yield "bit for bit those of never having made the reverted ones. At last, edits that the method refused."
     yield ""
     rows = (
-        [name, f"{n:,}", *(told(cells[name, str(n)], one) for one in UNDO)]
+        [name, f"{n:,}", *(summarise(cells[name, str(n)], figure) for figure in UNDO)]
         for n in sizes
         for name in methods
         if (name, str(n)) in cells
@@ -169,14 +174,14 @@ def _undo(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Itera
     )
 
 
-def _costs(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
+def _costs(cells: CellsBySize, methods: Sequence[str], sizes: Sequence[int]) -> Iterator[str]:
     yield from ("## What it costs", "")
     yield "ms: one more edit on top of these (p50), from its words to rows that answer. kB: what is kept of an edit."
     yield "rows: of all edits, for each slot of the bank. answers: in a second, as a share of those without edits."
     yield ""
     names = ("edit_ms", "bytes_per_edit", "rows_per_slot", "rate")
     rows = (
-        [name, f"{n:,}", *(_figure(cells[name, str(n)], one) for one in names)]
+        [name, f"{n:,}", *(_figure(cells[name, str(n)], figure) for figure in names)]
         for n in sizes
         for name in methods
         if (name, str(n)) in cells
@@ -185,24 +190,30 @@ def _costs(cells: Grouped, methods: Sequence[str], sizes: Sequence[int]) -> Iter
 
 
 def _figure(cells: Cells, name: str) -> str:
-    each = [cell["figures"][name] for cell in cells if name in cell["figures"]]
-    if not each:
+    values = [cell["figures"][name] for cell in cells if name in cell["figures"]]
+    if not values:
         return "–"
-    mean = sum(each) / len(each)
+    mean = sum(values) / len(values)
     return f"{mean / 1024:.1f}" if name == "bytes_per_edit" else f"{mean:.3g}" if mean < 10 else f"{mean:.0f}"
 
 
-def _protocol(cells: Grouped) -> Iterator[str]:
-    some = {name: own for (name, n), own in cells.items() if n == "paper"}
-    if not some:
+def _protocol(cells: CellsBySize) -> Iterator[str]:
+    paper_cells = {name: method_cells for (name, n), method_cells in cells.items() if n == "paper"}
+    if not paper_cells:
         return
     yield from ("## The paper's own protocol", "")
     yield "67 single edits of one-token answers for each seed. The paper has success 98.5 (first token) at destruction"
     yield "2.7, on its own model and data. Destroyed: of five other questions for each edit; worst is the largest."
     yield ""
-    order = sorted(some, key=lambda name: min(cell["place"] for cell in some[name]))
+    order = sorted(paper_cells, key=lambda name: min(cell["place"] for cell in paper_cells[name]))
     rows = (
-        [name, *(told(some[name], one, max if one == "destroyed" else min) for one in PROTOCOL)]
+        [
+            name,
+            *(
+                summarise(paper_cells[name], figure, max if figure == "destroyed" else min)
+                for figure in PROTOCOL
+            ),
+        ]
         for name in order
     )
     yield from _table(("method", *PROTOCOL), rows)
@@ -213,8 +224,10 @@ def _settings(results: Results, methods: Sequence[str]) -> Iterator[str]:
     yield "Chosen once on 500 tuning facts that are neither edited nor asked here (`tune.py`)."
     yield ""
     for name in methods:
-        own = next(
+        peer_settings = next(
             (c["settings"] for (method, _, _), c in results.items() if method == name and c["settings"]), {}
         )
-        if own:
-            yield f"- {name}: " + ", ".join(f"{key} {value}" for key, value in own.items() if key != "name")
+        if peer_settings:
+            yield f"- {name}: " + ", ".join(
+                f"{key} {value}" for key, value in peer_settings.items() if key != "name"
+            )

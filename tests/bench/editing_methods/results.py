@@ -9,7 +9,7 @@ from typing import Any
 
 FILE = Path(__file__).parent / "results.jsonl"
 ENOUGH = {"1000": "10000"}  # a method that has collapsed at the one is not run at the other
-COLLAPSED = 0.2  # reliability below which it has
+COLLAPSE_SHARE = 0.2  # reliability below which it has
 UNKNOWN_S = 60.0  # of a cell with one edit, for the estimate
 PAPER = "paper"  # stands for all of the paper's protocol, as method and as number of edits
 
@@ -26,7 +26,7 @@ def append(path: Path, result: Mapping[str, Any]) -> None:
 
 def latest(path: Path) -> dict[Key, dict[str, Any]]:
     """The last result of each cell."""
-    return {(one["method"], one["n"], one["seed"]): one for one in _lines(path)}
+    return {(result["method"], result["n"], result["seed"]): result for result in _lines(path)}
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -36,22 +36,24 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def has_collapsed(known: Results, method: str, n: str) -> bool:
+def has_collapsed(results: Results, method: str, n: str) -> bool:
     """Before so many edits."""
-    smaller = [key for key in known if key[0] == method and ENOUGH.get(key[1]) == n]
-    counts = [known[key]["counts"]["reliability"] for key in smaller]
-    return bool(counts) and sum(right for right, _ in counts) < COLLAPSED * sum(asked for _, asked in counts)
+    smaller = [key for key in results if key[0] == method and ENOUGH.get(key[1]) == n]
+    counts = [results[key]["counts"]["reliability"] for key in smaller]
+    return bool(counts) and sum(right for right, _ in counts) < COLLAPSE_SHARE * sum(
+        n_asked for _, n_asked in counts
+    )
 
 
-def seconds(known: Results, method: str, n: str) -> float:
+def seconds(results: Results, method: str, n: str) -> float:
     """What a cell is likely to take, from the largest of the method's that is no larger."""
-    found = [
-        (int(size), one["seconds"])
-        for (name, size, _), one in known.items()
+    sizes_and_seconds = [
+        (int(size), result["seconds"])
+        for (name, size, _), result in results.items()
         if name == method and size != PAPER
     ]
-    size, taken = max([one for one in found if one[0] <= int(n)], default=(1, UNKNOWN_S))
-    return float(taken * _work(int(n)) / _work(size))
+    size, size_s = max([pair for pair in sizes_and_seconds if pair[0] <= int(n)], default=(1, UNKNOWN_S))
+    return float(size_s * _work(int(n)) / _work(size))
 
 
 def _work(n: int) -> int:

@@ -17,36 +17,41 @@ def jobs(methods: Sequence[str], sizes: Sequence[str], seeds: Sequence[int]) -> 
             yield from ((name, size, seed) for name in ((PAPER,) if size == PAPER else methods))
 
 
-def left(cells: Cells, wanted: Sequence[Job], path: Path) -> list[Job]:
+def remaining_jobs(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> list[Job]:
     """Without what is known of this checkpoint with these settings, and without what has collapsed."""
-    known = results.latest(path)
+    last_results = results.latest(path)
     return [
         job
-        for job in wanted
-        if not _is_done(cells, known, job) and not results.has_collapsed(known, *job[:2])
+        for job in requested_jobs
+        if not _is_done(cells, last_results, job) and not results.has_collapsed(last_results, *job[:2])
     ]
 
 
-def _is_done(cells: Cells, known: results.Results, job: Job) -> bool:
-    keys = [key for key in known if key[1:] == job[1:]] if job[0] == PAPER else [job]
-    return bool(keys) and all(key in known and _is_current(cells, key[0], known[key]) for key in keys)
+def _is_done(cells: Cells, last_results: results.Results, job: Job) -> bool:
+    keys = [key for key in last_results if key[1:] == job[1:]] if job[0] == PAPER else [job]
+    return bool(keys) and all(
+        key in last_results and _is_current(cells, key[0], last_results[key]) for key in keys
+    )
 
 
 def _is_current(cells: Cells, name: str, result: Mapping[str, Any]) -> bool:
     return bool(result["rests_on"] == cells.rests_on(name) and result["settings"] == settings(name))
 
 
-def run(cells: Cells, wanted: Sequence[Job], path: Path) -> None:
-    while todo := left(cells, wanted, path):
-        known = results.latest(path)
-        minutes = sum(results.seconds(known, name, size) for name, size, _ in todo if name != PAPER) / 60
-        print(f"{len(todo)} cells left, about {minutes:.0f} minutes", flush=True)
-        for cell in _made(cells, todo[0]):
+def run(cells: Cells, requested_jobs: Sequence[Job], path: Path) -> None:
+    while remaining := remaining_jobs(cells, requested_jobs, path):
+        last_results = results.latest(path)
+        minutes = (
+            sum(results.seconds(last_results, name, size) for name, size, _ in remaining if name != PAPER)
+            / 60
+        )
+        print(f"{len(remaining)} cells left, about {minutes:.0f} minutes", flush=True)
+        for cell in _score_job(cells, remaining[0]):
             results.append(path, cell)
-            print(told(cell), flush=True)
+            print(summarise(cell), flush=True)
 
 
-def _made(cells: Cells, job: Job) -> Iterator[Cell]:
+def _score_job(cells: Cells, job: Job) -> Iterator[Cell]:
     name, size, seed = job
     if name == PAPER:
         yield from list(cells.paper(seed))
@@ -54,8 +59,8 @@ def _made(cells: Cells, job: Job) -> Iterator[Cell]:
         yield cells.score(name, int(size), seed)
 
 
-def told(cell: Cell) -> str:
+def summarise(cell: Cell) -> str:
     shares = ", ".join(
-        f"{name} {100 * right / asked:.1f}" for name, (right, asked) in cell["counts"].items() if asked
+        f"{name} {100 * right / n_asked:.1f}" for name, (right, n_asked) in cell["counts"].items() if n_asked
     )
     return f"{cell['at']} {cell['method']}, n {cell['n']}, seed {cell['seed']}: {shares}"

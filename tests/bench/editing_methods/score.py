@@ -5,16 +5,16 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.bench.editing_methods.draw import Stream, Wish
-from tests.bench.editing_methods.said import Said
-from tests.bench.editing_methods.ways import Made, Way
-from tests.bench.timing import interleaved
+from tests.bench.editing_methods.draw import EditRequest, Stream
+from tests.bench.editing_methods.editors import EditedModel, Editor
+from tests.bench.editing_methods.model import Reply
+from tests.bench.timing import measure_interleaved
 
 ALL_FORMS = 1_000  # edits up to which every held phrasing is asked; beyond, one for each edit
 ASKED_BACK = 2_000  # kept, and reverted, edits that are asked after half were taken back
 FIRST = 100  # edits whose standing at the end is compared with their standing when they were the last
 REMADE = 1_000  # edits up to which half of them are made anew, to compare bits
-RATED, ROUNDS = 512, 3  # questions, and how often, for the answers in a second
+RATE_QUESTIONS, ROUNDS = 512, 3  # questions, and how often, for the answers in a second
 BUSY = 100  # edits from which the answers in a second are measured
 
 Base = Callable[[Sequence[str]], list[str]]  # what the unedited model says
@@ -24,9 +24,9 @@ class Counts(dict[str, list[int]]):
     """[right, asked] by name."""
 
     def add(self, name: str, right: Sequence[bool]) -> None:
-        known = self.setdefault(name, [0, 0])
-        known[0] += sum(right)
-        known[1] += len(right)
+        count = self.setdefault(name, [0, 0])
+        count[0] += sum(right)
+        count[1] += len(right)
 
 
 @dataclass(frozen=True)
@@ -37,76 +37,100 @@ class Scores:
     figures: Mapping[str, float]
 
 
-def score(way: Way, streams: Sequence[Stream], base: Base) -> Scores:
+def score(editor: Editor, streams: Sequence[Stream], base: Base) -> Scores:
     counts, figures = Counts(), defaultdict[str, list[float]](list)
     for stream in streams:
-        made = way.make(stream.wishes)
-        kept_and_changed(made, stream, base, counts)
-        _taken_back(way, made, stream, base, counts)
-        if len(stream.wishes) > FIRST:
-            _first(way, made, stream, counts)
+        model = editor.apply(stream.requests)
+        count_answers(model, stream, base, counts)
+        _count_reverts(editor, model, stream, base, counts)
+        if len(stream.requests) > FIRST:
+            _count_first_edits(editor, model, stream, counts)
         for name in ("edit_ms", "bytes_per_edit", "rows_per_slot"):
-            figures[name].append(getattr(made, name))
-        if len(stream.wishes) >= BUSY and not figures["rate"]:
-            figures["rate"].append(_rate(way, made, stream))
-    return Scores(counts, {name: sum(some) / len(some) for name, some in figures.items()})
+            figures[name].append(getattr(model, name))
+        if len(stream.requests) >= BUSY and not figures["rate"]:
+            figures["rate"].append(_measure_rate(editor, model, stream))
+    return Scores(counts, {name: sum(values) / len(values) for name, values in figures.items()})
 
 
-def kept_and_changed(made: Made, stream: Stream, base: Base, counts: Counts) -> None:
-    wishes = stream.wishes
-    forms = {wish.id: _forms(wish, len(wishes)) for wish in wishes}
-    asked = [wish.question for wish in wishes] + [form for some in forms.values() for form in some]
-    asked += [question for some in stream.bystanders.values() for question in some]
-    said = _said(made, asked)
-    counts.add("refused", [wish.id not in made.made for wish in wishes])
-    counts.add("reliability", [_hit(made, wish, said[wish.question]) for wish in wishes])
-    counts.add("generalisation", [_hit(made, wish, said[form]) for wish in wishes for form in forms[wish.id]])
+def count_answers(model: EditedModel, stream: Stream, base: Base, counts: Counts) -> None:
+    requests = stream.requests
+    paraphrases = {request.id: _pick_paraphrases(request, len(requests)) for request in requests}
+    texts = [request.question for request in requests] + [
+        paraphrase for questions in paraphrases.values() for paraphrase in questions
+    ]
+    texts += [question for questions in stream.bystanders.values() for question in questions]
+    replies = _ask(model, texts)
+    counts.add("refused", [request.id not in model.applied for request in requests])
+    counts.add("reliability", [_is_hit(model, request, replies[request.question]) for request in requests])
+    counts.add(
+        "generalisation",
+        [
+            _is_hit(model, request, replies[paraphrase])
+            for request in requests
+            for paraphrase in paraphrases[request.id]
+        ],
+    )
     for (kind, form), questions in stream.bystanders.items():
         before = base(questions)
-        counts.add(f"{kind}, {form}", [said[q].best == b for q, b in zip(questions, before, strict=True)])
+        counts.add(f"{kind}, {form}", [replies[q].best == b for q, b in zip(questions, before, strict=True)])
 
 
-def _taken_back(way: Way, made: Made, stream: Stream, base: Base, counts: Counts) -> None:
+def _count_reverts(editor: Editor, model: EditedModel, stream: Stream, base: Base, counts: Counts) -> None:
     """A random half; of one edit, that one."""
-    rng = random.Random(len(stream.wishes))
-    reverted = set(rng.sample([wish.id for wish in stream.wishes], (len(stream.wishes) + 1) // 2))
-    kept = [wish for wish in stream.wishes if wish.id not in reverted]
-    gone = [wish for wish in stream.wishes if wish.id in reverted]
-    left = made.keeping({wish.id for wish in kept})
-    some_kept, some_gone = (rng.sample(some, min(ASKED_BACK, len(some))) for some in (kept, gone))
-    said = _said(left, [wish.question for wish in some_kept + some_gone])
-    counts.add("kept", [_hit(left, wish, said[wish.question]) for wish in some_kept])
-    before = base([wish.question for wish in some_gone])
-    counts.add("back", [said[w.question].best == b for w, b in zip(some_gone, before, strict=True)])
-    if len(stream.wishes) <= REMADE or way.name == "gated":
-        counts.add("bits", [left.digest == way.anew().make(kept).digest])
-
-
-def _first(way: Way, made: Made, stream: Stream, counts: Counts) -> None:
-    first = stream.wishes[:FIRST]
-    for name, state in (("first, then", made.keeping({wish.id for wish in first})), ("first, now", made)):
-        said = _said(state, [wish.question for wish in first])
-        counts.add(name, [_hit(state, wish, said[wish.question]) for wish in first])
-
-
-def _rate(way: Way, made: Made, stream: Stream) -> float:
-    """Answers in a second with these edits, as a share of those with none, encoder included."""
-    asked = [question for some in stream.bystanders.values() for question in some][:RATED]
-    none = way.make(())
-    taken = interleaved(
-        {"none": lambda: none.unread().say(asked), "edited": lambda: made.unread().say(asked)}, ROUNDS
+    rng = random.Random(len(stream.requests))
+    reverted_ids = set(
+        rng.sample([request.id for request in stream.requests], (len(stream.requests) + 1) // 2)
     )
-    return taken["none"] / taken["edited"]
+    kept_requests = [request for request in stream.requests if request.id not in reverted_ids]
+    reverted_requests = [request for request in stream.requests if request.id in reverted_ids]
+    remaining = model.with_only({request.id for request in kept_requests})
+    kept_sample, reverted_sample = (
+        rng.sample(requests, min(ASKED_BACK, len(requests)))
+        for requests in (kept_requests, reverted_requests)
+    )
+    replies = _ask(remaining, [request.question for request in kept_sample + reverted_sample])
+    counts.add("kept", [_is_hit(remaining, request, replies[request.question]) for request in kept_sample])
+    before = base([request.question for request in reverted_sample])
+    counts.add(
+        "back",
+        [replies[request.question].best == b for request, b in zip(reverted_sample, before, strict=True)],
+    )
+    if len(stream.requests) <= REMADE or editor.name == "gated":
+        counts.add("bits", [remaining.digest == editor.fresh_copy().apply(kept_requests).digest])
 
 
-def _forms(wish: Wish, n: int) -> Sequence[str]:
-    return wish.held if n <= ALL_FORMS else [random.Random(wish.id).choice(wish.held)]
+def _count_first_edits(editor: Editor, model: EditedModel, stream: Stream, counts: Counts) -> None:
+    first = stream.requests[:FIRST]
+    for name, state in (
+        ("first, then", model.with_only({request.id for request in first})),
+        ("first, now", model),
+    ):
+        replies = _ask(state, [request.question for request in first])
+        counts.add(name, [_is_hit(state, request, replies[request.question]) for request in first])
 
 
-def _said(made: Made, questions: Sequence[str]) -> dict[str, Said]:
+def _measure_rate(editor: Editor, model: EditedModel, stream: Stream) -> float:
+    """Answers in a second with these edits, as a share of those with none, encoder included."""
+    texts = [question for questions in stream.bystanders.values() for question in questions][:RATE_QUESTIONS]
+    unedited_model = editor.apply(())
+    seconds = measure_interleaved(
+        {
+            "none": lambda: unedited_model.without_cache().say(texts),
+            "edited": lambda: model.without_cache().say(texts),
+        },
+        ROUNDS,
+    )
+    return seconds["none"] / seconds["edited"]
+
+
+def _pick_paraphrases(request: EditRequest, n: int) -> Sequence[str]:
+    return request.paraphrases if n <= ALL_FORMS else [random.Random(request.id).choice(request.paraphrases)]
+
+
+def _ask(model: EditedModel, questions: Sequence[str]) -> dict[str, Reply]:
     distinct = list(dict.fromkeys(questions))
-    return dict(zip(distinct, made.say(distinct), strict=True))
+    return dict(zip(distinct, model.say(distinct), strict=True))
 
 
-def _hit(made: Made, wish: Wish, said: Said) -> bool:
-    return wish.id in made.made and said.given == wish.answer
+def _is_hit(model: EditedModel, request: EditRequest, reply: Reply) -> bool:
+    return request.id in model.applied and reply.answer == request.answer

@@ -8,7 +8,7 @@ from tests.bench.editing_methods.methods.least_squares import LeastSquares
 from tests.bench.editing_methods.methods.memit import Memit
 from tests.bench.editing_methods.methods.method import Method
 
-CHOSEN: tuple[Method, ...] = (
+PEERS: tuple[Method, ...] = (
     Memit("memit", weight=300, remember=False),
     Memit("previous keys", weight=100, remember=True),
     AlphaEdit(theta=0.1, ridge=1),

@@ -17,9 +17,9 @@ from models.nkb.reader import DEFAULT, Reader
 from models.packs.pack import Pack
 from tests.bench.editing_methods import draw, paper, peers, report, results, score
 from tests.bench.editing_methods.cells import METHODS, Cells
-from tests.bench.editing_methods.run import jobs, left, run
-from tests.bench.editing_methods.said import Model, clean
-from tests.bench.editing_methods.ways import Product
+from tests.bench.editing_methods.editors import Product
+from tests.bench.editing_methods.model import Model, clean
+from tests.bench.editing_methods.run import jobs, remaining_jobs, run
 from tests.one_thread import one_thread as one_thread
 
 SLOTS, EDITS = 256, 4
@@ -51,12 +51,12 @@ def model() -> Model:
 def cells(model: Model, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> Cells:
     for module, name, value in (
         (draw, "REFERENCE", 30),
-        (draw, "BYSTANDERS", 12),
+        (draw, "BYSTANDERS", 4),
         (paper, "EDITS", 2),
         (paper, "LAMBDAS", (1.0,)),
         (score, "FIRST", 2),
         (score, "BUSY", EDITS),
-        (score, "RATED", 4),
+        (score, "RATE_QUESTIONS", 1),
         (score, "ROUNDS", 1),
         (peers, "ALONE", 1),
     ):
@@ -65,34 +65,34 @@ def cells(model: Model, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> Cells:
 
 
 def test_every_method_is_scored_once_and_the_table_names_it(cells: Cells, tmp_path: Path) -> None:
-    path, wanted = tmp_path / "results.jsonl", list(jobs(METHODS, ("paper", str(EDITS)), (1,)))
-    run(cells, wanted, path)
-    known = results.latest(path)
+    path, requested_jobs = tmp_path / "results.jsonl", list(jobs(METHODS, ("paper", str(EDITS)), (1,)))
+    run(cells, requested_jobs, path)
+    last_results = results.latest(path)
     for name in METHODS:
-        counts = known[name, str(EDITS), 1]["counts"]
+        counts = last_results[name, str(EDITS), 1]["counts"]
         assert counts["reliability"][1] == EDITS
         assert counts["generalisation"][1] == 3 * EDITS
         assert counts["bits"] == [1, 1], name
         assert counts["back"][1] == EDITS // 2
-    gated = known["gated", str(EDITS), 1]["counts"]
+    gated = last_results["gated", str(EDITS), 1]["counts"]
     assert gated["reliability"] == [EDITS, EDITS]
     assert gated["back"] == [EDITS // 2, EDITS // 2]
-    assert not left(cells, wanted, path)
-    run(cells, wanted, path)
-    assert len(path.read_text().splitlines()) == len(known)
-    table = report.table(known, METHODS)
+    assert not remaining_jobs(cells, requested_jobs, path)
+    run(cells, requested_jobs, path)
+    assert len(path.read_text().splitlines()) == len(last_results)
+    table = report.table(last_results, METHODS)
     assert all(table.count(f"| {name} |") >= 3 for name in METHODS)
     assert "surgery, lambda 1" in table
 
 
 def test_the_product_without_edits_says_what_the_peers_base_says(model: Model, pack: Pack) -> None:
-    asked = [draw.held(item)[0] for item in draw.facts(pack, 1).test[:32]]
-    assert [said.best for said in Product(model).make(()).say(asked)] == model.base(asked)
+    questions = [draw.held_out_phrasings(item)[0] for item in draw.split_facts(pack, 1).test[:32]]
+    assert [reply.best for reply in Product(model).apply(()).say(questions)] == model.base(questions)
 
 
 def test_the_three_sets_of_facts_are_disjoint_and_all_there_is(pack: Pack) -> None:
     for seed in (1, 2):
-        facts = draw.facts(pack, seed)
+        facts = draw.split_facts(pack, seed)
         parts = [facts.reference, facts.tuning, facts.test]
         assert [len(facts.reference), len(facts.tuning)] == [draw.REFERENCE, draw.TUNING]
         keys = [(item.subject.id, item.relation.id) for part in parts for item in part]
@@ -100,44 +100,51 @@ def test_the_three_sets_of_facts_are_disjoint_and_all_there_is(pack: Pack) -> No
 
 
 def test_the_tuning_facts_are_the_same_for_every_seed(pack: Pack) -> None:
-    assert draw.facts(pack, 1).tuning == draw.facts(pack, 2).tuning
-    assert draw.facts(pack, 1).test != draw.facts(pack, 2).test
+    assert draw.split_facts(pack, 1).tuning == draw.split_facts(pack, 2).tuning
+    assert draw.split_facts(pack, 1).test != draw.split_facts(pack, 2).test
 
 
-def streams(pack: Pack, n: int, seed: int = 1) -> list[draw.Stream]:
-    items = draw.facts(pack, seed).test
-    said = {draw.canonical(item): f"base {item.answer}" for item in items}
+def draw_streams(pack: Pack, n: int, seed: int = 1) -> list[draw.Stream]:
+    items = draw.split_facts(pack, seed).test
+    base_answers = {draw.canonical_question(item): f"base {item.answer}" for item in items}
     answers = draw.Answers(list(pack.items()))
-    return list(draw.streams(items, n, seed, lambda some: [said[one] for one in some], answers))
+    return list(
+        draw.draw_streams(
+            items, n, seed, lambda questions: [base_answers[question] for question in questions], answers
+        )
+    )
 
 
 def test_a_target_is_another_answer_of_the_relation(pack: Pack) -> None:
     answers = {(item.relation.id, item.answer) for item in pack.items()}
-    for stream in streams(pack, 200):
-        for wish in stream.wishes:
-            assert (wish.item.relation.id, wish.answer) in answers
-            assert wish.answer != wish.item.answer
+    for stream in draw_streams(pack, 200):
+        for request in stream.requests:
+            assert (request.item.relation.id, request.answer) in answers
+            assert request.answer != request.item.answer
 
 
 def test_bystanders_are_about_facts_that_no_edit_is_about(pack: Pack) -> None:
-    asked = {
+    facts_by_question = {
         form: (item.subject.id, item.relation.id)
-        for item in draw.facts(pack, 1).test
-        for form in (*draw.held(item), *draw.trained(item))
+        for item in draw.split_facts(pack, 1).test
+        for form in (*draw.held_out_phrasings(item), *draw.trained_phrasings(item))
     }
-    for stream in streams(pack, 200):
-        edited = {(wish.item.subject.id, wish.item.relation.id) for wish in stream.wishes}
-        subjects, relations = {subject for subject, _ in edited}, {relation for _, relation in edited}
+    for stream in draw_streams(pack, 200):
+        edited_facts = {(request.item.subject.id, request.item.relation.id) for request in stream.requests}
+        subjects, relations = (
+            {subject for subject, _ in edited_facts},
+            {relation for _, relation in edited_facts},
+        )
         for (kind, _), questions in stream.bystanders.items():
-            about = {asked[question] for question in questions}
-            assert not about & edited
-            assert all((subject in subjects) == (kind == "same subject") for subject, _ in about)
-            assert kind != "neighbours" or {relation for _, relation in about} <= relations
+            facts = {facts_by_question[question] for question in questions}
+            assert not facts & edited_facts
+            assert all((subject in subjects) == (kind == "same subject") for subject, _ in facts)
+            assert kind != "neighbours" or {relation for _, relation in facts} <= relations
 
 
 def test_the_same_seed_draws_the_same_edits(pack: Pack) -> None:
-    assert streams(pack, 200) == streams(pack, 200)
-    assert streams(pack, 200) != streams(pack, 200, seed=2)
+    assert draw_streams(pack, 200) == draw_streams(pack, 200)
+    assert draw_streams(pack, 200) != draw_streams(pack, 200, seed=2)
 
 
 def cell(method: str, n: str, right: int, seconds: float = 10.0) -> dict[str, object]:
@@ -160,21 +167,22 @@ def test_a_result_after_a_line_that_was_cut_off_is_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("right", "n", "collapsed"), [(19, "10000", True), (20, "10000", False), (0, "1000", False)]
+    ("right", "n", "is_collapsed"), [(19, "10000", True), (20, "10000", False), (0, "1000", False)]
 )
-def test_what_fails_at_a_thousand_is_not_run_at_ten_thousand(right: int, n: str, collapsed: bool) -> None:
+def test_what_fails_at_a_thousand_is_not_run_at_ten_thousand(right: int, n: str, is_collapsed: bool) -> None:
     assert (
-        results.has_collapsed({("memit", "1000", 1): cell("memit", "1000", right)}, "memit", n) == collapsed
+        results.has_collapsed({("memit", "1000", 1): cell("memit", "1000", right)}, "memit", n)
+        == is_collapsed
     )
 
 
 def test_a_cell_is_thought_to_take_what_it_took_with_another_seed() -> None:
-    known = {
+    last_results = {
         ("memit", "100", 1): cell("memit", "100", 1, 7.0),
         ("memit", "1000", 1): cell("memit", "1000", 1, 30.0),
     }
-    assert results.seconds(known, "memit", "100") == 7.0
-    assert results.seconds(known, "memit", "10000") > 30.0
+    assert results.seconds(last_results, "memit", "100") == 7.0
+    assert results.seconds(last_results, "memit", "10000") > 30.0
 
 
 def test_the_interval_of_a_share_is_wilsons() -> None:
@@ -188,7 +196,11 @@ def test_a_question_is_compared_after_nfc_and_without_outer_space() -> None:
 
 
 def test_a_question_is_answered_the_same_alone_and_among_others(model: Model) -> None:
-    asked = ["What is the capital of Peru?", "Peru's capital?", "In which country is the city of Lima today?"]
-    together = model.say(asked, [None] * 3)
-    assert [model.say([one], [None])[0] for one in asked] == together
-    assert torch.equal(model.read(asked[:1])[0].n, model.read(asked[:1])[0].n)
+    questions = [
+        "What is the capital of Peru?",
+        "Peru's capital?",
+        "In which country is the city of Lima today?",
+    ]
+    together = model.say(questions, [None] * 3)
+    assert [model.say([question], [None])[0] for question in questions] == together
+    assert torch.equal(model.read(questions[:1])[0].n, model.read(questions[:1])[0].n)

@@ -19,9 +19,9 @@ from tests.bench.editing_methods.methods.fine_tuning import FineTuning
 from tests.bench.editing_methods.methods.least_squares import LeastSquares
 from tests.bench.editing_methods.methods.memit import Memit
 from tests.bench.editing_methods.methods.method import Method
+from tests.bench.editing_methods.model import Model
 from tests.bench.editing_methods.peers import Edits, Peer
-from tests.bench.editing_methods.said import Model
-from tests.bench.editing_methods.score import Counts, kept_and_changed
+from tests.bench.editing_methods.score import Counts, count_answers
 
 SEED, HALF = 1, draw.TUNING // 2
 
@@ -45,30 +45,30 @@ def grid() -> Iterator[Method]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--methods", nargs="+")
-    chosen = parser.parse_args().methods
+    names = parser.parse_args().methods
     torch.set_num_threads(1)
     model, pack = Model(Reader.load()), Pack.load()
-    facts = draw.facts(pack, SEED)
-    (stream,) = draw.streams(facts.tuning, HALF, SEED, model.base, draw.Answers(list(pack.items())))
-    bank, edits = material.bank(model, facts.reference), Edits(model)
+    facts = draw.split_facts(pack, SEED)
+    (stream,) = draw.draw_streams(facts.tuning, HALF, SEED, model.base, draw.Answers(list(pack.items())))
+    bank, edits = material.build_bank(model, facts.reference), Edits(model)
     for method in grid():
-        if chosen is None or method.name in chosen:
+        if names is None or method.name in names:
             counts = Counts()
-            kept_and_changed(Peer(model, bank, method, edits).make(stream.wishes), stream, model.base, counts)
-            print(f"{_told(counts)}  {method}", flush=True)
+            count_answers(Peer(model, bank, method, edits).apply(stream.requests), stream, model.base, counts)
+            print(f"{_summarise(counts)}  {method}", flush=True)
 
 
-def _told(counts: Counts) -> str:
+def _summarise(counts: Counts) -> str:
     reliability, generalisation = _share(counts, "reliability"), _share(counts, "generalisation")
     kinds = [_share(counts, kind) for kind in draw.KINDS]
     locality = sum(kinds) / len(kinds)
-    told = " ".join(f"{share:5.1f}" for share in (reliability, generalisation, *kinds))
-    return f"{(reliability + generalisation + locality) / 3:5.1f} = {told}"
+    shares = " ".join(f"{share:5.1f}" for share in (reliability, generalisation, *kinds))
+    return f"{(reliability + generalisation + locality) / 3:5.1f} = {shares}"
 
 
 def _share(counts: Counts, name: str) -> float:
-    some = [counts[key] for key in counts if key == name or key.startswith(f"{name}, ")]
-    return 100 * sum(right for right, _ in some) / sum(asked for _, asked in some)
+    pairs = [counts[key] for key in counts if key == name or key.startswith(f"{name}, ")]
+    return 100 * sum(right for right, _ in pairs) / sum(n_asked for _, n_asked in pairs)
 
 
 if __name__ == "__main__":

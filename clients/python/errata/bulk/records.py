@@ -10,7 +10,7 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,11 @@ def _iterate_csv(name: str, text: str) -> Iterator[Record]:
     rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     number = 0
     try:
-        _check_header(name, rows.fieldnames or [])
+        header = rows.fieldnames or []
+        is_complete = {"question", "answer"} <= set(header) <= set(COLUMNS)
+        if not is_complete or len(set(header)) < len(header):
+            rule = f"the first line names the columns and must be {CSV_LINE}, with commas"
+            raise BadFile(f"{name}:1: {rule}; it is {','.join(header) or 'not there'}")
         for row in rows:
             number = rows.line_num
             surplus = row.pop(None, None)
@@ -59,15 +63,6 @@ def _iterate_csv(name: str, text: str) -> Iterator[Record]:
     except csv.Error as error:
         advice = 'a cell in double quotes ends with one, and has "" for one inside'
         raise BadFile(f"{name}:{number + 1}: this is not CSV: {error}; {advice}") from error
-
-
-def _check_header(name: str, header: Sequence[str]) -> None:
-    is_complete = {"question", "answer"} <= set(header) <= set(COLUMNS)
-    if not is_complete or len(set(header)) < len(header):
-        actual = ",".join(header) or "not there"
-        raise BadFile(
-            f"{name}:1: the first line names the columns and must be {CSV_LINE}, with commas; it is {actual}"
-        )
 
 
 def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:

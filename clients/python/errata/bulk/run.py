@@ -83,7 +83,15 @@ class FileRun:
             self._head = (await send(calls.log(limit=1))).value.head
             if not self.settings.skip_bad:
                 await self._preview()
-            await self._commit_all()
+            expected_version, n_seen = self.settings.expected_version, 0
+            for batch in self._batches:
+                self._report(EDITING, n_seen)
+                if batch.lines:
+                    version = await self._commit(batch, expected_version)
+                    if version is not None and expected_version is not None:
+                        expected_version = version
+                n_seen += batch.size
+            self._report(EDITING, n_seen)
             if not self.settings.dry_run:
                 await self._ask_rephrased()
         except ErrataError as error:
@@ -133,17 +141,6 @@ class FileRun:
             line.status, line.code = "refused", edit.reason or edit.code
             line.detail = batch.name_lines(edit.detail)
 
-    async def _commit_all(self) -> None:
-        expected_version, n_seen = self.settings.expected_version, 0
-        for batch in self._batches:
-            self._report(EDITING, n_seen)
-            if batch.lines:
-                version = await self._commit(batch, expected_version)
-                if version is not None and expected_version is not None:
-                    expected_version = version
-            n_seen += batch.size
-        self._report(EDITING, n_seen)
-
     async def _commit(self, batch: Batch, expected_version: int | None) -> int | None:
         """The version that the batch is, None where there was nothing to do."""
         reverted_versions: tuple[int, ...] = ()
@@ -166,7 +163,12 @@ class FileRun:
                 raise BadFile(f"a commit was refused: {batch.name_lines(error.sentence)}", reasons) from error
             version: int | None = reply.value.version
             batch.earlier_reply = None
-            if version is None or not await self._is_reverted(version):
+            if version is None or version > self._head:
+                break
+            edits = (await self._send(self._calls.show(version))).value.edits
+            if not edits or any(
+                edit.active for edit in edits
+            ):  # it was made before this run, and is in force
                 break
             if not self.settings.again:
                 self.reverted_versions.append(version)
@@ -193,13 +195,6 @@ class FileRun:
             self.versions.append(receipt.version)
             if receipt.version <= self._head:
                 self.earlier_versions.add(receipt.version)
-
-    async def _is_reverted(self, version: int) -> bool:
-        """Whether it was made before this run, and taken back since."""
-        if version > self._head:
-            return False
-        edits = (await self._send(self._calls.show(version))).value.edits
-        return bool(edits) and not any(edit.active for edit in edits)
 
     async def _ask_rephrased(self) -> None:
         """Ask the wordings that were held out, of the lines that are in force at the end."""

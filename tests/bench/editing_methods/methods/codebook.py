@@ -32,7 +32,7 @@ class Codebook:
     steps: Sequence[Float[Tensor, "_ d"]]
     answers: Sequence[Answer]
 
-    def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
+    def select(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
         if not len(self.keys):
             return torch.full((len(n),), NONE)
         nearest = _distances(n, self.keys).min(1)
@@ -55,7 +55,7 @@ class Grace:
         return Codebook(bank.reference.new_empty(0, bank.reference.shape[1]), torch.empty(0), (), ())
 
     def step(self, bank: Bank, state: Codebook, edit: Edit) -> Codebook:
-        key, answer = edit.n[0], tuple(edit.wanted.tolist())
+        key, answer = edit.n[0], tuple(edit.tokens.tolist())
         steps = edit.a @ bank.values + edit.target
         if not len(state.keys):
             return _with(state, key, self.radius, steps, answer)

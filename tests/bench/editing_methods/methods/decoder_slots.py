@@ -25,18 +25,18 @@ SAME = 1 - 1e-6  # a cosine above this is the same key
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """keys: unit vectors, in ledger order. least: the cosine from which each opens."""
+    """keys: unit vectors, in ledger order. thresholds: the cosine from which each opens."""
 
     keys: Float[Tensor, "slot d"]
-    least: Float[Tensor, " slot"]
+    thresholds: Float[Tensor, " slot"]
     steps: Sequence[Float[Tensor, "_ d"]]
 
-    def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
+    def select(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
         """Of equal cosines the later edit's."""
         if not len(self.keys):
             return torch.full((len(n),), NONE)
         cosines = F.normalize(n, dim=-1) @ self.keys.T
-        cosines = cosines.masked_fill(cosines < self.least, float("-inf")).flip(1)
+        cosines = cosines.masked_fill(cosines < self.thresholds, float("-inf")).flip(1)
         best = cosines.max(1)
         return torch.where(best.values.isinf(), NONE, len(self.keys) - 1 - best.indices)
 
@@ -62,14 +62,16 @@ class DecoderSlots:
             raise EditRefused(
                 "gate_collision", "the question reads like a reference question: the gate cannot open"
             )
-        least = max(self.tau_min, nearest + self.q * (1 - nearest))
-        state.append((key, least, edit.a @ bank.values + edit.target))
+        threshold = max(self.tau_min, nearest + self.q * (1 - nearest))
+        state.append((key, threshold, edit.a @ bank.values + edit.target))
         return state
 
     def rows(self, bank: Bank, state: list[Slot]) -> Slots:
         keys = [key for key, _, _ in state]
-        stacked = torch.stack(keys) if keys else bank.reference.new_empty(0, bank.reference.shape[1])
-        return Slots(stacked, torch.tensor([least for _, least, _ in state]), [steps for *_, steps in state])
+        key_rows = torch.stack(keys) if keys else bank.reference.new_empty(0, bank.reference.shape[1])
+        return Slots(
+            key_rows, torch.tensor([threshold for _, threshold, _ in state]), [steps for *_, steps in state]
+        )
 
     def kept_bytes(self, edit: Edit) -> int:
         """The key, its threshold, and a value for each token."""

@@ -31,8 +31,8 @@ class FineTuning:
         before = edit.x - a @ bank.values[fires]
         optimiser = torch.optim.Adam([values], lr=self.rate)
         for _ in range(self.steps):
-            missed = loss(bank.head, bank.epsilon, before + a @ values, edit.wanted).mean()
-            (values.grad,) = torch.autograd.grad(missed, values)
+            mean_loss = loss(bank.head, bank.epsilon, before + a @ values, edit.tokens).mean()
+            (values.grad,) = torch.autograd.grad(mean_loss, values)
             optimiser.step()
         return state.index_copy(0, fires, values.detach())
 

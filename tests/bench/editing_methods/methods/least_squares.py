@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from tests.bench.editing_methods.methods.method import Bank, Edit, Values, rows_bytes
-from tests.bench.editing_methods.methods.targets import AT_A_TIME, logits, targets
+from tests.bench.editing_methods.methods.targets import AT_A_TIME, find_targets, logits
 
 MARGIN = 1.0  # logits by which each wanted token must lead
 ROUNDS = 8
@@ -39,16 +39,16 @@ class LeastSquares:
         if not state:
             return Values(bank.values)
         a, x = torch.cat([edit.a for edit in state]).double(), torch.cat([edit.x for edit in state])
-        wanted, target = (torch.cat([getattr(edit, name) for edit in state]) for name in ("wanted", "target"))
+        tokens, target = (torch.cat([getattr(edit, name) for edit in state]) for name in ("tokens", "target"))
         solve, offset = _solver(bank, a, self.lam), torch.zeros_like(bank.values, dtype=torch.float64)
         for _ in range(ROUNDS):
             offset = solve(target.double())
             now = x + (a @ offset).float()
-            low = ~holds(bank, now, wanted)
+            low = ~holds(bank, now, tokens)
             if not low.any():
                 break
             target = target.index_add(
-                0, low.nonzero()[:, 0], targets(bank.head, bank.epsilon, now[low], wanted[low])
+                0, low.nonzero()[:, 0], find_targets(bank.head, bank.epsilon, now[low], tokens[low])
             )
         return Values((bank.values.double() + offset).to(bank.values.dtype))
 
@@ -56,21 +56,21 @@ class LeastSquares:
         return rows_bytes(edit)
 
 
-def holds(bank: Bank, x: Float[Tensor, "row d"], wanted: Int[Tensor, " row"]) -> Bool[Tensor, " row"]:
+def holds(bank: Bank, x: Float[Tensor, "row d"], tokens: Int[Tensor, " row"]) -> Bool[Tensor, " row"]:
     """Which rows say the wanted token with the margin."""
     return torch.cat(
         [
             _holds(bank, *part)
-            for part in zip(torch.split(x, AT_A_TIME), torch.split(wanted, AT_A_TIME), strict=True)
+            for part in zip(torch.split(x, AT_A_TIME), torch.split(tokens, AT_A_TIME), strict=True)
         ]
     )
 
 
-def _holds(bank: Bank, x: Tensor, wanted: Tensor) -> Tensor:
+def _holds(bank: Bank, x: Tensor, tokens: Tensor) -> Tensor:
     scores = logits(bank.head, bank.epsilon, x)
-    own = scores.gather(1, wanted[:, None])
-    others = scores.scatter(1, wanted[:, None], float("-inf"))
-    return own[:, 0] - others.amax(1) >= MARGIN
+    token_scores = scores.gather(1, tokens[:, None])
+    other_scores = scores.scatter(1, tokens[:, None], float("-inf"))
+    return token_scores[:, 0] - other_scores.amax(1) >= MARGIN
 
 
 def _solver(bank: Bank, a: Float[Tensor, "row slot"], lam: float) -> Solver:

@@ -59,7 +59,7 @@ class Edit:
     id: str
     question: str
     answer: str
-    wanted: Int[Tensor, " token"]
+    tokens: Int[Tensor, " token"]
     n: Float[Tensor, "token d"]
     a: Float[Tensor, "token slot"]
     x: Float[Tensor, "token d"]
@@ -79,7 +79,7 @@ class Entries(Protocol):
 
     steps: Sequence[Float[Tensor, "_ d"]]
 
-    def opened(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
+    def select(self, n: Float[Tensor, "batch d"]) -> Int[Tensor, " batch"]:
         """Which entry each question opens, or NONE."""
 
 
@@ -108,23 +108,23 @@ class Method(Protocol):
 class Report:
     """refused: why, by edit. rows_per_slot: rows of the edits made, for each slot of the bank."""
 
-    made: tuple[str, ...]
+    applied: tuple[str, ...]
     refused: Mapping[str, str]
     rows_per_slot: float
 
 
 def fold(method: Method, bank: Bank, edits: Sequence[Edit], active: Collection[str]) -> tuple[Rows, Report]:
     """edits: all of the ledger, in its order. active: ids of those that are not taken back."""
-    state, made, refused = method.start(bank), [], {}
+    state, applied, refused = method.start(bank), [], {}
     for edit in edits:
         if edit.id in active:
             try:
                 state = method.step(bank, state, edit)
-                made.append(edit)
+                applied.append(edit)
             except EditRefused as refusal:
                 refused[edit.id] = refusal.code
-    load = sum(len(edit.wanted) for edit in made) / len(bank.values)
-    return method.rows(bank, state), Report(tuple(edit.id for edit in made), refused, load)
+    load = sum(len(edit.tokens) for edit in applied) / len(bank.values)
+    return method.rows(bank, state), Report(tuple(edit.id for edit in applied), refused, load)
 
 
 def rows_bytes(edit: Edit) -> int:

@@ -45,8 +45,8 @@ def step(state: State, edit: Edit, remember: bool) -> State:
     system = reach @ a.T
     system.diagonal().add_(state.weight)
     gain = torch.linalg.solve(system, reach).T
-    moved = replace(state, offset=state.offset.addmm(gain, edit.target.double() - a @ state.offset))
-    return _remember(moved, gain, reach) if remember else moved
+    next_state = replace(state, offset=state.offset.addmm(gain, edit.target.double() - a @ state.offset))
+    return _remember(next_state, gain, reach) if remember else next_state
 
 
 def _remember(state: State, gain: Float[Tensor, "slot row"], reach: Float[Tensor, "row slot"]) -> State:

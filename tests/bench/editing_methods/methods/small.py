@@ -3,29 +3,36 @@
 import torch
 
 from tests.bench.editing_methods.methods.method import Bank, Edit, covariance
-from tests.bench.editing_methods.methods.targets import targets
+from tests.bench.editing_methods.methods.targets import find_targets
 
 SLOTS, D, TOKENS, EPSILON = 48, 16, 40, 1e-6
 
 
-def bank(ridge: float = 1e-2, reference: int = 200) -> Bank:
-    draw = torch.Generator().manual_seed(5)
-    keys = torch.randn(SLOTS, D, generator=draw)
-    n = torch.randn(reference, D, generator=draw)
-    values, head = torch.randn(SLOTS, D, generator=draw), torch.randn(TOKENS, D, generator=draw)
+def make_bank(ridge: float = 1e-2, reference: int = 200) -> Bank:
+    generator = torch.Generator().manual_seed(5)
+    keys = torch.randn(SLOTS, D, generator=generator)
+    n = torch.randn(reference, D, generator=generator)
+    values, head = torch.randn(SLOTS, D, generator=generator), torch.randn(TOKENS, D, generator=generator)
     return Bank(0.1 * values, head, EPSILON, covariance((n @ keys.T).relu(), ridge), n)
 
 
-def edits(count: int, of: Bank, seed: int = 6) -> list[Edit]:
+def make_edits(count: int, bank: Bank, seed: int = 6) -> list[Edit]:
     """Of one to three tokens each."""
-    draw = torch.Generator().manual_seed(seed)
-    return [_edit(of, f"{place:02d}", 1 + place % 3, draw) for place in range(count)]
+    generator = torch.Generator().manual_seed(seed)
+    return [_make_edit(bank, f"{place:02d}", 1 + place % 3, generator) for place in range(count)]
 
 
-def _edit(of: Bank, id: str, tokens: int, draw: torch.Generator) -> Edit:
-    n, x = torch.randn(tokens, D, generator=draw), 3 * torch.randn(tokens, D, generator=draw)
-    a = torch.randn(tokens, SLOTS, generator=draw).relu()
-    wanted = torch.randint(TOKENS, (tokens,), generator=draw)
+def _make_edit(bank: Bank, id: str, tokens: int, generator: torch.Generator) -> Edit:
+    n, x = torch.randn(tokens, D, generator=generator), 3 * torch.randn(tokens, D, generator=generator)
+    a = torch.randn(tokens, SLOTS, generator=generator).relu()
+    answer_tokens = torch.randint(TOKENS, (tokens,), generator=generator)
     return Edit(
-        id, f"question {id}", f"answer {id}", wanted, n, a, x, targets(of.head, of.epsilon, x, wanted)
+        id,
+        f"question {id}",
+        f"answer {id}",
+        answer_tokens,
+        n,
+        a,
+        x,
+        find_targets(bank.head, bank.epsilon, x, answer_tokens),
     )

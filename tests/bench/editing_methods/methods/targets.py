@@ -16,18 +16,18 @@ BETAS, TINY = (0.9, 0.999), 1e-8  # Adam's own
 AT_A_TIME = 1024  # rows
 
 
-def targets(
-    head: Float[Tensor, "token d"], epsilon: float, x: Float[Tensor, "row d"], wanted: Int[Tensor, " row"]
+def find_targets(
+    head: Float[Tensor, "token d"], epsilon: float, x: Float[Tensor, "row d"], tokens: Int[Tensor, " row"]
 ) -> Float[Tensor, "row d"]:
-    parts = zip(torch.split(x, AT_A_TIME), torch.split(wanted, AT_A_TIME), strict=True)
-    return torch.cat([_targets(head, epsilon, *part) for part in parts])
+    parts = zip(torch.split(x, AT_A_TIME), torch.split(tokens, AT_A_TIME), strict=True)
+    return torch.cat([_find_targets(head, epsilon, *part) for part in parts])
 
 
 def loss(
-    head: Float[Tensor, "token d"], epsilon: float, x: Float[Tensor, "row d"], wanted: Int[Tensor, " row"]
+    head: Float[Tensor, "token d"], epsilon: float, x: Float[Tensor, "row d"], tokens: Int[Tensor, " row"]
 ) -> Float[Tensor, " row"]:
     """Cross entropy of each row's wanted token."""
-    return F.cross_entropy(logits(head, epsilon, x), wanted, reduction="none")
+    return F.cross_entropy(logits(head, epsilon, x), tokens, reduction="none")
 
 
 def logits(
@@ -36,22 +36,22 @@ def logits(
     return F.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
 
 
-def _targets(head: Tensor, epsilon: float, x: Tensor, wanted: Tensor) -> Tensor:
+def _find_targets(head: Tensor, epsilon: float, x: Tensor, tokens: Tensor) -> Tensor:
     """Adam, in which rows that are done leave."""
     offset, first, second = torch.zeros_like(x), torch.zeros_like(x), torch.zeros_like(x)
     length = x.norm(dim=-1, keepdim=True)
-    going = torch.arange(len(x))
+    active = torch.arange(len(x))
     for step in range(1, STEPS + 1):
-        t = offset[going].requires_grad_()
-        miss = loss(head, epsilon, x[going] + t, wanted[going])
-        (gradient,) = torch.autograd.grad((miss + DECAY * (t / length[going]).square().sum(-1)).sum(), t)
+        t = offset[active].requires_grad_()
+        miss = loss(head, epsilon, x[active] + t, tokens[active])
+        (gradient,) = torch.autograd.grad((miss + DECAY * (t / length[active]).square().sum(-1)).sum(), t)
         still = miss.detach() >= ENOUGH
-        going, gradient = going[still], gradient[still]
-        if not len(going):
+        active, gradient = active[still], gradient[still]
+        if not len(active):
             break
-        first[going] = BETAS[0] * first[going] + (1 - BETAS[0]) * gradient
-        second[going] = BETAS[1] * second[going] + (1 - BETAS[1]) * gradient.square()
-        mean, spread = first[going] / (1 - BETAS[0] ** step), second[going] / (1 - BETAS[1] ** step)
-        moved = offset[going] - RATE * mean / (spread.sqrt() + TINY)
-        offset[going] = moved * (length[going] / moved.norm(dim=-1, keepdim=True)).clamp(max=1)
+        first[active] = BETAS[0] * first[active] + (1 - BETAS[0]) * gradient
+        second[active] = BETAS[1] * second[active] + (1 - BETAS[1]) * gradient.square()
+        mean, spread = first[active] / (1 - BETAS[0] ** step), second[active] / (1 - BETAS[1] ** step)
+        next_offset = offset[active] - RATE * mean / (spread.sqrt() + TINY)
+        offset[active] = next_offset * (length[active] / next_offset.norm(dim=-1, keepdim=True)).clamp(max=1)
     return offset

@@ -69,7 +69,12 @@ class Branches:
 
     def lines(self, console: Console, word_column: int, width: int) -> Iterator[Text]:
         """word_column: of the word that they hang from. width: of the drawing, without its indent."""
-        widths = Widths(*(self._widest(name) for name in Widths._fields))
+
+        def widest(name: str) -> int:
+            cells = max((cell_len(getattr(branch, name)) for branch in self._branches), default=0)
+            return max(cells, len(name)) if cells and name in ("rank", "score") else cells
+
+        widths = Widths(*map(widest, Widths._fields))
         other_cells = widths.stem + sum(cells + 2 for cells in widths[1:] if cells)
         longest = max((cell_len(branch.text) for branch in self._branches), default=0)
         column = max(min(word_column, width - other_cells - min(longest, FAIR_TEXT)), 0)
@@ -83,11 +88,6 @@ class Branches:
         for line in lines:
             line.truncate(width - column, overflow="ellipsis")
             yield Text.assemble(" " * (INDENT + column), line)
-
-    def _widest(self, name: str) -> int:
-        cells = max((cell_len(getattr(branch, name)) for branch in self._branches), default=0)
-        has_title = name in ("rank", "score")
-        return max(cells, len(name)) if cells and has_title else cells
 
     def _draw_head(self, widths: Widths, room: int) -> Iterator[Text]:
         """What the word was taken for, and the titles of the columns, on one line if there is room."""

@@ -14,7 +14,7 @@ from errata.bulk.line import Line
 from errata.bulk.run import FileRun
 from errata.cli.render.receipt import draw_receipt, draw_replication
 from errata.cli.render.text import draw_change, escape, make_grid, make_printable, one_line, plural
-from errata.wire import EditReceipt, SideEffect
+from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
 MAX_SIDE_EFFECTS = 3  # that a dry run names, of each commit
@@ -121,22 +121,20 @@ def _draw_side_effects(receipts: Iterable[EditReceipt]) -> list[Text]:
         clauses += [f"{plural(len(broken_edits), 'earlier edit')} no longer held"] if broken_edits else []
         if clauses:
             place = f"in version {receipt.version}" if receipt.version else "by one commit"
-            details = f"errata show {receipt.version}" if receipt.version else _name_effects(side_effects)
+            details = f"errata show {receipt.version}"
+            if not receipt.version:  # a dry run leaves nothing to be shown later, so the first few are named
+                effects = (
+                    f"{effect.question} {draw_change(effect.before, effect.after)}"
+                    for effect in side_effects[:MAX_SIDE_EFFECTS]
+                )
+                n_more = len(side_effects) - MAX_SIDE_EFFECTS
+                names = "; ".join(effects) + (f" and {n_more:,} more" if n_more > 0 else "")
+                details = escape(one_line(names)) or "--json tells them"
             lines.append(Text(f"  {place} {' and '.join(clauses)}: {details}", "yellow"))
     if len(lines) > MAX_SHOWN:
         rest = f"  and so in {plural(len(lines) - MAX_SHOWN, 'more version')}"
         lines[MAX_SHOWN:] = [Text(rest, "yellow")]
     return lines
-
-
-def _name_effects(side_effects: Sequence[SideEffect]) -> str:
-    """A dry run leaves nothing to be shown later, so the first few are named."""
-    names = "; ".join(
-        f"{effect.question} {draw_change(effect.before, effect.after)}"
-        for effect in side_effects[:MAX_SIDE_EFFECTS]
-    )
-    n_more = len(side_effects) - MAX_SIDE_EFFECTS
-    return escape(one_line(names + (f" and {n_more:,} more" if n_more > 0 else ""))) or "--json tells them"
 
 
 def _draw_statuses(run: FileRun) -> RenderableType:

@@ -44,7 +44,10 @@ def draw_explanation(
     if not isinstance(explanation.get("tree"), list) and not isinstance(explanation.get("tokens"), list):
         return Padding.indent(_draw(dict(explanation)), 2)
     tree = _rows(explanation, "tree")
-    rests_on = {_key(fact) for fact in _rows(explanation, "rests_on")}
+    rests_on: set[Key] = {
+        (str(fact.get("entity")), str(fact.get("relation")), str(fact.get("object")))
+        for fact in _rows(explanation, "rests_on")
+    }
     words = locate_words(question.strip(), _rows(explanation, "tokens"), tree)
     parts: list[RenderableType] = [Text(), SentenceTree(words, rests_on)]
     if rests_on:
@@ -157,7 +160,3 @@ def _rows(explanation: Json, name: str) -> list[dict[str, Any]]:
 def _text(row: Json, name: str) -> str:
     value = row.get(name)
     return "" if value is None else one_line(str(value))
-
-
-def _key(fact: Json) -> Key:
-    return str(fact.get("entity")), str(fact.get("relation")), str(fact.get("object"))

@@ -66,8 +66,13 @@ def draw_fact(reports: Sequence[EditReport]) -> list[Text | Padding]:
         if "define" in report.notes or is_import(report.notes):
             continue
         system = report.model or report.method
-        question = report.question or Text("the graph says", "dim")
-        table.add_row(_draw_mark(report.holds), system, question, _draw_answers(report))
+        if report.question:
+            expectation = "" if report.holds else f"  (wanted: {report.answer or 'no answer'})"
+            answers = Text.assemble(draw_change(report.before, report.after), (expectation, "red"))
+            table.add_row(_draw_mark(report.holds), system, report.question, answers)
+        else:  # a graph that says nothing is not unsure
+            answers = draw_change(report.before or "nothing", report.after or "nothing")
+            table.add_row(_draw_mark(report.holds), system, Text("the graph says", "dim"), answers)
         failing = [wording for wording in report.paraphrases if not wording.follows]
         for wording in failing:
             change = draw_change(wording.before, wording.after)
@@ -79,14 +84,6 @@ def draw_fact(reports: Sequence[EditReport]) -> list[Text | Padding]:
         lines.append(Padding.indent(table, 4))
     warnings = dict.fromkeys(warning for report in reports for warning in report.warnings)
     return [*lines, *(Text(f"    warning: {warning}", style="yellow") for warning in warnings)]
-
-
-def _draw_answers(report: EditReport) -> Text:
-    """A graph that says nothing is not unsure."""
-    if not report.question:
-        return draw_change(report.before or "nothing", report.after or "nothing")
-    expectation = "" if report.holds else f"  (wanted: {report.answer or 'no answer'})"
-    return Text.assemble(draw_change(report.before, report.after), (expectation, "red"))
 
 
 def _draw_mark(good: bool) -> Text:

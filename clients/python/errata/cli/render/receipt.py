@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.console import Group, RenderableType
@@ -149,22 +149,22 @@ def draw_undone(edits: list[EditReport]) -> list[Text]:
 
     The last of several edits on one question decides it. Two models may answer one question differently.
     """
-    by_answers = {(r.question, r.before, r.after): r for edit in edits for r in _list_reversals(edit)}
+    by_answers: dict[tuple[str, str | None, str | None], Reversal] = {}
+    for edit in edits:
+        before, after = edit.before, edit.after
+        if not edit.question:
+            before, after = before or "nothing", after or "nothing"
+        question = edit.question or describe_triple(edit.notes)
+        by_answers[question, before, after] = Reversal(question, before, after, edit.holds, edit)
+        for other in edit.paraphrases:
+            key = other.question, other.before, other.after
+            by_answers[key] = Reversal(*key, other.follows, edit)
     reversals = list(by_answers.values())
     if len(reversals) <= MAX_SHOWN:
         return [line for reversal in reversals for line in _draw_reversal(reversal)]
     n_changes = sum(reversal.before != reversal.after for reversal in reversals)
     count = Text(f"  {n_changes:,} of {plural(len(reversals), 'question')} have another answer now.")
     return [count, *(line for r in reversals if not r.good for line in _draw_reversal(r))]
-
-
-def _list_reversals(edit: EditReport) -> Iterator[Reversal]:
-    before, after = edit.before, edit.after
-    if not edit.question:
-        before, after = before or "nothing", after or "nothing"
-    yield Reversal(edit.question or describe_triple(edit.notes), before, after, edit.holds, edit)
-    for other in edit.paraphrases:
-        yield Reversal(other.question, other.before, other.after, other.follows, edit)
 
 
 def _draw_reversal(reversal: Reversal) -> list[Text]:

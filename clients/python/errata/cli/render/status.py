@@ -11,7 +11,18 @@ from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
 
 
 def draw_check(check: CheckReport) -> RenderableType:
-    parts = [_draw_tests(check)]
+    total = check.total - check.superseded  # nobody wants those to hold that a later edit answers anew
+    aside = f" ({check.superseded:,} superseded: a later edit answers instead)" if check.superseded else ""
+    parts: list[RenderableType] = []
+    if not check.total:
+        reason = "no edit in force has a question"
+        parts.append(Text(f"There is nothing to test at version {check.version}: {reason}."))
+    elif not check.broken:
+        hold = "The only fact test holds" if total == 1 else f"All {total:,} fact tests hold"
+        parts.append(Text(f"{hold} at version {check.version}{aside}.", style="green"))
+    else:
+        count = f"{check.holding:,} of {plural(total, 'fact test')} hold at version {check.version}{aside}."
+        parts += [Text(count, style="red"), draw_broken(check.broken)]
     if check.superseded_tests:
         parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
     edits = check.edits
@@ -25,19 +36,6 @@ def draw_check(check: CheckReport) -> RenderableType:
         counts = [f"{n:,} {form if n == 1 else forms}" for (form, forms), n in states.items() if n]
         parts.append(Text(f"Of all edits {', '.join(counts)}.", style="dim"))
     return Group(*parts, *(Text(f"Damaged: {fault}.", style="red") for fault in check.damaged_imports))
-
-
-def _draw_tests(check: CheckReport) -> RenderableType:
-    """Those that a later edit answers anew are left aside: nobody wants them to hold."""
-    total = check.total - check.superseded
-    aside = f" ({check.superseded:,} superseded: a later edit answers instead)" if check.superseded else ""
-    if not check.total:
-        return Text(f"There is nothing to test at version {check.version}: no edit in force has a question.")
-    if not check.broken:
-        hold = "The only fact test holds" if total == 1 else f"All {total:,} fact tests hold"
-        return Text(f"{hold} at version {check.version}{aside}.", style="green")
-    count = f"{check.holding:,} of {plural(total, 'fact test')} hold at version {check.version}{aside}."
-    return Group(Text(count, style="red"), draw_broken(check.broken))
 
 
 def draw_replicas(page: ReplicaList) -> RenderableType:

@@ -28,10 +28,10 @@ MOST_TOKENS = (
 
 
 @dataclass(frozen=True)
-class Said:
-    """best: what would be said. given: what is said; None where it is withheld, or does not end by itself."""
+class Reply:
+    """best: what would be said. answer: what is said; None where it is withheld, or does not end by itself."""
 
-    given: str | None
+    answer: str | None
     best: str
 
 
@@ -57,12 +57,12 @@ class Model:
 
     def read(self, questions: Sequence[str]) -> list[Question]:
         new = sorted({question for question in questions if question not in self._read}, key=len)
-        for some in batches(new):
-            read = self.reader.read(some)
+        for batch in batches(new):
+            read = self.reader.read(batch)
             n = trace(
-                self.reader.decoder, read.states, read.mask, torch.zeros(len(some), 1, dtype=torch.long)
+                self.reader.decoder, read.states, read.mask, torch.zeros(len(batch), 1, dtype=torch.long)
             ).n[:, 0]
-            for row, question in enumerate(some):
+            for row, question in enumerate(batch):
                 length = int(read.mask[row].sum())
                 self._read[question] = Question(read.states[row, :length].clone(), n[row].clone())
         return [self._read[question] for question in questions]
@@ -70,33 +70,36 @@ class Model:
     def base(self, questions: Sequence[str]) -> list[str]:
         """What the unedited model says."""
         new = list(dict.fromkeys(question for question in questions if question not in self._base))
-        for question, said in zip(new, self.say(new, [None] * len(new)), strict=True):
-            self._base[question] = said.best
+        for question, reply in zip(new, self.say(new, [None] * len(new)), strict=True):
+            self._base[question] = reply.best
         return [self._base[question] for question in questions]
 
-    def say(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Said]:
+    def say(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[Reply]:
         """reads: what each question reads of the bank."""
-        decoded = self.decode(questions, reads)
-        texts = [clean(self.reader.say(one.tokens)) for one in decoded]
-        return [Said(text if one.finished else None, text) for one, text in zip(decoded, texts, strict=True)]
+        generations = self.decode(questions, reads)
+        texts = [clean(self.reader.say(generation.tokens)) for generation in generations]
+        return [
+            Reply(text if generation.finished else None, text)
+            for generation, text in zip(generations, texts, strict=True)
+        ]
 
     def decode(self, questions: Sequence[str], reads: Sequence[Overlay | None]) -> list[DecodedAnswer]:
         """Questions of like length are answered together."""
         read = self.read(questions)
-        decoded: dict[int, DecodedAnswer] = {}
-        for some in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
-            states, mask = padded([read[place] for place in some])
-            own = [reads[place] for place in some]
-            answers = self.reader.decoder.generate(states, mask, overlays=own, max_tokens=MAX_TOKENS)
-            decoded.update(zip(some, answers, strict=True))
-        return [decoded[place] for place in range(len(read))]
+        generations: dict[int, DecodedAnswer] = {}
+        for places in batches(sorted(range(len(read)), key=lambda place: len(read[place].states))):
+            states, mask = pad([read[place] for place in places])
+            overlays = [reads[place] for place in places]
+            answers = self.reader.decoder.generate(states, mask, overlays=overlays, max_tokens=MAX_TOKENS)
+            generations.update(zip(places, answers, strict=True))
+        return [generations[place] for place in range(len(read))]
 
 
-def padded(read: Sequence[Question]) -> tuple[Float[Tensor, "batch token d"], Bool[Tensor, "batch token"]]:
-    states = pad_sequence([one.states for one in read], batch_first=True)
-    lengths = torch.tensor([len(one.states) for one in read])
+def pad(questions: Sequence[Question]) -> tuple[Float[Tensor, "batch token d"], Bool[Tensor, "batch token"]]:
+    states = pad_sequence([question.states for question in questions], batch_first=True)
+    lengths = torch.tensor([len(question.states) for question in questions])
     return states, torch.arange(states.shape[1]) < lengths[:, None]
 
 
-def batches(all_: Sequence[T]) -> Iterator[Sequence[T]]:
-    yield from (all_[start : start + BATCH] for start in range(0, len(all_), BATCH))
+def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    yield from (values[start : start + BATCH] for start in range(0, len(values), BATCH))

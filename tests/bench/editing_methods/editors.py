@@ -15,18 +15,18 @@ from models.nkb.memory import BANK, BankMemory, BankOptions
 from models.nkb.system import NkbSystem
 from models.system import Ask
 from tests.bench.bank import nkb_of
-from tests.bench.editing_methods.draw import Wish
-from tests.bench.editing_methods.said import Model, Said, batches, clean
+from tests.bench.editing_methods.draw import EditRequest
+from tests.bench.editing_methods.model import Model, Reply, batches, clean
 
 
-class Made(Protocol):
+class EditedModel(Protocol):
     """A stream of edits, all of them active.
 
-    made: ids of those that were not refused. edit_ms: one more edit on top of these, from its words to the rows that
+    applied: ids of those that were not refused. edit_ms: one more edit on top of these, from its words to the rows that
     answer. bytes_per_edit: what has to be kept of one. digest: of the rows, bit for bit.
     """
 
-    made: frozenset[str]
+    applied: frozenset[str]
     edit_ms: float
     bytes_per_edit: float
     rows_per_slot: float
@@ -34,21 +34,21 @@ class Made(Protocol):
     @property
     def digest(self) -> str: ...
 
-    def say(self, questions: Sequence[str]) -> list[Said]: ...
+    def say(self, questions: Sequence[str]) -> list[Reply]: ...
 
-    def keeping(self, ids: Collection[str]) -> "Made":
+    def with_only(self, ids: Collection[str]) -> "EditedModel":
         """The same with only these active; what the others wrote is gone."""
 
-    def unread(self) -> "Made":
+    def without_cache(self) -> "EditedModel":
         """The same, which has read no question yet."""
 
 
-class Way(Protocol):
+class Editor(Protocol):
     name: str
 
-    def make(self, wishes: Sequence[Wish]) -> Made: ...
+    def apply(self, requests: Sequence[EditRequest]) -> EditedModel: ...
 
-    def anew(self) -> "Way":
+    def fresh_copy(self) -> "Editor":
         """The same in a process that has made no edit yet."""
 
 
@@ -59,16 +59,16 @@ class Product:
     model: Model
     name: str = "gated"
 
-    def anew(self) -> "Product":
+    def fresh_copy(self) -> "Product":
         return replace(self, model=Model(replace(self.model.reader)))
 
-    def make(self, wishes: Sequence[Wish]) -> Made:
+    def apply(self, requests: Sequence[EditRequest]) -> EditedModel:
         system, memory = nkb_of(self.model.reader)
         materials: list[Material] = []
         seconds: list[float] = []
-        for order, wish in enumerate(wishes, 1):
+        for order, request in enumerate(requests, 1):
             start = time.perf_counter()
-            change = AnswerChange(wish.id, wish.question, wish.answer)
+            change = AnswerChange(request.id, request.question, request.answer)
             (result,) = memory.build([change], BankOptions(method="gated"))
             if isinstance(result, EditRefused):
                 continue
@@ -78,35 +78,35 @@ class Product:
         start = time.perf_counter()
         memory.view(memory.fold(materials))
         last = time.perf_counter() - start
-        return ProductMade(system, memory, materials, 1e3 * (statistics.median(seconds or [0]) + last))
+        return EditedProduct(system, memory, materials, 1e3 * (statistics.median(seconds or [0]) + last))
 
 
 @dataclass(frozen=True)
-class ProductMade:
+class EditedProduct:
     system: NkbSystem
     memory: BankMemory
     materials: Sequence[Material]
     edit_ms: float
 
-    def say(self, questions: Sequence[str]) -> list[Said]:
+    def say(self, questions: Sequence[str]) -> list[Reply]:
         views, answers = {BANK: self.memory.view(self._image)}, []
         for batch in batches(questions):
             replies = self.system.answer([Ask(question) for question in batch], [views] * len(batch))
             answers += [
-                Said(None if reply.answer is None else clean(reply.answer), clean(reply.best))
+                Reply(None if reply.answer is None else clean(reply.answer), clean(reply.best))
                 for reply in replies
             ]
         return answers
 
-    def keeping(self, ids: Collection[str]) -> "ProductMade":
-        return replace(self, materials=[one for one in self.materials if one.edit in ids])
+    def with_only(self, ids: Collection[str]) -> "EditedProduct":
+        return replace(self, materials=[material for material in self.materials if material.edit in ids])
 
-    def unread(self) -> "ProductMade":
+    def without_cache(self) -> "EditedProduct":
         return self
 
     @property
-    def made(self) -> frozenset[str]:
-        return frozenset(one.edit for one in self.materials)
+    def applied(self) -> frozenset[str]:
+        return frozenset(material.edit for material in self.materials)
 
     @property
     def digest(self) -> str:
@@ -114,13 +114,13 @@ class ProductMade:
 
     @property
     def bytes_per_edit(self) -> float:
-        return mean([len(one.block.encoded) for one in self.materials])
+        return mean([len(material.block.encoded) for material in self.materials])
 
     @property
     def rows_per_slot(self) -> float:
         """Slots that are used, for each slot that is reserved."""
-        used = sum(len(one.block.tensors["steps"]) for one in self.materials)
-        return used / self.system.reader.bank.size
+        n_used = sum(len(material.block.tensors["steps"]) for material in self.materials)
+        return n_used / self.system.reader.bank.size
 
     @cached_property
     def _image(self) -> Image:
