@@ -33,14 +33,13 @@ from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.diff import diff_versions
+from service.editing.evaluation.fact_test_status import current_status, run_tests
 from service.editing.evaluation.paraphrases import ParaphraseGenerator
 from service.editing.evaluation.report import Evaluator, preview_report
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.evaluation.test_status import current_status, run_tests
-from service.editing.figures import Timings, count_write, create_series, publish
+from service.editing.figures import count_write, create_series, publish
 from service.editing.models import Models
-from service.editing.pipeline import Order, Pipeline, Result
-from service.editing.plans.base import Plan
+from service.editing.pipeline import Order, Pipeline, Plan, Result
 from service.editing.plans.edit import NO_GRAPH, EditPlan
 from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
@@ -48,6 +47,7 @@ from service.editing.queries.entities import Entities
 from service.editing.queries.versions import Versions
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state import StateBuilder
+from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore
 from service.graph.lookup import Lookup

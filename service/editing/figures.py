@@ -1,54 +1,21 @@
-"""What the editor measures of itself: where the time of a commit goes, and what it publishes on the metrics page."""
+"""What the editor publishes on the metrics page: commits by outcome, edits by status, memories and the graph."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from contextlib import contextmanager
-from time import perf_counter
-from typing import TYPE_CHECKING, Literal
-
-from errata.wire import EditTimings
+from collections.abc import Awaitable, Callable, Mapping
 
 from models.graph.view import GraphView
+from service.editing.evaluation.capacity import SlotBudget
+from service.editing.pipeline import Result
+from service.editing.state import EditorState
+from service.editing.timings import PARTS
 from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailable, NotReady
 from service.metrics import metrics
-from service.tracing import span
 
-if TYPE_CHECKING:
-    from service.editing.evaluation.capacity import SlotBudget
-    from service.editing.pipeline import Result
-    from service.editing.state import EditorState
-
-Part = Literal["editor", "report", "commit", "replicas"]
-PARTS: tuple[Part, ...] = ("editor", "report", "commit", "replicas")
 KINDS = ("edit", "revert", "rollback", "import")
 CANCELLED = "cancelled"  # by the caller or by Ray
 FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.code, CANCELLED)
-
-
-class Timings:
-    """Adds up the seconds of each part of a commit."""
-
-    def __init__(self) -> None:
-        self._seconds: dict[Part, float] = defaultdict(float)
-
-    @contextmanager
-    def part(self, name: Part) -> Iterator[None]:
-        start = perf_counter()
-        try:
-            with span(name):
-                yield
-        finally:
-            self._seconds[name] += perf_counter() - start
-
-    def to_wire(self) -> EditTimings:
-        return EditTimings(**{f"{part}_ms": round(1e3 * self._seconds[part], 3) for part in PARTS})
-
-    def publish(self) -> None:
-        for part, seconds in self._seconds.items():
-            metrics.COMMIT_PARTS.labels(part).observe(seconds)
 
 
 def create_series() -> None:

@@ -15,22 +15,32 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from models.memory import Block, Image
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
-from service.editing.figures import Timings
-from service.editing.plans.base import Build, Plan
-from service.editing.state import EditorState, StateBuilder
+from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
-from service.ledger.commit import Commit, Write
+from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
 from service.ledger.store import Ledger
 
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 10  # when others write too; each attempt measures again
+
+
+class Plan(Protocol):
+    """What somebody asks for. request: its digest, by which a repetition is told from another use of its key."""
+
+    kind: Kind
+    message: str
+    request: str
+
+    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
+        """The draft on `state`, folded. NothingToDo when the state is as it should be."""
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 
 from cachetools import LRUCache
 
@@ -18,7 +20,7 @@ from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import SingleFlight
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
-from service.editing.plans.base import Build, Draft
+from service.editing.plans.base import Draft
 from service.errors import LedgerCorrupt, UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
@@ -61,6 +63,26 @@ class EditorState:
 
     def active_at(self, version: int) -> list[EditRecord]:
         return list(fold.active(self.commits[:version]).values())
+
+
+@dataclass(frozen=True)
+class Build:
+    """A draft with every memory and model as they would be after it."""
+
+    state: EditorState
+    draft: Draft
+    memories: MemoriesAtVersion
+    models: ModelsAtVersion
+
+    @cached_property
+    def all_edits(self) -> Mapping[str, EditRecord]:
+        """Every edit ever made and those of the draft, in ledger order."""
+        return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
+
+    @cached_property
+    def texts(self) -> Mapping[str, str]:
+        """Edit -> its answer."""
+        return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
 
 
 class MaterialStore:

@@ -167,7 +167,11 @@ class Replica:
             for memory in self._bundle.memories
             if memory.name in self._system.memories
         ]
-        methods = [method for memory in self._bundle.memories for method in memory.options.methods()]
+        methods = [
+            method
+            for memory in self._bundle.memories
+            for method in memory.options.methods() or sorted(memory.accepts)
+        ]
         return {"memories": memories, "methods": methods, "details": dict(self._system.describe())}
 
     async def check_health(self) -> None:

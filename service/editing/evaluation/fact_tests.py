@@ -19,7 +19,7 @@ from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer
-from service.editing.plans.base import Build
+from service.editing.state import Build
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
 TestKey: TypeAlias = tuple[str, int]

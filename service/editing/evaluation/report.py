@@ -12,14 +12,14 @@ from errata.wire.wording import normalize_question
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out, describe
+from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
-from service.editing.evaluation.test_status import TestStatus, current_status, status_after
-from service.editing.figures import Timings
 from service.editing.models import Answers
-from service.editing.plans.base import Build, Draft
-from service.editing.state import EditorState
+from service.editing.plans.base import Draft
+from service.editing.state import Build, EditorState
+from service.editing.timings import Timings
 from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord
 
@@ -205,7 +205,7 @@ def _warnings(
         yield f"{failing} of {len(paraphrases)} other wordings do not get this answer"
 
 
-async def _evaluate_tests(build: Build) -> tuple[TestStatus, Set[TestKey]]:
+async def _evaluate_tests(build: Build) -> tuple[FactTestStatus, Set[TestKey]]:
     """All fact tests of all active edits; which of them fail, held until now, and are not switched by the draft."""
     state, draft = build.state, build.draft
     active = [*state.active_edits(draft.change), *draft.records]

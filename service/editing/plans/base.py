@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from errata.wire import EditReport, RefusedEdit
 from errata.wire.wording import normalize_question
@@ -22,9 +21,7 @@ from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_
 from service.ledger.fold import Change as Switch
 
 if TYPE_CHECKING:
-    from service.editing.figures import Timings
-    from service.editing.models import ModelsAtVersion
-    from service.editing.state import EditorState, MemoriesAtVersion, StateBuilder
+    pass
 
 
 @dataclass(frozen=True)
@@ -78,7 +75,7 @@ class PlannedEdit:
             question=self.question,
             answer=self.answer,
             paraphrases=self.paraphrases,
-            method=self.method,
+            method=material.method,
             material=material.block.digest,
             order=material.block.order,
             notes={**material.notes, **self.notes},
@@ -106,37 +103,6 @@ class Draft:
     @cached_property
     def switched_ids(self) -> Set[str]:
         return {*self.change.activates, *self.change.deactivates}
-
-
-@dataclass(frozen=True)
-class Build:
-    """A draft with every memory and model as they would be after it."""
-
-    state: EditorState
-    draft: Draft
-    memories: MemoriesAtVersion
-    models: ModelsAtVersion
-
-    @cached_property
-    def all_edits(self) -> Mapping[str, EditRecord]:
-        """Every edit ever made and those of the draft, in ledger order."""
-        return MappingProxyType({**self.state.edits, **{record.id: record for record in self.draft.records}})
-
-    @cached_property
-    def texts(self) -> Mapping[str, str]:
-        """Edit -> its answer."""
-        return MappingProxyType({key: edit.answer for key, edit in self.all_edits.items()})
-
-
-class Plan(Protocol):
-    """What somebody asks for. request: its digest, by which a repetition is told from another use of its key."""
-
-    kind: Kind
-    message: str
-    request: str
-
-    async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
-        """The draft on `state`, folded. NothingToDo when the state is as it should be."""
 
 
 def request_digest(kind: Kind, content: Mapping[str, object]) -> str:

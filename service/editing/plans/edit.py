@@ -20,9 +20,8 @@ from service.editing.evaluation.expectations import (
     report_no_op,
 )
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
-from service.editing.figures import Timings
 from service.editing.models import Models
-from service.editing.plans.base import Build, Draft, PlannedEdit, request_digest
+from service.editing.plans.base import Draft, PlannedEdit, request_digest
 from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
@@ -34,7 +33,8 @@ from service.editing.plans.conflicts import (
 from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, clean_fact
 from service.editing.plans.options import resolve_options
-from service.editing.state import EditorState, StateBuilder
+from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
 from service.ledger.commit import Kind, edit_order, new_edit_id
 from service.ledger.fold import Change

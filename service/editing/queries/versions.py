@@ -17,7 +17,7 @@ from errata.wire import (
 )
 
 from service.editing.evaluation.expectations import describe
-from service.editing.evaluation.test_status import current_status
+from service.editing.evaluation.fact_test_status import current_status
 from service.editing.state import EditorState
 from service.errors import NotFound
 from service.ledger.commit import Commit

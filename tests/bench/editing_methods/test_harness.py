@@ -51,12 +51,12 @@ def model() -> Model:
 def cells(model: Model, pack: Pack, monkeypatch: pytest.MonkeyPatch) -> Cells:
     for module, name, value in (
         (draw, "REFERENCE", 30),
-        (draw, "BYSTANDERS", 12),
+        (draw, "BYSTANDERS", 4),
         (paper, "EDITS", 2),
         (paper, "LAMBDAS", (1.0,)),
         (score, "FIRST", 2),
         (score, "BUSY", EDITS),
-        (score, "RATE_QUESTIONS", 4),
+        (score, "RATE_QUESTIONS", 1),
         (score, "ROUNDS", 1),
         (peers, "ALONE", 1),
     ):

@@ -25,7 +25,7 @@ SAME = 1 - 1e-6  # a cosine above this is the same key
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """keys: unit vectors, in ledger order. least: the cosine from which each opens."""
+    """keys: unit vectors, in ledger order. thresholds: the cosine from which each opens."""
 
     keys: Float[Tensor, "slot d"]
     thresholds: Float[Tensor, " slot"]

@@ -26,7 +26,7 @@ UncertainTest: TypeAlias = tuple[FactTest, str | None]
 
 
 @dataclass(frozen=True)
-class TestStatus:
+class FactTestStatus:
     """edits, tests: how many there are; all hold but those that are named."""
 
     edits: int
@@ -49,7 +49,7 @@ class TestStatus:
 
 async def current_status(
     active: Sequence[EditRecord], all_edits: AllEdits, models: ModelsAtVersion
-) -> TestStatus:
+) -> FactTestStatus:
     """From what is at hand, without asking."""
     return _status(active, all_edits, await _uncertain_tests(active, models), models)
 
@@ -80,7 +80,7 @@ async def status_after(
     before: ModelsAtVersion,
     after: ModelsAtVersion,
     switched_ids: Set[str],
-) -> TestStatus:
+) -> FactTestStatus:
     """The status after a change: what only asking tells is asked on both sides, as far as the change may reach it.
 
     Args:
@@ -114,7 +114,7 @@ def _status(
     all_edits: AllEdits,
     uncertain: Sequence[UncertainTest],
     models: ModelsAtVersion,
-) -> TestStatus:
+) -> FactTestStatus:
     tests = sum(len(edit.wordings) for edit in active if edit.model in models)
     broken: dict[TestKey, BrokenTest] = {}
     superseded: dict[TestKey, SupersededTest] = {}
@@ -133,4 +133,4 @@ def _status(
             )
         elif answer is not None:
             broken[test.key] = test.report(answer.text)
-    return TestStatus(len(active), tests, broken, superseded)
+    return FactTestStatus(len(active), tests, broken, superseded)
