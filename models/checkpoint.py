@@ -8,7 +8,7 @@ how UER's models come. Folders of our own hold SHA256SUMS too: all files belong 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +73,12 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     """All weights of the folder by name, on the CPU in float32."""
     tensors: dict[str, Tensor] = {}
     for path in _weight_files(folder):
-        reader: Callable[[Path], Any] = load_file if path.suffix == ".safetensors" else _load_pickled
         try:
-            content = reader(path)
+            content: Any = (
+                load_file(path)
+                if path.suffix == ".safetensors"
+                else torch.load(path, map_location="cpu", weights_only=True)
+            )
         except Exception as cause:
             raise CheckpointError(f"{path} cannot be read as tensors ({cause}); fetch it again") from cause
         if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
@@ -86,33 +89,24 @@ def read_tensors(folder: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def _load_pickled(path: Path) -> Any:
-    return torch.load(path, map_location="cpu", weights_only=True)
-
-
 def _weight_files(folder: Path) -> list[Path]:
     for name in (WEIGHTS, PICKLED_WEIGHTS):
         index = folder / f"{name}.index.json"
         if (folder / name).is_file():
             return [folder / name]
         if index.is_file():
-            return [folder / shard for shard in sorted(set(_shard_names(index)))]
+            try:
+                shards = set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
+            except (ValueError, KeyError, TypeError, AttributeError) as cause:
+                raise CheckpointError(f"{index} does not say which tensor lies in which file") from cause
+            if not all(isinstance(shard, str) and shard == Path(shard).name for shard in shards):
+                raise CheckpointError(f"{index} names files outside of its folder")
+            return [folder / shard for shard in sorted(shards)]
     candidates = sorted([*folder.glob("*.safetensors"), *folder.glob("*.bin")])
     if len(candidates) == 1:
         return candidates
     names = f": which of {', '.join(path.name for path in candidates)}?" if candidates else ""
     raise CheckpointError(f"{folder} has neither {WEIGHTS} nor {PICKLED_WEIGHTS}{names}")
-
-
-def _shard_names(index: Path) -> list[str]:
-    """The files that an index names, which all lie beside it."""
-    try:
-        names = list(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values())
-    except (ValueError, KeyError, TypeError, AttributeError) as cause:
-        raise CheckpointError(f"{index} does not say which tensor lies in which file") from cause
-    if not all(isinstance(name, str) and name == Path(name).name for name in names):
-        raise CheckpointError(f"{index} names files outside of its folder")
-    return names
 
 
 def verify_sums(folder: Path, names: Sequence[str]) -> str:

@@ -33,7 +33,12 @@ class Matrix:
     ) -> None:
         self.weight = weight.detach().to(dtype, copy=True, memory_format=torch.contiguous_format)
         self.bias = None if bias is None else bias.detach().to(dtype, copy=True)
-        self._packed = _pack(self.weight) if packed else None
+        # None where this build of torch, this device or this dtype has no packed product.
+        self._packed: Tensor | None = None
+        has_product = hasattr(torch.ops.mkldnn, "_linear_pointwise")
+        is_plain = self.weight.device.type == "cpu" and self.weight.dtype == torch.float32
+        if packed and is_plain and has_product and torch.backends.mkldnn.is_available():  # type: ignore[no-untyped-call]
+            self._packed = torch.ops.mkldnn._reorder_linear_weight(self.weight, PACKED_ROWS)
 
     def __call__(self, x: Float[Tensor, "*row in"]) -> Float[Tensor, "*row out"]:
         return self._multiply(x)
@@ -63,13 +68,3 @@ class Matrix:
             return total
         packed: Tensor = linear(x, self._packed, self.bias, activation, [], "")
         return packed
-
-
-def _pack(weight: Tensor) -> Tensor | None:
-    """None where this build of torch, this device or this dtype has no packed product."""
-    has_product = hasattr(torch.ops.mkldnn, "_linear_pointwise")
-    is_plain = weight.device.type == "cpu" and weight.dtype == torch.float32
-    if not (is_plain and has_product and torch.backends.mkldnn.is_available()):  # type: ignore[no-untyped-call]
-        return None
-    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, PACKED_ROWS)
-    return packed

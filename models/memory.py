@@ -66,16 +66,12 @@ class Block:
         if actual != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found {actual}")
         try:
-            block = Block(key, order, _kind(_header(data)), load(data))
+            header = data[8 : 8 + int.from_bytes(data[:8], "little")]  # safetensors keeps it to itself
+            block = Block(key, order, _kind(header), load(data))
         except Exception as cause:  # of bytes that were never written as a block, anything
             raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
         block.__dict__["encoded"], block.__dict__["digest"] = data, digest
         return block
-
-
-def _header(data: bytes) -> bytes:
-    """What safetensors begins with; its own reader keeps it to itself."""
-    return data[8 : 8 + int.from_bytes(data[:8], "little")]
 
 
 @lru_cache(maxsize=64)  # blocks of the same shapes have the same header
@@ -118,11 +114,12 @@ class Image:
     def delta_to(self, target: Image) -> Delta:
         """The delta that turns this image into `target`."""
         removes = tuple(key for key in self.blocks if key not in target.blocks)
-        old = self.blocks
-        puts = tuple(
-            b for key, b in target.blocks.items() if old.get(key) is not b and not _same(old.get(key), b)
-        )
-        return Delta(puts, removes)
+        puts = []
+        for key, block in target.blocks.items():
+            old = self.blocks.get(key)
+            if old is not block and (old is None or (old.order, old.digest) != (block.order, block.digest)):
+                puts.append(block)
+        return Delta(tuple(puts), removes)
 
     @cached_property
     def ordered_blocks(self) -> Sequence[Block]:
@@ -138,10 +135,6 @@ def checksum(base: str, digests: Iterable[str]) -> str:
     total = hashlib.sha256(base.encode())
     total.update(bytes.fromhex("".join(digest.removeprefix("sha256:") for digest in digests)))
     return "sha256:" + total.hexdigest()
-
-
-def _same(old: Block | None, new: Block) -> bool:
-    return old is not None and old.order == new.order and old.digest == new.digest
 
 
 ChangeKind: TypeAlias = Literal["answer", "triple", "rows", "rule", "document", "sense"]

@@ -175,7 +175,13 @@ def check_contract(bundle: object, name: str) -> Bundle:
         system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
     )
     for memory in bundle.memories:
-        _check_memory(memory, name)
+        label = f"the memory {getattr(memory, 'name', memory)!r} of {name!r}"
+        _check_members(
+            memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label
+        )
+        _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
+        if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
+            raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
     names = [memory.name for memory in bundle.memories]
     if missing := [memory for memory in system.memories if memory not in names]:
         loader_has = ", ".join(names) or "none"
@@ -183,14 +189,6 @@ def check_contract(bundle: object, name: str) -> Bundle:
         raise BrokenContract(f"{name!r} {detail}")
     _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
     return bundle
-
-
-def _check_memory(memory: Any, system: str) -> None:
-    label = f"the memory {getattr(memory, 'name', memory)!r} of {system!r}"
-    _check_members(memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label)
-    _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
-    if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
-        raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
 
 
 def _check_members(instance: object, members: Sequence[str], label: str) -> None:

@@ -29,10 +29,7 @@ STOP_S = 2.0  # for requests in flight when a replica is asked to end
 MAX_CONNECTIONS = 4_096
 BATCHES_AHEAD = 4  # the next batches are full when one is done, and who waits for a version blocks nobody
 CALLS_PER_REPLICA = 2  # beyond which there should be more of them: one answering, one on its way
-UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = (
-    5.0,
-    300.0,
-)  # a replica starts in seconds, and a quiet minute is soon over
+UPSCALE_DELAY_S, DOWNSCALE_DELAY_S = 5.0, 300.0  # a replica starts in seconds; a quiet minute is soon over
 GPU_UNITS = 10_000  # of which Ray counts shares of a GPU
 SEE_ALL_GPUS = {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}}
 

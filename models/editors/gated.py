@@ -113,28 +113,22 @@ def solve(
     targets = places.target.new_zeros(rows).scatter_(0, places.row, places.target)
     beta = pushes.enough[targets].clamp(min=pushes.largest)
     for part in places.split():
-        beta.scatter_reduce_(0, part.row, _beta(head, pushes, part), "amax")
+        logits = part.states @ head.T
+        behind = logits - logits.gather(1, part.target[:, None])
+        tokens, place = torch.unique(part.target, return_inverse=True)  # many answers end, or begin, alike
+        ahead = _ahead(head, pushes.units[tokens], tokens)[place]
+        enough = _enough(behind, ahead, pushes.gaps[part.target])
+        beta.scatter_reduce_(0, part.row, torch.maximum(part.states.norm(dim=-1), enough), "amax")
     values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[targets]
     leads = beta.new_full((rows,), float("inf"))
     for part in places.split():
-        leads.scatter_reduce_(0, part.row, _lead(head, epsilon, part, values), "amin")
+        x = part.states + values[part.row]
+        logits = F.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
+        target = part.target[:, None]
+        logit = logits.gather(1, target)[:, 0]
+        lead = logit - logits.scatter_(1, target, float("-inf")).amax(1)
+        leads.scatter_reduce_(0, part.row, lead, "amin")
     return values, leads
-
-
-def _beta(head: Tensor, pushes: Pushes, places: Places) -> Float[Tensor, " place"]:
-    logits = places.states @ head.T
-    behind = logits - logits.gather(1, places.target[:, None])
-    tokens, place = torch.unique(places.target, return_inverse=True)  # many answers end, or begin, alike
-    ahead = _ahead(head, pushes.units[tokens], tokens)[place]
-    return torch.maximum(places.states.norm(dim=-1), _enough(behind, ahead, pushes.gaps[places.target]))
-
-
-def _lead(head: Tensor, epsilon: float, places: Places, values: Tensor) -> Float[Tensor, " place"]:
-    x = places.states + values[places.row]
-    logits = F.rms_norm(x, x.shape[-1:], None, epsilon) @ head.T
-    target = places.target[:, None]
-    logit = logits.gather(1, target)[:, 0]
-    return logit - logits.scatter_(1, target, float("-inf")).amax(1)
 
 
 def _ahead(head: Tensor, units: Tensor, tokens: Tensor) -> Float[Tensor, "n token"]:

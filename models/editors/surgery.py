@@ -78,7 +78,15 @@ def operate(
     """
     if new == old:
         raise EditRefused("no_change", f"the answer already begins with token {new}: nothing to edit")
-    index = choose_slot(site.weights) if slot is None else _check_slot(slot, site.weights)
+    if slot is not None and not 0 <= slot < len(site.weights):
+        raise EditRefused(
+            "bad_slot", f"slot {slot} does not exist, the bank has 0 to {len(site.weights) - 1}"
+        )
+    if slot is not None and not site.weights[slot] > 0:
+        raise EditRefused(
+            "no_active_slot", f"slot {slot} does not fire on this question: changing it does nothing"
+        )
+    index = choose_slot(site.weights) if slot is None else slot
     weight = float(site.weights[index])
     unit = unit_delta(head.embedding[new] - head.embedding[old], site.out, adapter_edit)
     if scale is None:
@@ -95,7 +103,8 @@ def choose_slot(weights: Float[Tensor, " slot"], digits: int | None = None) -> i
     digits: round to so many significant digits first; 5 finds the slot the authors' script finds.
     EditRefused `no_active_slot` when none fires.
     """
-    weights = weights if digits is None else _round(weights, digits)
+    if digits is not None:
+        weights = weights.new_tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])
     top = weights.max()
     if not top > 0:
         raise EditRefused(
@@ -155,30 +164,11 @@ def _interval(p: Tensor, q: Tensor, margin: float, square: Tensor) -> tuple[Tens
         roots = torch.stack([-p / q, torch.full_like(p, NONE)])
     else:
         a, b, c = (torch.stack([q * q, 2 * p * q, p * p], 1) - margin**2 * square).unbind(1)
-        roots = _roots(a, b, c)
+        discriminant = b * b - 4 * a * c
+        half = -0.5 * (b + torch.where(b < 0, -1.0, 1.0) * discriminant.clamp(min=0).sqrt())
+        roots = torch.stack([half / a, c / half])  # without cancellation
+        roots = torch.where((discriminant >= 0) & roots.isfinite(), roots, NONE)
         roots = torch.where(p + roots * q >= 0, roots, NONE)  # the others solve p + lambda q = -margin r
     near, far = torch.where(roots > 0, roots, math.inf).sort(0).values
     holds_now = p >= margin * square[2].sqrt()
     return torch.where(holds_now, 0.0, near), torch.where(holds_now, near, far)
-
-
-def _roots(a: Tensor, b: Tensor, c: Tensor) -> Float[Tensor, "2 token"]:
-    """Real roots of a x^2 + b x + c, without cancellation; NONE where there are none."""
-    discriminant = b * b - 4 * a * c
-    half = -0.5 * (b + torch.where(b < 0, -1.0, 1.0) * discriminant.clamp(min=0).sqrt())
-    roots = torch.stack([half / a, c / half])
-    return torch.where((discriminant >= 0) & roots.isfinite(), roots, NONE)
-
-
-def _check_slot(slot: int, weights: Tensor) -> int:
-    if not 0 <= slot < len(weights):
-        raise EditRefused("bad_slot", f"slot {slot} does not exist, the bank has 0 to {len(weights) - 1}")
-    if not weights[slot] > 0:
-        raise EditRefused(
-            "no_active_slot", f"slot {slot} does not fire on this question: changing it does nothing"
-        )
-    return slot
-
-
-def _round(weights: Tensor, digits: int) -> Tensor:
-    return weights.new_tensor([float(f"{value:.{digits - 1}e}") for value in weights.tolist()])

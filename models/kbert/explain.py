@@ -10,7 +10,7 @@ from typing import Any
 
 from models.graph.knowledge import Fact
 from models.kbert.answer import Answerer, Reading
-from models.kbert.query import HungRelation, LeftOut, Link
+from models.kbert.query import HungRelation, LeftOut
 from models.kbert.row import QuestionRow
 from models.system import Ask, Reply
 
@@ -51,7 +51,23 @@ def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) 
             for token in tokens
         ],
         "tree": [] if reading.row is None else list(_describe_tree(ask, reading, reading.row)),
-        "ambiguous": [_describe_ambiguity(ask, link) for link in reading.links if link.other_entities],
+        "ambiguous": [
+            {
+                "text": ask.question[link.start : link.end],
+                "chosen": link.entity.id,
+                "others": [
+                    {
+                        "id": other.entity.id,
+                        "label": other.entity.label,
+                        "fit": round(other.fit, 4),
+                        "degree": other.entity.degree,
+                    }
+                    for other in link.other_entities[:MAX_ENTRIES]
+                ],
+            }
+            for link in reading.links
+            if link.other_entities
+        ],
         "left_out": [
             {"entity": fact.entity.id, **_name_fact(fact.fact), "reason": fact.reason}
             for fact in left_out[:MAX_ENTRIES]
@@ -67,20 +83,6 @@ def explain(ask: Ask, reading: Reading, reply: Reply, without: Sequence[Reply]) 
 
 def _name_fact(fact: Fact) -> dict[str, str]:
     return {"relation": fact.relation, "object": fact.object}
-
-
-def _describe_ambiguity(ask: Ask, link: Link) -> dict[str, Any]:
-    """What else the name could mean."""
-    other_entities = [
-        {
-            "id": other.entity.id,
-            "label": other.entity.label,
-            "fit": round(other.fit, 4),
-            "degree": other.entity.degree,
-        }
-        for other in link.other_entities[:MAX_ENTRIES]
-    ]
-    return {"text": ask.question[link.start : link.end], "chosen": link.entity.id, "others": other_entities}
 
 
 def _without_each_fact(ask: Ask, reading: Reading) -> Iterator[Ask]:

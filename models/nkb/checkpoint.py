@@ -9,7 +9,6 @@ Layout (specs/nkb.md, section 7), for each bank layer L:
 What else is read: models/checkpoint.py.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -60,18 +59,14 @@ def load_nkb(
         raise CheckpointError(f"{folder} holds banks in layers {bank_config.layers}: load it without `bank`")
     t5 = T5ForConditionalGeneration(T5Config.from_dict(config))
     tensors = read_tensors(folder)
-    _untie_if_different(t5, tensors)
+    head, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
+    if head is not None and shared is not None and not torch.equal(head, shared):
+        # T5 v1.1 has an output matrix of its own; transformers ties it unless told otherwise.
+        t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
     if bank_config.layers:
         mount(t5, bank_config, "authors")
     fill(t5, tensors, folder)
     return (t5 if bank is None else mount(t5, bank, init)).eval()
-
-
-def _untie_if_different(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor]) -> None:
-    """T5 v1.1 has an output matrix of its own; transformers ties it unless told otherwise."""
-    head, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-    if head is not None and shared is not None and not torch.equal(head, shared):
-        t5.lm_head.weight = torch.nn.Parameter(t5.lm_head.weight.detach().clone())
 
 
 def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Path) -> None:
@@ -86,16 +81,14 @@ def fill(t5: T5ForConditionalGeneration, tensors: dict[str, Tensor], folder: Pat
     missing = sorted(set(expected) - set(tensors) - tied_names)
     extra = sorted(set(tensors) - set(expected) - {OBSOLETE})
     odd = sorted(k for k in set(tensors) & set(expected) if tensors[k].shape != expected[k].shape)
-    if missing or extra or odd:
-        raise CheckpointError(f"{folder}: " + "; ".join(_complaints(missing, extra, odd)))
-    t5.load_state_dict({k: v for k, v in tensors.items() if k in expected}, strict=False)
-
-
-def _complaints(missing: list[str], extra: list[str], odd: list[str]) -> Iterator[str]:
+    problems = []
     if missing:
         hint = " (pass `bank` to mount a new one)" if any("_ex" in key for key in missing) else ""
-        yield f"missing {shorten(missing)}{hint}"
+        problems.append(f"missing {shorten(missing)}{hint}")
     if extra:
-        yield f"not part of the model: {shorten(extra)}"
+        problems.append(f"not part of the model: {shorten(extra)}")
     if odd:
-        yield f"of another shape than config.json says: {shorten(odd)}"
+        problems.append(f"of another shape than config.json says: {shorten(odd)}")
+    if problems:
+        raise CheckpointError(f"{folder}: " + "; ".join(problems))
+    t5.load_state_dict({k: v for k, v in tensors.items() if k in expected}, strict=False)

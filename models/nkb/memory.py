@@ -4,7 +4,7 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). The rows of an edit follow
 (models/nkb/edit.py), and so does the image of all active edits.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Literal
@@ -80,24 +80,19 @@ class BankMemory:
         n_owned = sum(block.rows["steps"] for block in gated)
         n_moved = len(image.blocks) - len(gated)
         margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
-        return Usage(
-            n_owned + n_moved, None, margin=margin, warnings=tuple(self._warnings(len(gated), margin))
-        )
-
-    def _warnings(self, edits: int, margin: float | None) -> Iterator[str]:
-        if self._locality is None or margin is None:
-            return
-        if margin < SMALL_MARGIN:
+        warnings = []
+        if margin is not None and margin < SMALL_MARGIN:
             error_rate = 100 - ACCEPTABLE - margin
-            yield (
-                f"with {edits:,} edits about {error_rate:.1f} in 100 near questions were answered by an edit that "
-                "is not about them: take back what is not needed, or train the facts in"
+            warnings.append(
+                f"with {len(gated):,} edits about {error_rate:.1f} in 100 near questions were answered by an edit "
+                "that is not about them: take back what is not needed, or train the facts in"
             )
-        if edits > self._locality.max_edits:
-            yield (
-                f"{edits:,} edits are active: how well they keep apart was measured up to "
+        if self._locality is not None and len(gated) > self._locality.max_edits:
+            warnings.append(
+                f"{len(gated):,} edits are active: how well they keep apart was measured up to "
                 f"{self._locality.max_edits:,}; watch how many hold (errata check)"
             )
+        return Usage(n_owned + n_moved, None, margin=margin, warnings=tuple(warnings))
 
     @cached_property
     def _locality(self) -> Locality | None:

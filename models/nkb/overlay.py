@@ -108,13 +108,22 @@ def find_changes(overlays: Sequence[Overlay | None], layers: Sequence[Layer]) ->
 
 
 def _find_in_layer(overlays: Sequence[Overlay | None], index: int, layers: Sequence[Layer]) -> Changes:
+    bank = layers[index].feed_forward.slots if 0 <= index < len(layers) else None
+    if bank is None:
+        raise ValueError(f"decoder layer {index} has no bank to read changed values in")
+    base = bank.stored_rows
     groups: dict[int, list[int]] = {}
     values: dict[int, ValueRows] = {}
     for row, overlay in enumerate(overlays):
         if overlay is not None and index in overlay.values:
             groups.setdefault(id(overlay.values), []).append(row)
             values[id(overlay.values)] = overlay.values
-    parts = [_difference(values[group][index], index, layers) for group in groups]
+    parts = []
+    for group in groups:
+        slots, new_rows = values[group][index][0].to(base.device), values[group][index][1].to(base)
+        if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < len(base):
+            raise ValueError(f"slots of layer {index} lie in 0..{len(base) - 1}, not {slots.tolist()}")
+        parts.append((slots, bank.acting(new_rows - base[slots])))
     rows = torch.cat([difference for _, difference in parts])
     member = rows.new_zeros(len(overlays), len(rows))
     start = 0
@@ -122,19 +131,6 @@ def _find_in_layer(overlays: Sequence[Overlay | None], index: int, layers: Seque
         member[members, start : start + len(slots)] = 1
         start += len(slots)
     return Changes(member, torch.cat([slots for slots, _ in parts]), rows)
-
-
-def _difference(
-    value: tuple[Tensor, Tensor], index: int, layers: Sequence[Layer]
-) -> tuple[Int[Tensor, " n"], Float[Tensor, "n d"]]:
-    bank = layers[index].feed_forward.slots if 0 <= index < len(layers) else None
-    if bank is None:
-        raise ValueError(f"decoder layer {index} has no bank to read changed values in")
-    base = bank.stored_rows
-    slots, rows = value[0].to(base.device), value[1].to(base)
-    if len(slots) and not 0 <= int(slots.min()) <= int(slots.max()) < len(base):
-        raise ValueError(f"slots of layer {index} lie in 0..{len(base) - 1}, not {slots.tolist()}")
-    return slots, bank.acting(rows - base[slots])
 
 
 def find_gates(overlays: Sequence[Overlay | None], like: Float[Tensor, "... d"]) -> GateRows | None:

@@ -101,9 +101,14 @@ def rests_on(
     layer = len(reader.decoder.layers) - 1
     candidates: dict[int, tuple[str, ...]] = {}
     for row, own_weights, own_tokens in zip(rows, weights, tokens, strict=True):
-        fired_edits = _fired_edits(own_weights[: len(own_tokens)], edits[row], layer)
-        if fired_edits:
-            candidates[row] = fired_edits
+        slot_weights = own_weights[: len(own_tokens)]
+        strongest_slots = dict.fromkeys(slot_weights.argmax(-1).tolist())
+        leading = [edit for slot in strongest_slots for edit in edits[row].get((layer, slot), ())]
+        if not leading:
+            fires = (slot_weights.amax(0) > 0).tolist()
+            leading = [edit for (_, slot), owners in edits[row].items() if fires[slot] for edit in owners]
+        if leading:
+            candidates[row] = tuple(dict.fromkeys(leading))
     if not candidates:
         return {}
     rows = list(candidates)
@@ -113,12 +118,3 @@ def rests_on(
         for row, answer in zip(rows, base, strict=True)
         if answer.tokens != answers[row].tokens
     }
-
-
-def _fired_edits(weights: Float[Tensor, "token slot"], edits: EditsByPlace, layer: int) -> tuple[str, ...]:
-    tops = dict.fromkeys(weights.argmax(-1).tolist())
-    leading = [edit for slot in tops for edit in edits.get((layer, slot), ())]
-    if not leading:
-        fires = (weights.amax(0) > 0).tolist()
-        leading = [edit for (_, slot), owners in edits.items() if fires[slot] for edit in owners]
-    return tuple(dict.fromkeys(leading))

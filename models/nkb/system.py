@@ -103,33 +103,27 @@ class NkbSystem:
         An answer that a gate gives has no alternatives: its further tokens are the edit's, whatever the first is.
         """
         best = self.reader.say(decoded_answer.tokens)
-        score = (
-            self._score(decoded_answer, 1.0 if surgery_edits else familiarity)
-            if gate is None
-            else sigmoid(gate.logit)
-        )
-        sure = decoded_answer.finished and (gate is not None or score >= self.reader.confidence.threshold)
+        confidence = self.reader.confidence
+        if gate is None:
+            score = confidence.score(features(decoded_answer.logprobs, 1.0 if surgery_edits else familiarity))
+        else:
+            score = sigmoid(gate.logit)
+        sure = decoded_answer.finished and (gate is not None or score >= confidence.threshold)
+        runners_up = decoded_answer.alternatives
+        shares = share_remainder(1 - score, [sum(answer.logprobs) for answer in runners_up])
+        alternatives = [
+            Alternative(self.reader.say(answer.tokens), share)
+            for answer, share in zip(runners_up, shares, strict=True)
+        ]
         return Reply(
             best if sure else None,
             score,
             best,
             None if sure else UNSURE,
             surgery_edits if gate is None else (gate.edit,),
-            self._alternatives(decoded_answer.alternatives, 1 - score),
+            tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             cut,
         )
-
-    def _score(self, decoded_answer: DecodedAnswer, familiarity: float) -> float:
-        return self.reader.confidence.score(features(decoded_answer.logprobs, familiarity))
-
-    def _alternatives(self, answers: Sequence[DecodedAnswer], remainder: float) -> tuple[Alternative, ...]:
-        """The likeliest first; they share the probability that the answer leaves."""
-        scores = share_remainder(remainder, [sum(answer.logprobs) for answer in answers])
-        alternatives = [
-            Alternative(self.reader.say(answer.tokens), score)
-            for answer, score in zip(answers, scores, strict=True)
-        ]
-        return tuple(sorted(alternatives, key=lambda alternative: -alternative.score))
 
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:

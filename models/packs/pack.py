@@ -138,7 +138,18 @@ def _relation(where: str, name: str, table: Any) -> Relation:
     for key in ("label", "cardinality", "subject_type", "object_type"):
         check(isinstance(table.get(key), str), where, f'relation {name} lacks {key}: add {key} = "..."')
     check(table["cardinality"] in ("one", "many"), where, f'cardinality of {name} must be "one" or "many"')
-    templates = {key: _templates(where, name, key, table.get(key)) for key in FEWEST_TEMPLATES}
+    templates: dict[str, tuple[str, ...]] = {}
+    for key, fewest in FEWEST_TEMPLATES.items():
+        texts = table.get(key)
+        enough = isinstance(texts, list) and len(texts) >= fewest
+        check(enough, where, f"relation {name} needs at least {fewest} {key}: add them as a list")
+        slots = ["{subject}", "{object}"] if key == "statements" else ["{subject}"]
+        for text in texts:
+            once = isinstance(text, str) and all(text.count(slot) == 1 for slot in slots)
+            check(once, where, f"{key} of {name} must hold {' and '.join(slots)} once: mend '{text}'")
+        for text, times in Counter(text.casefold() for text in texts).items():
+            check(times == 1, where, f"{key} of {name} say '{text}' {times} times: keep one")
+        templates[key] = tuple(texts)
     overlap = set(templates["phrasings"]) & set(templates["held"])
     check(not overlap, where, f"{name} trains on held {sorted(overlap)}: remove it from one of the two lists")
     return Relation(
@@ -150,19 +161,6 @@ def _relation(where: str, name: str, table: Any) -> Relation:
         object_type=table["object_type"],
         **templates,
     )
-
-
-def _templates(where: str, name: str, key: str, templates: Any) -> tuple[str, ...]:
-    fewest = FEWEST_TEMPLATES[key]
-    enough = isinstance(templates, list) and len(templates) >= fewest
-    check(enough, where, f"relation {name} needs at least {fewest} {key}: add them as a list")
-    slots = ["{subject}", "{object}"] if key == "statements" else ["{subject}"]
-    for template in templates:
-        once = isinstance(template, str) and all(template.count(slot) == 1 for slot in slots)
-        check(once, where, f"{key} of {name} must hold {' and '.join(slots)} once: mend '{template}'")
-    for template, times in Counter(template.casefold() for template in templates).items():
-        check(times == 1, where, f"{key} of {name} say '{template}' {times} times: keep one")
-    return tuple(templates)
 
 
 def _about(folder: Path) -> dict[str, Any]:

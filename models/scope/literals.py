@@ -47,17 +47,17 @@ CACHE_SIZE = 1 << 16  # words
 
 def digest_numbers(questions: Sequence[str]) -> Int[Tensor, " batch"]:
     """Equal for questions with the same numbers, single letters and foreign words in any order; 0 without any."""
-    return torch.tensor([_digest(question) for question in questions], dtype=torch.int64)
-
-
-def _digest(question: str) -> int:
-    text = unicodedata.normalize("NFKC", question).casefold().rstrip(END)
-    letters = [letter for letter in LETTER.findall(text) if is_latin(letter) and letter not in SMALL_WORDS]
-    foreign = [word for word in WORD.findall(text) if not is_latin(word)]
-    literals = sorted([*NUMBER.findall(text), *letters, *foreign])
-    if not literals:
-        return 0
-    return int.from_bytes(sha256(" ".join(literals).encode()).digest()[:8], "little", signed=True)
+    digests = []
+    for question in questions:
+        text = unicodedata.normalize("NFKC", question).casefold().rstrip(END)
+        letters = [
+            letter for letter in LETTER.findall(text) if is_latin(letter) and letter not in SMALL_WORDS
+        ]
+        foreign = [word for word in WORD.findall(text) if not is_latin(word)]
+        literals = " ".join(sorted([*NUMBER.findall(text), *letters, *foreign])).encode()
+        digest = int.from_bytes(sha256(literals).digest()[:8], "little", signed=True) if literals else 0
+        digests.append(digest)
+    return torch.tensor(digests, dtype=torch.int64)
 
 
 def encode_words(questions: Sequence[str]) -> Int[Tensor, "batch word"]:
@@ -90,9 +90,10 @@ def _codes(question: str) -> Iterator[int]:
     for token in tokens:
         if token not in STOPS:
             word = POSSESSIVE.sub("", token)
-            is_name = _is_numbered(word) or (
-                capitals_tell and before not in STOPS and _is_written_as_name(word)
-            )
+            is_acronym = word.isupper() and len(word) <= SHORT
+            is_capital = word[:1].isupper() and len(word) > 1 and word.casefold() not in TITLES
+            is_inside = capitals_tell and before not in STOPS
+            is_name = _is_numbered(word) or (is_inside and is_capital and not is_acronym)
             yield -_code(word) if is_name else _code(word)
         before = token
 
@@ -101,11 +102,6 @@ def _is_numbered(word: str) -> bool:
     """Arabic numbers by themselves are compared by `digest_numbers`."""
     has_digit = not word.isdigit() and any(letter.isdigit() for letter in word)
     return has_digit or ROMAN.fullmatch(word.casefold()) is not None
-
-
-def _is_written_as_name(word: str) -> bool:
-    is_acronym = word.isupper() and len(word) <= SHORT
-    return word[:1].isupper() and len(word) > 1 and not is_acronym and word.casefold() not in TITLES
 
 
 @lru_cache(CACHE_SIZE)

@@ -90,25 +90,20 @@ class PairCache:
             table: all rows as they stand now, or as they once stood.
         """
         with self._lock:
-            self._extend(table)
+            parts = [self._pairs]
+            for start in range(self._n_rows, len(table), CHUNK):
+                end = min(start + CHUNK, len(table))
+                new_rows, all_rows = table.select(slice(start, end)), table.select(slice(0, end))
+                for chunk in _open_pairs(self._scope, new_rows, all_rows):
+                    forward = Pairs(chunk.question + start, chunk.gate, chunk.logit)
+                    old = forward.select(forward.gate < start)
+                    backward = Pairs(old.gate, old.question, old.logit)
+                    parts += [_keep_covered(pairs, table, table) for pairs in (forward, backward)]
+            self._pairs, self._n_rows = Pairs.concatenate(parts), max(self._n_rows, len(table))
             pairs, n_rows = self._pairs, self._n_rows
         if n_rows == len(table):
             return pairs
         return pairs.select((pairs.question < len(table)) & (pairs.gate < len(table)))
-
-    def _extend(self, table: QuestionKeys) -> None:
-        """Compare the rows that came last with all up to them."""
-        parts = [self._pairs]
-        for start in range(self._n_rows, len(table), CHUNK):
-            end = min(start + CHUNK, len(table))
-            for chunk in _open_pairs(
-                self._scope, table.select(slice(start, end)), table.select(slice(0, end))
-            ):
-                forward = Pairs(chunk.question + start, chunk.gate, chunk.logit)
-                old = forward.select(forward.gate < start)
-                backward = Pairs(old.gate, old.question, old.logit)
-                parts += [_keep_covered(pairs, table, table) for pairs in (forward, backward)]
-        self._pairs, self._n_rows = Pairs.concatenate(parts), max(self._n_rows, len(table))
 
 
 def best_gates(pairs: Pairs, count: int) -> tuple[Float[Tensor, " question"], Int[Tensor, " question"]]:

@@ -51,27 +51,18 @@ class QuestionCache:
         if not questions:
             return [[] for _ in views]
         with self._lock:
-            entries = self._look_up(questions)
-            return [self._match(entries, view) for view in views]
-
-    def _look_up(self, questions: Sequence[str]) -> list[CachedQuestion]:
-        entries = {question: self._cache[question] for question in questions if question in self._cache}
-        missing = [question for question in dict.fromkeys(questions) if question not in entries]
-        if missing:
-            keys = self._read(missing)
-            entries |= {question: CachedQuestion(keys.copy_row(row)) for row, question in enumerate(missing)}
-            self._cache.update({question: entries[question] for question in missing})
-        return [entries[question] for question in questions]
+            entries = {question: self._cache[question] for question in questions if question in self._cache}
+            missing = [question for question in dict.fromkeys(questions) if question not in entries]
+            if missing:
+                keys = self._read(missing)
+                fresh = {question: CachedQuestion(keys.copy_row(row)) for row, question in enumerate(missing)}
+                entries |= fresh
+                self._cache.update(fresh)
+            ordered_entries = [entries[question] for question in questions]
+            return [self._match(ordered_entries, view) for view in views]
 
     def _match(self, entries: Sequence[CachedQuestion], view: Gates) -> list[GateMatch | None]:
-        self._compare(entries, view)
-        flat = [(place, row, logit) for place, entry in enumerate(entries) for logit, row in entry.gates]
-        places, rows, logits = zip(*flat, strict=True) if flat else ((), (), ())
-        pairs = Pairs(torch.tensor(places).long(), torch.tensor(rows).long(), torch.tensor(logits).float())
-        return match_pairs(pairs.select(pairs.gate < len(view.table)), [view] * len(entries))
-
-    def _compare(self, entries: Sequence[CachedQuestion], view: Gates) -> None:
-        """With the rows that came since they were last compared; another generation is another table."""
+        """Compare questions with the rows that are new to them; another generation is another table."""
         stale: dict[int, list[CachedQuestion]] = defaultdict(list)
         for entry in {id(entry): entry for entry in entries}.values():
             if entry.generation != view.generation:
@@ -80,9 +71,13 @@ class QuestionCache:
                 stale[entry.n_rows].append(entry)
         for start, group in stale.items():
             keys = QuestionKeys.concatenate([entry.keys for entry in group])
-            pairs = find_pairs(self._scope, keys, view.table.select(slice(start, None)))
-            columns = (pairs.question.tolist(), pairs.gate.tolist(), pairs.logit.tolist())
+            new_pairs = find_pairs(self._scope, keys, view.table.select(slice(start, None)))
+            columns = (new_pairs.question.tolist(), new_pairs.gate.tolist(), new_pairs.logit.tolist())
             for place, row, logit in zip(*columns, strict=True):
                 group[place].gates.append((logit, row + start))
             for entry in group:
                 entry.n_rows = len(view.table)
+        flat = [(place, row, logit) for place, entry in enumerate(entries) for logit, row in entry.gates]
+        places, rows, logits = zip(*flat, strict=True) if flat else ((), (), ())
+        pairs = Pairs(torch.tensor(places).long(), torch.tensor(rows).long(), torch.tensor(logits).float())
+        return match_pairs(pairs.select(pairs.gate < len(view.table)), [view] * len(entries))

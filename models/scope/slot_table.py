@@ -83,23 +83,19 @@ class SlotTable:
         with self._lock:
             if len(self._rows) > SPARE and self._is_mostly_unowned(blocks):
                 self._begin()
-            self._extend(tuple(blocks))
+            pairs = zip(self._blocks, blocks, strict=False)  # most versions begin as the last one did
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+            fresh = [block for block in blocks[same:] if block.digest not in self._places]
+            if fresh:
+                places = iter(self._place([block.tensors for block in fresh]))
+                self._places |= {block.digest: tuple(islice(places, block.rows["keys"])) for block in fresh}
+            rows = [self._places[block.digest] for block in blocks[same:]]
+            self._blocks, self._wordings = tuple(blocks), self._wordings.truncate(same).append(rows, same)
             table, wordings = self._rows.table, self._wordings
             owner = wordings.owners(len(table))
             view = Gates(self._generation, table, self._pair_cache, owner, wordings, self._blocks)
             self._views.add(view)
         return view
-
-    def _extend(self, blocks: tuple[Block, ...]) -> None:
-        """Rows and wordings of these blocks: most versions begin as the last one did."""
-        pairs = zip(self._blocks, blocks, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
-        fresh = [block for block in blocks[same:] if block.digest not in self._places]
-        if fresh:
-            places = iter(self._place([block.tensors for block in fresh]))
-            self._places |= {block.digest: tuple(islice(places, block.rows["keys"])) for block in fresh}
-        rows = [self._places[block.digest] for block in blocks[same:]]
-        self._blocks, self._wordings = blocks, self._wordings.truncate(same).append(rows, same)
 
     def _is_mostly_unowned(self, blocks: Sequence[Block]) -> bool:
         """Beside these blocks and the views that are still used."""

@@ -143,9 +143,7 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
     """
     manifests: dict[str, Manifest] = {}
     import_keys: dict[str, list[str]] = defaultdict(list)
-    chunks: dict[tuple[str, int], Any] = defaultdict(
-        sha256
-    )  # import, number of the chunk -> digest of its rows
+    chunks: dict[tuple[str, int], Any] = defaultdict(sha256)  # import, number of the chunk -> its rows
     names: dict[tuple[str, int], str] = {}
     for member, data in archive.members():
         if member.startswith(layout.BLOCKS):

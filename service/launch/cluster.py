@@ -26,15 +26,9 @@ from service.launch.places import Places, free_port
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
-LATE_SIGNS = (
-    "timed out during startup",
-    "Failed to start GCS",
-    "Timed out waiting for file",
-)  # on a busy machine
-IMPORTS_AHEAD = (
-    "torch",
-    "service.http.app",
-)  # seconds of what `service.app` imports, and nothing of Ray
+# On a busy machine.
+LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
+IMPORTS_AHEAD = ("torch", "service.http.app")  # seconds of what `service.app` imports, and nothing of Ray
 REPLICA_ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
     "TOKENIZERS_PARALLELISM": "false",

@@ -18,9 +18,7 @@ from service.outcome import CODE, VERSION, Outcome
 
 ADMIN = "/admin/"
 MAX_CHARS = 500  # of a request's summary and path
-STRANGER_RATE = (
-    "600/minute"  # calls without a valid key that are written; they shall not fill the ledger's Redis
-)
+STRANGER_RATE = "600/minute"  # of written calls without a valid key, which shall not fill the ledger's Redis
 CLIENT_GONE = 499
 
 log = logging.getLogger(__name__)

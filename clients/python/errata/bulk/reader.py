@@ -109,9 +109,7 @@ def from_easyedit(
         for names in (EASYEDIT_QUESTION, EASYEDIT_ANSWER, EASYEDIT_REPHRASED)
     )
     answer, prompts = fields.get(answer_name), fields.get(rephrased_name)
-    while (
-        isinstance(answer, list) and answer
-    ):  # of several spellings the first counts; KnowEdit nests such lists
+    while isinstance(answer, list) and answer:  # the first spelling counts; KnowEdit nests such lists
         answer = answer[0]
     correction = {"question": fields.get(question_name), "answer": answer}
     correction = {name: value for name, value in correction.items() if value is not None}
