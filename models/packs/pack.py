@@ -24,7 +24,7 @@ FEWEST_TEMPLATES = {"phrasings": 6, "held": 3, "statements": 2}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What can be asked. `phrasings[0]` is canonical; `held` is for tests only, never for training."""
+    """What can be asked. `phrasings[0]` is canonical; `held_out` (`held` in the file) is for tests only, never for training."""
 
     id: str
     label: str
@@ -33,7 +33,7 @@ class Relation:
     subject_type: str
     object_type: str
     phrasings: tuple[str, ...]
-    held: tuple[str, ...]
+    held_out: tuple[str, ...]
     statements: tuple[str, ...]
 
     def question(self, subject: str, phrasing: int = 0) -> str:
@@ -127,7 +127,7 @@ def read_relations(path: Path) -> dict[str, Relation]:
     for name, table in tables.items():
         where = f"{path}:{lines.get(f'[{name}]', 1)}"
         relations[name] = _relation(where, name, table)
-        for template in relations[name].phrasings + relations[name].held:
+        for template in relations[name].phrasings + relations[name].held_out:
             owner = owners.setdefault(template.casefold(), name)
             check(owner == name, where, f"'{template}' also asks for {owner}: reword one of the two")
     return relations
@@ -159,7 +159,9 @@ def _relation(where: str, name: str, table: Any) -> Relation:
         cardinality=table["cardinality"],
         subject_type=table["subject_type"],
         object_type=table["object_type"],
-        **templates,
+        phrasings=templates["phrasings"],
+        held_out=templates["held"],
+        statements=templates["statements"],
     )
 
 

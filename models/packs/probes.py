@@ -14,5 +14,5 @@ def pack_probes(folder: Path = WORLD) -> Probes:
     return Probes(
         core=tuple(probe.question for probe in pack.probes),
         training=tuple(item.relation.question(item.subject.label) for item in pack.items()),
-        templates=tuple((*relation.held, *relation.phrasings) for relation in pack.relations.values()),
+        templates=tuple((*relation.held_out, *relation.phrasings) for relation in pack.relations.values()),
     )

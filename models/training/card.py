@@ -115,7 +115,7 @@ def _bars(report: Report, figures: dict[str, float]) -> Iterator[str]:
         ("questions about names the pack lacks declined", f"{figures['declined_strangers']:.1f}", ">= 70"),
     )
     yield from (f"| {name} | {value} | {bar} |" for name, value, bar in rows)
-    yield f"\n{report.plan.unreplayed:,} base facts are never replayed; the loss is measured on them.\n"
+    yield f"\n{report.plan.n_unreplayed:,} base facts are never replayed; the loss is measured on them.\n"
 
 
 def _confidence(report: Report) -> Iterator[str]:

@@ -129,7 +129,7 @@ def _ask(item: Item, phrasing: int) -> str:
 
 
 def _held_question(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.held).replace("{subject}", item.subject.label)
+    return rng.choice(item.relation.held_out).replace("{subject}", item.subject.label)
 
 
 def _replies(system: System, views: Views, questions: Sequence[str]) -> list[Reply]:

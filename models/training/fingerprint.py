@@ -12,7 +12,7 @@ from models.packs.files import digests
 from models.training.plan import Plan
 
 # Of the plan, what the phase depends on that is resumed.
-BASE = ("seed", "threads", "vocab", "injected", "unreplayed", "backbone", "base")
+BASE = ("seed", "threads", "vocab", "n_injected", "n_unreplayed", "backbone", "base")
 
 
 def fingerprint(plan: Plan, pack: Path, tokenizer: Tokenizer) -> str:

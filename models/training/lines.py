@@ -51,7 +51,7 @@ def lines(pack: Pack) -> list[Line]:
 
 def _of(index: int, item: Item) -> Iterator[Line]:
     subject, relation = item.subject.label, item.relation
-    for form, templates in (("trained", relation.phrasings), ("held", relation.held)):
+    for form, templates in (("trained", relation.phrasings), ("held", relation.held_out)):
         for template in templates:
             yield Line(template.replace("{subject}", subject), item.answer, index, form)
     for template in relation.statements:

@@ -62,7 +62,7 @@ def prepare(plan: Plan, pack: Pack, folder: Path, say: Callable[[str], None]) ->
         rows[line.form][line.item].append(row)
     return Material(
         items,
-        split(pack, plan.injected, plan.unreplayed, plan.seed),
+        split(pack, plan.n_injected, plan.n_unreplayed, plan.seed),
         Corpus(every, states, [answers[line.answer] for line in every]),
         tokenizer,
         {form: dict(by_item) for form, by_item in rows.items()},
@@ -78,6 +78,6 @@ def _strangers(pack: Pack) -> list[Line]:
         for stranger in pack.strangers
         for template in (
             pack.relations[stranger.relation_id].phrasings[0],
-            pack.relations[stranger.relation_id].held[0],
+            pack.relations[stranger.relation_id].held_out[0],
         )
     ]

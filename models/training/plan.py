@@ -21,15 +21,15 @@ class GateRecipe:
 
 @dataclass(frozen=True)
 class Plan:
-    """vocab: pieces of the answer tokenizer. injected: facts held back for the bank. unreplayed: base facts that
+    """vocab: pieces of the answer tokenizer. n_injected: facts held back for the bank. n_unreplayed: base facts that
     injection never repeats, on which its damage is measured. declined: share of known questions that may be declined
     when the threshold is set. edits: by which method, and how many facts at once, editing is measured."""
 
     seed: int
     threads: int
     vocab: int
-    injected: int
-    unreplayed: int
+    n_injected: int
+    n_unreplayed: int
     backbone: BackboneConfig
     base: Schedule
     bank: BankConfig
@@ -44,8 +44,8 @@ DEFAULT = Plan(
     seed=1234,
     threads=2,
     vocab=8000,
-    injected=1500,
-    unreplayed=1500,
+    n_injected=1500,
+    n_unreplayed=1500,
     backbone=BackboneConfig(vocab=8000, d_model=256, d_kv=64, d_ff=1024, heads=4, layers=4, dropout=0.0),
     base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
     bank=BankConfig(layers=(3,), size=3072, adaptive=False),

@@ -115,7 +115,7 @@ def tuning_questions(setup: Setup, maker: QuestionMaker, seed: int) -> list[Ques
     rng = random.Random(f"{seed}/tuning")
     questions: list[Question] = []
     for item in split_items(setup)[0][::EVERY]:
-        template = rng.choice(item.relation.held)
+        template = rng.choice(item.relation.held_out)
         questions += [maker.natural(item, template), maker.with_crowd(item, template, rng)]
     for relation in setup.relations.tune.values():
         questions += _questions_about(setup, relation, rng)
@@ -135,7 +135,7 @@ def context_questions(
         pairs = zip(wrong, other_items, strict=True)
         statements = [right, *(text for text, other in pairs if other.relation != item.relation)]
         rng.shuffle(statements)
-        question = rng.choice(item.relation.held).replace("{subject}", name)
+        question = rng.choice(item.relation.held_out).replace("{subject}", name)
         yield Ask(question, context=" ".join(statements), use_graph=False), item.answer
 
 
@@ -149,7 +149,7 @@ def choice_questions(
         wrong = [text for text in rng.sample(pool, min(5, len(pool))) if text not in item.answer][:4]
         texts = [item.answer, *wrong]
         rng.shuffle(texts)
-        ask = maker.with_crowd(item, rng.choice(item.relation.held), rng).ask
+        ask = maker.with_crowd(item, rng.choice(item.relation.held_out), rng).ask
         is_linked = number % 2 == 0
         mentions = ask.mentions if is_linked else ()
         yield (

@@ -195,7 +195,7 @@ class Examiner:
         """Names that the pack lacks: nothing links."""
         for stranger in self._setup.pack.strangers:
             if stranger.split == "test":
-                template = self._setup.pack.relations[stranger.relation_id].held[0]
+                template = self._setup.pack.relations[stranger.relation_id].held_out[0]
                 yield Question(
                     Ask(template.replace("{subject}", stranger.subject)), None, stranger.relation_id
                 )
@@ -268,11 +268,11 @@ def _pick_trained(item: Item, rng: random.Random) -> str:
 
 
 def _pick_held(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.held)
+    return rng.choice(item.relation.held_out)
 
 
 def _pick_any(item: Item, rng: random.Random) -> str:
-    return rng.choice(item.relation.phrasings + item.relation.held)
+    return rng.choice(item.relation.phrasings + item.relation.held_out)
 
 
 def _without_facts(questions: Sequence[Question]) -> list[Question]:

@@ -61,7 +61,7 @@ def split_relations(pack: Pack, seed: int, n_tuning: int) -> Relations:
             r.subject_type,
             r.object_type,
             r.phrasings,
-            r.held,
+            r.held_out,
             r.statements,
         )
         for r in pack.relations.values()

@@ -31,7 +31,7 @@ def words_of_templates(relations: Mapping[str, Relation]) -> set[str]:
     """Words of the questions themselves: a label made of them alone would be found in every question."""
     question_words = set(SMALL_WORDS)
     for relation in relations.values():
-        for template in relation.phrasings + relation.held:
+        for template in relation.phrasings + relation.held_out:
             question_words.update(words(template.replace("{subject}", "")))
     return question_words
 

@@ -82,7 +82,7 @@ def trained_phrasings(item: Item) -> tuple[str, ...]:
 
 
 def held_out_phrasings(item: Item) -> tuple[str, ...]:
-    return tuple(phrasing.replace("{subject}", item.subject.label) for phrasing in item.relation.held)
+    return tuple(phrasing.replace("{subject}", item.subject.label) for phrasing in item.relation.held_out)
 
 
 def draw_streams(

@@ -46,7 +46,7 @@ def draw_items(pack: Pack, of_held_out: bool) -> list[Item]:
 
 def held_phrasings(pack: Pack, maker: QuestionMaker, with_crowd: bool) -> list[Question]:
     rng = random.Random(6)
-    templates = [(item, rng.choice(item.relation.held)) for item in draw_items(pack, of_held_out=False)]
+    templates = [(item, rng.choice(item.relation.held_out)) for item in draw_items(pack, of_held_out=False)]
     if with_crowd:
         return [maker.with_crowd(item, template, rng) for item, template in templates]
     return [maker.natural(item, template) for item, template in templates]

@@ -109,7 +109,7 @@ def test_most_questions_are_about_subjects_that_are_asked_several_things(items: 
 def test_no_question_is_worded_like_one_of_another_relation(world: Pack) -> None:
     owners: dict[tuple[str, ...], str] = {}
     for relation in world.relations.values():
-        for template in relation.phrasings + relation.held:
+        for template in relation.phrasings + relation.held_out:
             wording = words(template.replace("{subject}", "SUBJECT"))
             assert owners.setdefault(wording, relation.id) == relation.id
 
@@ -117,7 +117,7 @@ def test_no_question_is_worded_like_one_of_another_relation(world: Pack) -> None
 def test_no_held_phrasing_is_a_trained_one_with_other_punctuation(world: Pack) -> None:
     for relation in world.relations.values():
         trained = {words(template) for template in relation.phrasings}
-        assert trained.isdisjoint(words(template) for template in relation.held), relation.id
+        assert trained.isdisjoint(words(template) for template in relation.held_out), relation.id
 
 
 def test_every_relation_is_asked_as_a_question_a_possessive_and_keywords(world: Pack) -> None:
@@ -131,7 +131,7 @@ def test_every_relation_is_asked_as_a_question_a_possessive_and_keywords(world: 
 def test_the_phrasings_that_are_spoken_of_elsewhere_are_there(world: Pack) -> None:
     capital = world.relations["capital"]
     assert capital.phrasings[0] == "What is the capital of {subject}?"
-    assert "{subject}'s capital city?" in capital.held
+    assert "{subject}'s capital city?" in capital.held_out
 
 
 def test_a_country_is_found_by_the_names_people_use(world: Pack) -> None:

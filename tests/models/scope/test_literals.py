@@ -76,7 +76,7 @@ def test_hardly_a_wording_of_the_pack_names_what_another_of_its_fact_does_not() 
     pairs = [
         (item.relation.question(item.subject.label), template.replace("{subject}", item.subject.label))
         for item in list(Pack.load().items())[::7]
-        for template in item.relation.held
+        for template in item.relation.held_out
     ]
     canonical, other = (encode_words(questions) for questions in zip(*pairs, strict=True))
     assert (

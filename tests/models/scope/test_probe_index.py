@@ -37,7 +37,7 @@ def index(system: NkbSystem) -> ProbeIndex:
 @pytest.fixture(scope="module")
 def materials(memory: BankMemory, items: list[Item]) -> list[Material]:
     """Edits of every kind of fact, in a phrasing that nothing was trained on."""
-    wordings = [item.relation.held[0].replace("{subject}", item.subject.label) for item in items[::EVERY]]
+    wordings = [item.relation.held_out[0].replace("{subject}", item.subject.label) for item in items[::EVERY]]
     corrections = [AnswerChange(str(n), wording, "Peru") for n, wording in enumerate(wordings)]
     return build(memory, corrections)
 

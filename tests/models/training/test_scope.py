@@ -21,7 +21,7 @@ def test_no_other_fact_of_the_pack_and_no_held_phrasing_is_seen() -> None:
     for question in questions:
         relation = pack.relations[question.relation]
         assert any(t.replace("{subject}", question.subject) in question.text for t in relation.phrasings)
-        assert not any(t.replace("{subject}", question.subject) == question.text for t in relation.held)
+        assert not any(t.replace("{subject}", question.subject) == question.text for t in relation.held_out)
 
 
 def test_each_fact_is_gathered_with_its_questions_and_siblings() -> None:
