@@ -24,7 +24,7 @@ FEWEST_TEMPLATES = {"phrasings": 6, "held": 3, "statements": 2}
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What can be asked. `phrasings[0]` is canonical; `held_out` (`held` in the file) is for tests only, never for training."""
+    """What can be asked. `phrasings[0]` is canonical; `held_out` (`held` in the file) is never trained on."""
 
     id: str
     label: str
