@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runt
 import torch
 
 from models.graph.knowledge import Mention
+from models.graph.memory import GRAPH
 from models.memory import CHANGE_KINDS, Memory, Options, Views
 
 Input: TypeAlias = Literal["graph", "context", "candidates", "document"]
@@ -25,7 +26,7 @@ INPUTS: frozenset[str] = frozenset(get_args(Input))
 class Ask:
     """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace.
 
-    context, candidates: what to choose the answer from, for systems with these inputs.
+    context, candidates, document: what to choose the answer from, for systems with these inputs.
     mentions: what the graph at the asked version says of the words of the question, for systems with the input
     `graph`; empty without the graph, too. use_graph: False where the caller wants an answer without the graph.
     """
@@ -34,6 +35,7 @@ class Ask:
     top_k: int = 1
     explain: bool = False
     context: str | None = None
+    document: str | None = None
     candidates: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
     use_graph: bool = True
@@ -147,10 +149,14 @@ class Routes(Protocol):
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name."""
+    """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name.
+
+    device: where the views of the memories lie; the service sets it.
+    """
 
     system: System
     memories: tuple[Memory, ...]
+    device: str = "cpu"
 
 
 Loader: TypeAlias = Callable[[torch.device, torch.dtype], Bundle]
@@ -171,6 +177,8 @@ def check_contract(bundle: object, name: str) -> Bundle:
     if not isinstance(bundle, Bundle):
         raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {bundle!r}")
     system = bundle.system
+    if not isinstance(bundle.memories, tuple):
+        raise BrokenContract(f"the memories of {name!r} have to be a tuple, not {bundle.memories!r}")
     _check_members(
         system, ("name", "memories", "inputs", "probes", "answer", "describe"), f"the system {name!r}"
     )
@@ -180,15 +188,35 @@ def check_contract(bundle: object, name: str) -> Bundle:
             memory, ("name", "accepts", "options", "base", "build", "fold", "view", "usage"), label
         )
         _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
-        if not (isinstance(memory.options, type) and issubclass(memory.options, Options)):
-            raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
+        _check_options(memory.options, label)
     names = [memory.name for memory in bundle.memories]
+    if len(set(names)) < len(names):
+        raise BrokenContract(f"the loader of {name!r} returns two memories of one name: {', '.join(names)}")
+    if not isinstance(system.memories, tuple):
+        raise BrokenContract(
+            f"`memories` of the system {name!r} has to be a tuple of names, not {system.memories!r}"
+        )
     if missing := [memory for memory in system.memories if memory not in names]:
         loader_has = ", ".join(names) or "none"
         detail = f"reads the memory {missing[0]!r}, which its loader does not return: {loader_has}"
         raise BrokenContract(f"{name!r} {detail}")
     _check_known(system.inputs, INPUTS, f"the system {name!r} has the input")
+    if "graph" in system.inputs and GRAPH not in system.memories:
+        raise BrokenContract(
+            f"the system {name!r} has the input 'graph' and does not read the memory {GRAPH!r}"
+        )
     return bundle
+
+
+def _check_options(options: object, label: str) -> None:
+    if not (isinstance(options, type) and issubclass(options, Options)):
+        raise BrokenContract(f"`options` of {label} has to be a subclass of models.memory.Options")
+    try:
+        hash(options())
+    except (TypeError, ValueError) as error:
+        raise BrokenContract(
+            f"every field of `options` of {label} needs a default that can be hashed: {error}"
+        ) from None
 
 
 def _check_members(instance: object, members: Sequence[str], label: str) -> None:
@@ -200,7 +228,9 @@ def _check_members(instance: object, members: Sequence[str], label: str) -> None
             raise BrokenContract(f"{label} has no `{member}`: models/README.md says what it is") from None
 
 
-def _check_known(values: frozenset[Any], expected: frozenset[str], label: str) -> None:
+def _check_known(values: object, expected: frozenset[str], label: str) -> None:
+    if not isinstance(values, frozenset):
+        raise BrokenContract(f"{label} {values!r}, which has to be a frozenset")
     if unknown := sorted(values - expected):
         raise BrokenContract(f"{label} {unknown[0]!r}, which is none of {', '.join(sorted(expected))}")
 
@@ -210,7 +240,7 @@ def check_reply(bundle: Bundle) -> None:
     views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
     replies = bundle.system.answer([Ask("What is the capital of France?")], [views])
     name = bundle.system.name
-    if len(replies) != 1 or not isinstance(replies[0], Reply):
+    if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], Reply):
         raise BrokenContract(
             f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"
         )

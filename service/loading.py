@@ -7,6 +7,7 @@ compete for the cores. So one thread does all the work of a process.
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 import torch
 
@@ -31,5 +32,6 @@ def load_system(settings: Settings, model: str) -> Bundle:
     dtype = resolve_dtype(settings.dtype_of(model), device)
     bundle = check_contract(loader(device, dtype), model)
     check_reply(bundle)
+    bundle = replace(bundle, device=str(device))
     freeze_gc()
     return bundle

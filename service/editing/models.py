@@ -30,6 +30,7 @@ from models.memory import (
     Views,
     block_key,
 )
+from models.memory import EditRefused as MemoryRefusal
 from models.system import (
     Ask,
     BrokenContract,
@@ -42,7 +43,7 @@ from models.system import (
     Side,
     System,
 )
-from service.errors import EditRefused, ErrataError, LedgerCorrupt, UnknownModel
+from service.errors import EditRefused, ErrataError, Internal, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
 CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a quarter of a second
@@ -306,50 +307,75 @@ class Models:
     ) -> list[Material | EditRefused]:
         """The rows of each change, or why the memory refuses it.
 
-        Rows follow from the base alone; only their block's key names the edit. So those built lately for the same
-        words come from a cache: a file is checked before it is committed, a curator tries an edit out before she
-        makes it.
+        The rows of an answer follow from its words and the base, and only their block's key names the edit. So those
+        built lately for the same words come from a cache: a file is checked before it is committed, a curator tries an
+        edit out before she makes it. Other changes are resolved on a version of the graph and built each time.
         """
+        results: list[Material | EditRefused | None] = [None] * len(changes)
         keys = [
-            (memory, options, replace(change, id=""))
-            if isinstance(change, AnswerChange)
-            else (memory, change.id)
-            for change in changes
+            (memory, options, replace(c, id="")) if isinstance(c, AnswerChange) else None for c in changes
         ]
-        results: dict[tuple[object, ...], Material | EditRefused] = {
-            key: self._materials[key] for key in keys if key in self._materials
-        }
-        missing = {key: change for key, change in zip(keys, changes, strict=True) if key not in results}
-        for turn in _batches(list(missing), CHANGES_PER_TURN):
-            batch = [missing[key] for key in turn]
-            batch_rows = await self.run(self.memories[memory].build, batch, options)
-            for key, rows in zip(turn, batch_rows, strict=True):
-                if isinstance(rows, Material):
-                    results[key] = self._materials[key] = rows
+        for place, (key, change) in enumerate(zip(keys, changes, strict=True)):
+            if key is not None and key in self._materials:
+                results[place] = _assign(self._materials[key], change.id)
+        missing = [place for place, result in enumerate(results) if result is None]
+        for turn in _batches(missing, CHANGES_PER_TURN):
+            batch = [changes[place] for place in turn]
+            rows = await self.run(_build_rows, self.memories[memory], batch, options)
+            for place, material in zip(turn, rows, strict=True):
+                if isinstance(material, Material):
+                    results[place] = _assign(material, changes[place].id)
+                    if (key := keys[place]) is not None:
+                        self._materials[key] = material
                 else:
-                    results[key] = refusal = EditRefused(rows.detail, reason=rows.code)
-                    refusal.__cause__ = rows
-        return [
-            replace(result, edit=change.id, block=replace(result.block, key=block_key(change.id)))
-            if isinstance(result := results[key], Material)
-            else result
-            for key, change in zip(keys, changes, strict=True)
-        ]
+                    results[place] = refusal = EditRefused(material.detail, reason=material.code)
+                    refusal.__cause__ = material
+        return [result for result in results if result is not None]
 
     def close(self) -> None:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
 
+def _build_rows(
+    memory: Memory, changes: Sequence[Change], options: Options
+) -> list[Material | MemoryRefusal]:
+    """As `Memory.build`; of a memory that raises a refusal each change is built alone, so that the others stand."""
+    try:
+        rows = memory.build(changes, options)
+    except MemoryRefusal as refusal:
+        if len(changes) == 1:
+            return [refusal]
+        return [row for change in changes for row in _build_rows(memory, [change], options)]
+    if len(rows) != len(changes) or not all(isinstance(row, Material | MemoryRefusal) for row in rows):
+        detail = f"the memory {memory.name!r} returned {len(rows)} results for {len(changes)} changes"
+        raise Internal(f"{detail}: `build` has to return a Material or an EditRefused for each, in order")
+    return rows
+
+
+def _assign(material: Material, edit: str) -> Material:
+    """The same rows as this edit's."""
+    return replace(material, edit=edit, block=replace(material.block, key=block_key(edit)))
+
+
 def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
-    """By name. BrokenContract when two systems bring different memories under one name."""
+    """Those that systems read, by name. BrokenContract when two systems bring different ones under one name."""
     memories: dict[str, Memory] = {}
     for model, bundle in bundles.items():
         for memory in bundle.memories:
+            if memory.name not in bundle.system.memories:
+                continue
             first = memories.setdefault(memory.name, memory)
-            if first is not memory and first.base.base != memory.base.base:
+            if first is memory:
+                continue
+            if first.base.base != memory.base.base:
                 raise BrokenContract(
                     f"{model!r} brings a memory {memory.name!r} with another base than the systems before it: "
                     "serve them with one checkpoint, or name the memories differently"
+                )
+            if bundle.device != next(b.device for b in bundles.values() if first in b.memories):
+                raise BrokenContract(
+                    f"{model!r} reads the memory {memory.name!r} on {bundle.device}, and a system before it on another "
+                    "device: its views are compiled once, so give both one --device"
                 )
     return memories
 

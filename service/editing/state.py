@@ -160,6 +160,9 @@ class StateBuilder:
                 raise UnknownModel(
                     f"the commit is about {edit.model!r}, which is not served here: serve it first"
                 )
+            if edit.memory not in state.memories:
+                detail = f"the commit wrote {edit.memory!r}, which no model that is served here reads"
+                raise UnknownModel(f"{detail}: serve one that does")
         names = {edit.memory for edit in (*old_edits, *draft.records)}
         memories = await self._fold(state.active_edits(draft.change), names, state.memories, draft)
         return Build(state, draft, memories, self._assemble(memories, state.models))

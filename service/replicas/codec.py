@@ -49,7 +49,8 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
         request.get("top_k", 1),
         request.get("explain", False),
         request.get("context"),
-        tuple(request.get("candidates") or ()),
+        document=request.get("document"),
+        candidates=tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
     )
 

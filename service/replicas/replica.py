@@ -155,24 +155,18 @@ class Replica:
 
     async def describe(self) -> dict[str, Any]:
         """What GET /v1/models says of this system and of the memories that it reads."""
-        memories = [
+        memories = [memory for memory in self._bundle.memories if memory.name in self._system.memories]
+        cards = [
             {
                 "name": memory.name,
                 "base": memory.base.base,
                 "accepts": sorted(memory.accepts),
-                "options": memory.options.model_json_schema()["properties"]
-                if memory.options.model_fields
-                else {},
+                "options": memory.options.model_json_schema().get("properties", {}),
             }
-            for memory in self._bundle.memories
-            if memory.name in self._system.memories
+            for memory in memories
         ]
-        methods = [
-            method
-            for memory in self._bundle.memories
-            for method in memory.options.methods() or sorted(memory.accepts)
-        ]
-        return {"memories": memories, "methods": methods, "details": dict(self._system.describe())}
+        methods = [m for memory in memories for m in memory.options.methods() or sorted(memory.accepts)]
+        return {"memories": cards, "methods": methods, "details": dict(self._system.describe())}
 
     async def check_health(self) -> None:
         """Ray starts the replica again when this raises. The ledger being away is not a reason to."""

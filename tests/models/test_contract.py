@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
+from pydantic import Field
 
 from models.memory import EditRefused, Image, Material, Options, Usage, Views
 from models.system import Ask, BrokenContract, Bundle, Probes, Reply, check_contract, check_reply
@@ -137,3 +138,40 @@ class Silent(Parrot):
 def test_a_question_without_a_reply() -> None:
     with pytest.raises(BrokenContract, match="one Reply for each question"):
         check_reply(Bundle(Silent(), (Notes(),)))
+
+
+def test_the_graph_as_an_input_needs_the_graph_as_a_memory() -> None:
+    system = Parrot()
+    system.inputs = frozenset({"graph"})
+    with pytest.raises(
+        BrokenContract, match="has the input 'graph' and does not read the memory 'graph/triples'"
+    ):
+        check(system, Notes())
+
+
+def test_two_memories_of_one_name() -> None:
+    with pytest.raises(BrokenContract, match="two memories of one name"):
+        check(Parrot(), Notes(), Notes())
+
+
+def test_kinds_of_change_that_are_no_frozenset() -> None:
+    memory = Notes()
+    memory.accepts = ["answer"]  # type: ignore[assignment]
+    with pytest.raises(BrokenContract, match="which has to be a frozenset"):
+        check(Parrot(), memory)
+
+
+class Demanding(Options):
+    strength: float
+
+
+class Unhashable(Options):
+    words: list[str] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize("options", [Demanding, Unhashable])
+def test_options_without_a_default_or_a_hash(options: type[Options]) -> None:
+    memory = Notes()
+    memory.options = options
+    with pytest.raises(BrokenContract, match="needs a default that can be hashed"):
+        check(Parrot(), memory)

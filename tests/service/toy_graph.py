@@ -18,6 +18,7 @@ from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.memory import Views
 from models.packs.pack import Relation
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
+from tests.service.toy import TABLE, load_toy
 
 TOYS = {"toy": "tests.service.toy:load_toy", "atlas": "tests.service.toy_graph:load_atlas"}
 """What the tests of the graph serve: one fact touches both memories."""
@@ -129,3 +130,27 @@ def _asked_for(ask: Ask) -> Iterator[tuple[Entity, Fact]]:
                 label = max(labels, key=len)
                 yield from ((entity, fact) for fact in entity.facts if fact.label == label)
                 return
+
+
+class Hybrid:
+    """A system with two memories: it answers from the graph, and from the table where the graph is silent."""
+
+    name = "hybrid"
+    memories = (GRAPH, TABLE)
+    inputs: frozenset[Input] = frozenset({"graph"})
+    probes = Probes()
+
+    def __init__(self, toy: Bundle, atlas: Bundle) -> None:
+        self._toy, self._atlas = toy.system, atlas.system
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        pairs = zip(self._toy.answer(asks, views), self._atlas.answer(asks, views), strict=True)
+        return [by_table if by_graph.answer is None else by_graph for by_table, by_graph in pairs]
+
+    def describe(self) -> Mapping[str, Any]:
+        return {"engine": "both"}
+
+
+def load_hybrid(device: torch.device, dtype: torch.dtype) -> Bundle:
+    toy, atlas = load_toy(device, dtype), load_atlas(device, dtype)
+    return Bundle(Hybrid(toy, atlas), (*atlas.memories, *toy.memories))

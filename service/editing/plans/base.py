@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from errata.wire import EditReport, RefusedEdit
 from errata.wire.wording import normalize_question
@@ -19,9 +19,6 @@ from models.graph.memory import TripleChange
 from models.memory import AnswerChange, Change, Material
 from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True)

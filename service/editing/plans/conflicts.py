@@ -101,7 +101,7 @@ def _shared_wordings(edits: Sequence[PlannedEdit]) -> Iterator[tuple[PlannedEdit
     first_edits: dict[tuple[str, ...], PlannedEdit] = {}
     for edit in sorted(edits, key=lambda edit: edit.place):
         for wording, subject in _subjects(edit):
-            yield first_edits.setdefault((edit.model, *subject), edit), edit, wording
+            yield first_edits.setdefault((edit.model, edit.memory, *subject), edit), edit, wording
 
 
 def _subjects(edit: PlannedEdit) -> list[tuple[str, tuple[str, ...]]]:

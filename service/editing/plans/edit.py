@@ -70,7 +70,7 @@ class EditPlan:
         self._version_independent = Refusals(request.skip_refused or not request.measure)
         self._answer_edits = list(self._plan_answers())
         self._version, self._refusals = -1, self._version_independent
-        self._ids: dict[tuple[int, str], str] = defaultdict(new_edit_id)
+        self._ids: dict[tuple[int, str, str], str] = defaultdict(new_edit_id)
         self._needed_edits: set[str] = set()
 
     async def build(self, state: EditorState, builder: StateBuilder, timings: Timings) -> Build:
@@ -193,7 +193,7 @@ class EditPlan:
         # Of several facts that make up one answer, the answer after the last of them.
         last = {(edit.model, edit.question): edit for edit in edits if edit.statements is None}
         edits = [e for e in edits if e.statements is not None or last[e.model, e.question] is e]
-        return [replace(edit, id=self._ids[edit.place, edit.model]) for edit in edits]
+        return [replace(edit, id=self._ids[edit.place, edit.model, edit.memory]) for edit in edits]
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
         """Index in `edits` -> its report, for edits that need no rows."""

@@ -10,6 +10,7 @@ from errata.wire import FactItem, RelationItem
 from models.graph.memory import GRAPH, TRIPLE
 from models.graph.statement import HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
+from models.memory import Memory
 from service.editing.models import Models
 from service.editing.plans.base import PlannedEdit, one_line
 from service.editing.plans.fact_resolver import ResolvedFact, clean_text
@@ -76,9 +77,15 @@ def plan_fact(
                 answer=", ".join(sorted(fact.after)),
                 given_paraphrases=tuple(paraphrases),
             )
-            for model, memory in models.answer_memories.items()
+            for model, memory in _one_per_memory(models).items()
         ),
     ]
+
+
+def _one_per_memory(models: Models) -> dict[str, Memory]:
+    """Model -> its memory that takes answers; of models that share one, the first, so that it is written once."""
+    first = {memory.name: model for model, memory in reversed(models.answer_memories.items())}
+    return {model: m for model, m in models.answer_memories.items() if first[m.name] == model}
 
 
 def _only_the_graph(item: FactItem, fact: ResolvedFact, has_phrasing: bool, models: Models) -> str | None:

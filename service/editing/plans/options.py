@@ -21,6 +21,8 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
     """
     values: dict[str, Any] = dict(request.options)
     if request.method is not None:
+        if "method" in values:
+            raise InvalidInput("`method` is given twice: leave it out of `options`", field="options.method")
         values["method"] = request.method
     has_facts = any(not isinstance(item, EditItem) for item in request.edits)
     named_models = {item.model for item in request.edits if isinstance(item, EditItem)}
@@ -33,9 +35,8 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
     if unknown is not None and memories:
         names_of_memories = ", ".join(memory.name for memory in memories)
         detail = f"it has {', '.join(sorted(names))}" if names else "it has none"
-        raise InvalidInput(
-            f"{names_of_memories} has no option {unknown!r}: {detail}", field=f"options.{unknown}"
-        )
+        field = "method" if unknown == "method" and request.method is not None else f"options.{unknown}"
+        raise InvalidInput(f"{names_of_memories} has no option {unknown!r}: {detail}", field=field)
     return {memory.name: _validate(memory, values) for memory in memories}
 
 
@@ -45,7 +46,9 @@ def _validate(memory: Memory, values: Mapping[str, Any]) -> Options:
         return memory.options.model_validate(known_values)
     except ValidationError as error:
         first = error.errors()[0]
-        name = str(first["loc"][0])
+        name = str(first["loc"][0]) if first["loc"] else ""
+        if name not in known_values:  # a rule of several options together
+            raise InvalidInput(f"options: {first['msg']}", field="options") from error
         if name == "method":
             methods = ", ".join(memory.options.methods())
             detail = f"the memory {memory.name!r} has no method {values['method']!r}: it has {methods}"

@@ -436,3 +436,36 @@ async def test_without_a_system_that_reads_the_graph_no_triple_is_taken(start_ed
         refused = await fact(plain, "Peru", "capital", "Cusco")
         assert (refused["status"], refused["code"]) == (404, "unknown_model")
         assert (await entity(plain, "Q419"))["code"] == "unknown_model"
+
+
+async def test_a_fact_after_a_refused_one_of_a_new_entity_names_the_entity_itself(editor: Editor) -> None:
+    """Its rows are built again for the draft without the refused fact, which brought the name."""
+    refused = triple("Zed", "capital", "unreachable", act="set")  # the toy cannot give this answer
+    receipt = await edits(
+        editor, refused, triple("Zed", "currency", "zed dollar", only="graph"), skip_refused=True
+    )
+    assert [edit["place"] for edit in receipt["report"]["refused"]] == [0]
+    assert (await entity(editor, "n:zed"))["label"] == "Zed"
+    assert await answers(editor, "What is the currency of Zed?") == ["zed dollar"]
+
+
+async def test_a_system_that_reads_the_graph_and_a_table_gets_a_fact_into_both(
+    start_editor: StartEditor,
+) -> None:
+    systems = {"hybrid": "tests.service.toy_graph:load_hybrid"}
+    async with start_editor(systems=systems) as editor:
+        receipt = await fact(editor, "Peru", "capital", "Cusco")
+        assert sorted(edit["memory"] for edit in receipt["report"]["edits"]) == [GRAPH, TABLE]
+        assert await answers(editor, CAPITAL, model="hybrid") == ["Cusco"]
+        assert await values(editor, "Q419", "capital") == ["Cusco"]
+        await revert(editor, receipt["version"])
+        assert await answers(editor, CAPITAL, model="hybrid") == ["Lima"]
+
+
+async def test_systems_that_share_a_memory_are_edited_once_and_both_answer(start_editor: StartEditor) -> None:
+    toy = "tests.service.toy:load_toy"
+    async with start_editor(systems={"toy": toy, "twin": toy}) as editor:
+        receipt = await edits(editor, item("What is the capital of Peru?", "Cusco"))
+        assert await answers(editor, "What is the capital of Peru?", model="toy") == ["Cusco"]
+        assert await answers(editor, "What is the capital of Peru?", model="twin") == ["Cusco"]
+        assert receipt["report"]["capacity"]["slots_used"] == 1
