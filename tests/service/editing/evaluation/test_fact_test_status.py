@@ -146,7 +146,7 @@ def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
 @pytest.fixture
 async def nkb_editor(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIterator[Editor]:
     """An editor of the default model."""
-    systems = {"nkb": "tests.service.editing.evaluation.test_test_status:load_nkb"}
+    systems = {"nkb": "tests.service.editing.evaluation.test_fact_test_status:load_nkb"}
     async with start_deployment(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
         yield editor
 
