@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -49,16 +49,19 @@ class DeploymentClient:
         Raises:
             ErrataError: what the method raises of ours; TooMany, NotReady or Internal when the call itself fails.
         """
+        return await self._call(lambda: method.remote(*args), timeout_s, self._attempts)
+
+    async def _call(self, start: Callable[[], Awaitable[Any]], timeout_s: float, attempts: int) -> Any:
         try:
             async with asyncio.timeout(timeout_s) as timeout:
-                for _ in range(self._attempts - 1):
+                for _ in range(attempts - 1):
                     try:
-                        return await method.remote(*args)
+                        return await start()
                     except Exception as error:
                         if not _is_death(error):
                             raise
                         log.warning("%s: a replica died during a call; asking another", self._name)
-                return await method.remote(*args)
+                return await start()
         except (Exception, asyncio.CancelledError) as error:
             raise self._translate(error, timeout_s if timeout.expired() else None) from error
 
@@ -100,6 +103,10 @@ class ModelClient(DeploymentClient):
         """Ray makes a new handle at each look-up of a method."""
         return self.handle.answer, self.handle.answer_many
 
+    @cached_property
+    def _streaming(self) -> Any:
+        return self.handle.options(stream=True).stream
+
     async def answer(self, question: Mapping[str, object]) -> Outcome:
         outcome: Outcome = await self.send(self._methods[0], question, timeout_s=ANSWER_S)
         return outcome
@@ -108,6 +115,24 @@ class ModelClient(DeploymentClient):
         """Return one outcome a question, in order, from one replica."""
         outcomes: list[Outcome] = await self.send(self._methods[1], questions, timeout_s=ANSWER_S)
         return outcomes
+
+    async def stream(self, question: Mapping[str, object]) -> AsyncIterator[bytes | Outcome]:
+        """Yield deltas as JSON, last the outcome. Another replica is asked when one dies before its first word."""
+        stream: Any = None
+
+        def begin() -> Awaitable[bytes | Outcome]:
+            nonlocal stream
+            stream = self._streaming.remote(question)
+            return anext(stream)
+
+        try:
+            item = await self._call(begin, ANSWER_S, self._attempts)
+            while not isinstance(item, Outcome):
+                yield item
+                item = await self._call(lambda: anext(stream), ANSWER_S, attempts=1)
+            yield item
+        finally:
+            stream.cancel()
 
     async def describe(self) -> dict[str, Any]:
         """Return what one replica says of its system."""

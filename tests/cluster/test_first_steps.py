@@ -71,8 +71,9 @@ def test_an_answer_can_be_streamed(http: httpx.Client) -> None:
     reply = http.post("/v1/answers", json={"question": PERU, "stream": True})
     assert reply.headers["content-type"].startswith("text/event-stream")
     events = [block.split("\n", 1) for block in reply.text.strip().split("\n\n")]
-    assert [event for event, _ in events] == ["event: answer", "event: done"]
+    assert [event for event, _ in events] == ["event: delta", "event: answer", "event: done"]
     assert '"Lima"' in events[0][1]
+    assert '"Lima"' in events[1][1]
 
 
 def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.Client) -> None:
