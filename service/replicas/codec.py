@@ -34,7 +34,7 @@ class AnsweredQuestion:
     seconds: Mapping[str, float]
 
     @classmethod
-    def timed(
+    def from_times(
         cls, reply: Reply, snapshot: Snapshot, arrival: float, start: float, forward_start: float, end: float
     ) -> AnsweredQuestion:
         """Times are perf_counter's: when it came, when its batch began, when the model began and ended."""

@@ -164,7 +164,7 @@ class Replica:
                 yield delta_to_wire(item)
             else:
                 times = question.arrived_at, start, forward_start, perf_counter()
-                yield self._complete(AnsweredQuestion.timed(item, snapshot, *times))
+                yield self._complete(AnsweredQuestion.from_times(item, snapshot, *times))
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
         arrived_at = perf_counter()
@@ -257,7 +257,7 @@ class Replica:
         return [
             reply
             if isinstance(reply, Exception)
-            else AnsweredQuestion.timed(reply, snapshot, question.arrived_at, start, forward_start, end)
+            else AnsweredQuestion.from_times(reply, snapshot, question.arrived_at, start, forward_start, end)
             for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
         ]
 
