@@ -59,6 +59,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         Rate.parse(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
         tokens,
+        metrics.count_rate_limited,
     )
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
