@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
+from service.access.audit.audit import Audit
 from service.access.authenticator import Authenticator, TokenVerifier, carries_key
 from service.access.caller import ANONYMOUS, Caller, Scope
 from service.access.key_cache import KeyCache
@@ -107,6 +107,9 @@ class Access:
         )
         return Access(Gate(authenticator, keys, addresses, anonymous), store, Audit(connection), connection)
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> int:
+        """Return how many calls are not in the audit since it could not be written."""
         await self.gate.aclose()
+        n_lost = await self.audit.aclose()
         await self.connection.aclose()
+        return n_lost

@@ -17,7 +17,7 @@ from errata.wire import RestoreReceipt
 from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
+from service.access.audit.audit import Audit
 from service.backup import layout
 from service.backup.archive import seal
 from service.backup.layout import About

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from errata.wire import RestoreReceipt
 
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
+from service.access.audit.audit import Audit
 from service.backup.verify import VerifiedBackup
 from service.concurrency import iterate_in_thread
 from service.errors import InvalidInput, LedgerNotEmpty

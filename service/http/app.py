@@ -91,6 +91,10 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)
-    app.router.on_shutdown.append(access.aclose)
+
+    async def close() -> None:
+        metrics.AUDIT_LOST.inc(await access.aclose())
+
+    app.router.on_shutdown.append(close)
     app.state.access = access
     return app

@@ -66,6 +66,8 @@ def audit(
     for option, time in (("--since", since), ("--until", until)):
         options += [] if time is None else [option, time.isoformat(timespec="seconds")]
     reply = session.send(query(limit=limit, before=before), "Reading the audit")
+    while not reply.value.entries and reply.value.next:
+        reply = session.send(query(limit=limit, before=reply.value.next), "Reading the audit")
     session.show(reply, lambda page: draw_audit(page, shlex.join(options)))
 
 
