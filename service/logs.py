@@ -30,7 +30,7 @@ JSON_NAMES = {"asctime": "time", "levelname": "level", "name": "logger"}
 
 REPEATS, MINUTE_S = 5, 60.0
 MAX_SERIES = 1_000  # places and callers that are told apart
-EACH = {"each": True}
+WITHOUT_LIMIT = {"unlimited": True}
 """`extra` of what is logged however often it happens."""
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
@@ -52,7 +52,7 @@ class RepeatFilter(logging.Filter):
         self._series: LRUCache[Hashable, _Series] = LRUCache(MAX_SERIES)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if record.levelno < logging.WARNING or record.__dict__.get("each"):
+        if record.levelno < logging.WARNING or record.__dict__.get("unlimited"):
             return True
         place = (record.name, record.pathname, record.lineno, record.__dict__.get("caller", ""))
         series, now = self._series.get(place), self._clock()

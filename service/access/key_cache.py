@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -30,7 +31,9 @@ class KeyCache:
     """
 
     def __init__(
-        self, load: Callable[[str], Awaitable[ApiKey | None]], clock: Callable[[], float] = time.monotonic
+        self,
+        load: Callable[[str], Coroutine[Any, Any, ApiKey | None]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._load, self._clock = load, clock
         self._keys: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)

@@ -10,12 +10,12 @@ import unicodedata
 from service.access.caller import ADMIN, ANONYMOUS
 
 MAX_CHARS = 260  # an issuer's subject of 255 (OpenID Connect Core 1.0, section 5.1), and a prefix
-RESERVED = frozenset({ADMIN.name, ANONYMOUS.name})
+OWN_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
 
 
 def find_fault(name: str) -> str | None:
     """Return why nobody may have this name, as a predicate; None for a good one."""
-    if unicodedata.normalize("NFKC", name).casefold() in RESERVED:
+    if unicodedata.normalize("NFKC", name).casefold() in OWN_NAMES:
         return "is a name of the service's own"
     if not 0 < len(name) <= MAX_CHARS:
         return f"has not 1 to {MAX_CHARS} characters"

@@ -77,14 +77,14 @@ class Lease:
     """What one caller may do without asking: calls that the shared window has counted and that are yet to come.
 
     Attributes:
-        left: How many.
+        balance: How many of them are left.
         ends_at: Monotonic time at which the window has forgotten them.
         refused_cost: What the window had no room for until `refused_until`.
         is_claimed: Somebody is about to ask for more.
         renewing: Held by whoever asks for more.
     """
 
-    left: int = 0
+    balance: int = 0
     ends_at: float = 0.0
     refused_cost: int = 0
     refused_until: float = 0.0
@@ -109,16 +109,16 @@ class LeasedWindow:
     async def take(self, caller: str, cost: int) -> None:
         """Count calls of this cost. Raises TooMany."""
         lease = self._lease(caller)
-        if lease.left < cost:
+        if lease.balance < cost:
             async with lease.renewing:
-                if lease.left < cost:
+                if lease.balance < cost:
                     await self._renew(lease, caller, cost)
-        lease.left -= cost
+        lease.balance -= cost
 
     def claim_renewal(self, caller: str) -> bool:
         """Whether the caller of this is to run `renew_ahead`, so that no call has to wait for the next lease."""
         lease = self._lease(caller)
-        is_low = self._size > 1 and 2 * lease.left < self._size and self._clock() >= lease.refused_until
+        is_low = self._size > 1 and 2 * lease.balance < self._size and self._clock() >= lease.refused_until
         if not is_low or lease.is_claimed or lease.renewing.locked():
             return False
         lease.is_claimed = True
@@ -141,8 +141,8 @@ class LeasedWindow:
         lease = self._leases.get(caller)
         if lease is None:
             lease = self._leases[caller] = Lease()
-        if lease.left and self._clock() >= lease.ends_at:
-            lease.left = 0
+        if lease.balance and self._clock() >= lease.ends_at:
+            lease.balance = 0
         return lease
 
     async def _renew(self, lease: Lease, caller: str, cost: int) -> None:
@@ -151,7 +151,7 @@ class LeasedWindow:
             raise too_many(self._limit, lease.refused_until - self._clock())
         for amount in sorted({max(self._size, cost), cost}, reverse=True):
             if await self._window.hit(self._limit, caller, cost=amount):
-                lease.left += amount
+                lease.balance += amount
                 lease.ends_at = self._clock() + self._limit.get_expiry()
                 return
         wait_s = await time_to_room(self._window, self._limit, caller)

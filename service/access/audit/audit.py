@@ -12,13 +12,14 @@ Redis layout; no other module names these keys:
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from service.access.audit.call import CHANGES, READS, REFUSALS, RESTORED, Call
+from service.access.audit.call import CHANGES, READS, REFUSALS, RESTORATION, Call
 from service.access.audit.merger import CallMerger
 from service.ledger.redis.connection import Connection
 
@@ -87,13 +88,17 @@ class Page:
 
 
 class Audit:
-    """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached."""
+    """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached.
 
-    def __init__(self, connection: Connection) -> None:
+    Args:
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, connection: Connection, clock: Callable[[], float] = time.monotonic) -> None:
         self._connection = connection
         self._redis = connection.commands
         self._append = self._redis.register_script(Path(__file__).with_name("append.lua").read_text("utf-8"))
-        self._merger = CallMerger(self.append)
+        self._merger = CallMerger(self.append, clock)
 
     async def record(self, call: Call) -> None:
         """Write a call that may have changed something; count any other one, which is written later."""
@@ -143,8 +148,8 @@ class Audit:
     async def restore(self, entries: Sequence[Entry]) -> int:
         """Put back what a backup had, in order; return how many entries were not there already."""
         async with self._connection.call("write its audit back"):
-            last: list[Any] = await self._redis.xrevrange(RESTORED, "+", "-", count=1)
-            newest = _parse(RESTORED, last[0]).place if last else (0, 0)
+            last: list[Any] = await self._redis.xrevrange(RESTORATION, "+", "-", count=1)
+            newest = _parse(RESTORATION, last[0]).place if last else (0, 0)
             later = [entry for entry in entries if entry.place > newest]
             reads = self._redis.pipeline(transaction=False)
             for entry in later:
@@ -156,13 +161,15 @@ class Audit:
             ]
             writes = self._redis.pipeline(transaction=False)
             for entry in missing:
-                writes.xadd(RESTORED, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id)
+                writes.xadd(
+                    RESTORATION, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id
+                )
             await writes.execute()
         return len(missing)
 
     async def _merge(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
         """Yield entries of all streams in the order of time: restored ones may be the younger ones."""
-        streams = [self._pages(name, start, end, backwards) for name in (*STREAMS, RESTORED)]
+        streams = [self._pages(name, start, end, backwards) for name in (*STREAMS, RESTORATION)]
         heads = {stream: entry for stream in streams if (entry := await anext(stream, None))}
         first = max if backwards else min
         while heads:
@@ -187,7 +194,7 @@ class Audit:
 
 
 def _parse(stream: str, raw: Any) -> Entry:
-    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]), stream == RESTORED)
+    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]), stream == RESTORATION)
 
 
 def _first_id(time: float | None, default: str) -> str:

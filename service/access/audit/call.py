@@ -10,7 +10,7 @@ from service.access.caller import Method
 from service.ledger.keys import PREFIX
 
 CHANGES = PREFIX + "audit"
-REFUSALS, READS, RESTORED = CHANGES + ":refused", CHANGES + ":reads", CHANGES + ":restored"
+REFUSALS, READS, RESTORATION = CHANGES + ":refused", CHANGES + ":reads", CHANGES + ":restored"
 READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 EXPORT = "/admin/export"  # takes everything away, and is noted like a change
 CLIENT_GONE = 499

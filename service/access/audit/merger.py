@@ -26,7 +26,7 @@ RETRY_S = 10.0  # while Redis is away
 KINDS_PER_SOURCE = 5
 MAX_KINDS = 200
 MAX_CHARS = 100  # of a path or a summary
-SEVERAL, MANY = "calls of several kinds", "calls of many callers"
+FURTHER_KINDS, FURTHER_CALLERS = "calls of several kinds", "calls of many callers"
 
 log = logging.getLogger(__name__)
 
@@ -102,12 +102,12 @@ class CallMerger:
         kind: Kind = (source, call.method, call.path, call.status, call.code)
         if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE):
             return kind, call
-        several = call.model_copy(update={"path": "", "summary": SEVERAL, "request": None})
+        summary = call.model_copy(update={"path": "", "summary": FURTHER_KINDS, "request": None})
         kind = (source, "", "", 0, None)
         if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE + 1):
-            return kind, several
-        nobody = {"name": "", "address": "", "by": None, "summary": MANY}
-        return ((call.stream, "", ""), "", "", 0, None), several.model_copy(update=nobody)
+            return kind, summary
+        anonymous = {"name": "", "address": "", "summary": FURTHER_CALLERS}
+        return ((call.stream, "", ""), "", "", 0, None), summary.model_copy(update=anonymous)
 
     def _has_room(self, source: Source, n_kinds: int) -> bool:
         return self._kinds[source] < n_kinds and len(self._groups) < MAX_KINDS

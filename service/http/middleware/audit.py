@@ -13,7 +13,7 @@ from service.access.audit.call import CLIENT_GONE, READ_METHODS, Call
 from service.access.caller import Caller
 from service.concurrency import finish, run_to_end
 from service.http.errors import ADMIN
-from service.logs import EACH
+from service.logs import WITHOUT_LIMIT
 from service.metrics import metrics
 from service.outcome import CODE, VERSION, Outcome
 
@@ -87,7 +87,7 @@ class AuditMiddleware:
         except BaseException as error:  # a cancellation, too: whatever it is, the entry is lost
             metrics.AUDIT_LOST.inc()
             entry = call.model_dump_json(exclude_none=True)
-            log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=EACH)
+            log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=WITHOUT_LIMIT)
             if not isinstance(error, Exception):
                 raise
 

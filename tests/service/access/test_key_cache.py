@@ -122,11 +122,11 @@ async def test_with_redis_hung_a_stale_key_is_waited_for_once(
     memory_store: MemoryStore, clock: Clock
 ) -> None:
     memory_store.issue("anna", "ask")
-    is_hung, released = False, asyncio.Event()
+    is_hung, answers = False, asyncio.Event()
 
     async def load(name: str) -> ApiKey | None:
         if is_hung:
-            await released.wait()
+            await answers.wait()
         return await memory_store.get(name)
 
     cache = KeyCache(load, clock)
@@ -141,16 +141,16 @@ async def test_with_redis_hung_a_stale_key_is_waited_for_once(
         assert await cache.get("anna") == memory_store.keys["anna"]
     assert first_s < 2 * PATIENCE_S
     assert time.perf_counter() - started_at < 0.1
-    released.set()
+    answers.set()
     await cache.aclose()
 
 
 async def test_a_read_from_before_a_change_is_not_believed(memory_store: MemoryStore, clock: Clock) -> None:
-    released = asyncio.Event()
+    answers = asyncio.Event()
 
     async def load(name: str) -> ApiKey | None:
         key = await memory_store.get(name)
-        await released.wait()
+        await answers.wait()
         return key
 
     cache = KeyCache(load, clock)
@@ -158,6 +158,6 @@ async def test_a_read_from_before_a_change_is_not_believed(memory_store: MemoryS
     await asyncio.sleep(0)
     memory_store.issue("anna", "ask")
     cache.forget("anna")
-    released.set()
+    answers.set()
     await read
     assert await cache.get("anna") == memory_store.keys["anna"]

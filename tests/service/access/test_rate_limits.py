@@ -64,20 +64,20 @@ async def test_with_redis_gone_the_limit_holds_here(nowhere: Connection) -> None
 
 
 class Hanging(RedisCounters):
-    """Does not answer until it is released. reads: how often it was asked."""
+    """Does not answer until it is answers. reads: how often it was asked."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self.reads, self.released = 0, asyncio.Event()
+        self.reads, self.answers = 0, asyncio.Event()
 
     async def get_sliding_window(self, *args: Any) -> Any:
         self.reads += 1
-        await self.released.wait()
+        await self.answers.wait()
         return await super().get_sliding_window(*args)
 
     async def acquire_sliding_window_entry(self, *args: Any) -> bool:
         self.reads += 1
-        await self.released.wait()
+        await self.answers.wait()
         return await super().acquire_sliding_window_entry(*args)
 
 
@@ -100,7 +100,7 @@ async def test_with_redis_hung_a_call_waits_once_and_no_later_one_does(connectio
     assert waits_s[0] < 2 * PATIENCE_S
     assert max(waits_s[1:]) < 0.05, "among them is one that asks whether Redis is back"
     assert hanging.reads > 1
-    hanging.released.set()
+    hanging.answers.set()
     await asyncio.sleep(RETRY_REDIS_S + 0.1)
     for _ in range(3):
         await limiter.count("anna")
@@ -150,8 +150,8 @@ async def test_two_ingresses_admit_no_more_than_the_limit_and_at_most_a_lease_ea
 ) -> None:
     rate = Rate.parse("1000/minute")
     limiters = [RateLimiter(rate, RedisCounters(connection), 2.0) for _ in range(2)]
-    accepted = sum([await count_accepted(limiters[number % 2], "anna", 7) for number in range(0, 400)])
-    assert 1_000 - 2 * (1_000 // LEASES) <= accepted <= 1_000
+    n_accepted = sum([await count_accepted(limiters[number % 2], "anna", 7) for number in range(0, 400)])
+    assert 1_000 - 2 * (1_000 // LEASES) <= n_accepted <= 1_000
     for limiter in limiters:
         await limiter.aclose()
 

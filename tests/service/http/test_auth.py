@@ -105,9 +105,9 @@ async def test_where_asking_is_open_a_key_is_counted_by_its_name_and_not_by_its_
 ) -> None:
     async with serve(config, editor, rate_per_address="2/minute", rate_per_key="3/minute") as client:
         anna = await make_key(client, "anna", "read")
-        nobody = [(await client.get("/v1/memory")).status_code for _ in range(3)]
+        strangers = [(await client.get("/v1/memory")).status_code for _ in range(3)]
         owner = [(await client.get("/v1/memory", headers=anna)).status_code for _ in range(4)]
-        assert (nobody, owner) == ([200, 200, 429], [200, 200, 200, 429])
+        assert (strangers, owner) == ([200, 200, 429], [200, 200, 200, 429])
 
 
 async def test_a_wrong_key_is_refused_where_none_is_needed(config: Settings, editor: Editor) -> None:

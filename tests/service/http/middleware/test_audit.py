@@ -197,18 +197,18 @@ async def test_refusals_alike_are_one_entry_with_a_count(
 async def test_a_read_is_answered_before_it_is_written(
     http: httpx.AsyncClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    released = asyncio.Event()
+    answers = asyncio.Event()
     append = Audit.append
 
     async def append_late(stream: Audit, call: Call) -> None:
-        await released.wait()
+        await answers.wait()
         await append(stream, call)
 
     with monkeypatch.context() as patch:
         patch.setattr(app.state.access.audit._merger, "_append", partial(append_late, app.state.access.audit))
         async with asyncio.timeout(5.0):
             assert (await http.get("/admin/versions")).status_code == 200
-        released.set()
+        answers.set()
     assert [entry["path"] for entry in await newest(http)] == ["/admin/versions"]
 
 
@@ -232,7 +232,7 @@ async def test_of_many_who_hang_up_on_a_slow_redis_none_is_missing_and_all_have_
     http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis
 ) -> None:
     """Each makes a key; the audit has to tell of every key that was made, and with success."""
-    n_calls, lost = 600, sample("errata_audit_lost_total") or 0.0
+    n_calls, n_lost = 600, sample("errata_audit_lost_total") or 0.0
     n_entered = 0
     transport = http._transport
     assert isinstance(transport, httpx.ASGITransport)
@@ -261,7 +261,7 @@ async def test_of_many_who_hang_up_on_a_slow_redis_none_is_missing_and_all_have_
     assert n_entered > n_calls / 2
     assert len(entries) == n_entered
     assert statuses[201] == len(keys) > n_calls / 2
-    assert (sample("errata_audit_lost_total") or 0.0) == lost
+    assert (sample("errata_audit_lost_total") or 0.0) == n_lost
 
 
 @pytest.mark.parametrize("error", [asyncio.CancelledError, LedgerUnavailable("away"), ValueError])
@@ -271,9 +271,9 @@ async def test_an_entry_that_cannot_be_written_is_counted_and_in_the_log(
     async def fail(*_: Any) -> None:
         raise error
 
-    lost = sample("errata_audit_lost_total") or 0.0
+    n_lost = sample("errata_audit_lost_total") or 0.0
     monkeypatch.setattr(Audit, "append", fail)
     with suppress(asyncio.CancelledError):
         await http.post("/admin/keys", json={"name": "ann", "scopes": ["ask"]})
-    assert (sample("errata_audit_lost_total") or 0.0) == lost + 1
+    assert (sample("errata_audit_lost_total") or 0.0) == n_lost + 1
     assert "a key for ann" in caplog.text
