@@ -1,7 +1,9 @@
 """What travels over HTTP, written once: the service validates with these types and the SDK returns them.
 
 Requests are strict (no unknown fields, no guessing of types), so that a misspelt option is refused and not
-ignored. Responses let unknown fields pass, so that an older client can read a newer service. A name is exported by `import X as X` (PEP 484).
+ignored. Responses let unknown fields pass, so that an older client can read a newer service.
+
+`import X as X` exports a name (PEP 484).
 """
 
 from errata.wire.access import AuditEntry as AuditEntry
