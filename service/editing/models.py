@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from cachetools import LRUCache
-from more_itertools import chunked
 
 from models.graph.memory import GRAPH
 from models.memory import (
@@ -126,7 +125,7 @@ class ModelAtVersion:
         questions = list(dict.fromkeys(questions))
         missing = {question for question in questions if question not in self._cache}
         by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
-        for batch in chunked(by_length, QUESTIONS_PER_PASS):
+        for batch in _batches(by_length, QUESTIONS_PER_PASS):
             asks = await self._asks(batch)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
             for question, reply in zip(batch, replies, strict=True):
@@ -172,7 +171,7 @@ class ModelAtVersion:
         if not isinstance(self.system, Routes):
             return [None] * len(questions)
         edits: list[str | None] = []
-        for batch in chunked(questions, QUESTIONS_PER_COMPARISON):
+        for batch in _batches(questions, QUESTIONS_PER_COMPARISON):
             edits += await self.run(self.system.route, await self._asks(batch), self.views)
         return edits
 
@@ -190,7 +189,7 @@ class ModelAtVersion:
         if not isinstance(self.system, Foresees):
             return list(dict.fromkeys(questions))
         differing: list[str] = []
-        for batch in chunked(dict.fromkeys(questions), QUESTIONS_PER_COMPARISON):
+        for batch in _batches(list(dict.fromkeys(questions)), QUESTIONS_PER_COMPARISON):
             sides = Side(await before._asks(batch), before.views), Side(await self._asks(batch), self.views)
             may_differ = await self.run(self.system.may_differ, *sides)
             for question, differs in zip(batch, may_differ, strict=True):
@@ -203,7 +202,7 @@ class ModelAtVersion:
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
         """So that `differing_since` finds the questions encoded."""
         if isinstance(self.system, Foresees):
-            for batch in chunked(questions, QUESTIONS_PER_COMPARISON):
+            for batch in _batches(list(questions), QUESTIONS_PER_COMPARISON):
                 side = Side(await self._asks(batch), self.views)
                 await self.run(self.system.may_differ, side, side)
 
@@ -320,7 +319,7 @@ class Models:
             if key is not None and key in self._materials:
                 results[place] = _assign(self._materials[key], change.id)
         missing = [place for place, result in enumerate(results) if result is None]
-        for turn in chunked(missing, CHANGES_PER_TURN):
+        for turn in _batches(missing, CHANGES_PER_TURN):
             batch = [changes[place] for place in turn]
             rows = await self.run(_build_rows, self.memories[memory], batch, options)
             for place, material in zip(turn, rows, strict=True):
@@ -374,3 +373,7 @@ def _shared_memories(bundles: Mapping[str, Bundle]) -> dict[str, Memory]:
                     "device: its views are compiled once, so give both one --device"
                 )
     return memories
+
+
+def _batches(items: Sequence[T], size: int) -> list[Sequence[T]]:
+    return [items[start : start + size] for start in range(0, len(items), size)]
