@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
@@ -15,22 +16,17 @@ from errata.cli.session import Key, Session, find_key, make_console
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
 
-PANEL = "Connection and output"
-Url = Annotated[
-    str, typer.Option("--url", envvar="ERRATA_URL", help="Where the service is.", rich_help_panel=PANEL)
-]
+connection_option = partial(typer.Option, rich_help_panel="Connection and output")
+Url = Annotated[str, connection_option("--url", envvar="ERRATA_URL", help="Where the service is.")]
 KeyOption = Annotated[
     str | None,
-    typer.Option(
+    connection_option(
         "--key",
         envvar="ERRATA_KEY",
         help="The key to send; without it, var/admin.key of this folder or one above it.",
-        rich_help_panel=PANEL,
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print exactly what the service sent.", rich_help_panel=PANEL)
-]
+Json = Annotated[bool, connection_option("--json", help="Print exactly what the service sent.")]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:

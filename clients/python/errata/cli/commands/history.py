@@ -15,7 +15,7 @@ def log(
     session: Session,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions.")] = 20,
     before: Annotated[
-        int | None, typer.Option("--before", metavar="VERSION", help="Only versions older than this one.")
+        int | None, typer.Option(metavar="VERSION", help="Only versions older than this one.")
     ] = None,
 ) -> None:
     """List the versions, newest first."""

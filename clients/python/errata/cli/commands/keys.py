@@ -31,15 +31,11 @@ Scopes = Annotated[
 ]
 ExpiresIn = Annotated[
     float | None,
-    typer.Option(
-        "--expires-in", parser=parse_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."
-    ),
+    typer.Option(parser=parse_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."),
 ]
 KeepOld = Annotated[
     float | None,
-    typer.Option(
-        "--keep-old", parser=parse_span, metavar="TIME", help="How long the old one opens yet: a day, or 0."
-    ),
+    typer.Option(parser=parse_span, metavar="TIME", help="How long the old one opens yet: a day, or 0."),
 ]
 
 
