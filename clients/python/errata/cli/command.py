@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -35,25 +35,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     Typer reads a command's options from its signature: the function's own, then those of all commands.
     """
 
-    def run(*, url: str, key: str | None, as_json: bool, **arguments: Any) -> None:
+    def run(
+        *, url: Url = DEFAULT_URL, key: KeyOption = None, as_json: Json = False, **arguments: Any
+    ) -> None:
         try:
             conduct(function, arguments, url, key, as_json)
         except BadAddress as error:
             raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
 
-    hints = get_type_hints(function, include_extras=True)
-    parameters = [
-        parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(function).parameters.values())[1:]
-    ]
-    for name, kind, default in (
-        ("url", Url, DEFAULT_URL),
-        ("key", KeyOption, None),
-        ("as_json", Json, False),
-    ):
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        )
+    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    common = list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *common)]
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)

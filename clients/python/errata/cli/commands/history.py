@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
-from errata.cli.render.text import utc_now
 from errata.cli.session import Session
 
 
@@ -20,7 +19,7 @@ def log(
 ) -> None:
     """List the versions, newest first."""
     reply = session.send(session.calls.log(limit=limit, before=before), "Reading the log")
-    session.show(reply, lambda log: draw_log(log, utc_now()))
+    session.show(reply, draw_log)
 
 
 def show(

@@ -9,7 +9,6 @@ import typer
 
 from errata.calls.access import DAY_S
 from errata.cli.render.access import draw_keys, draw_new_key, draw_revocation
-from errata.cli.render.text import utc_now
 from errata.cli.session import Session
 from errata.wire import Scope
 
@@ -41,9 +40,7 @@ KeepOld = Annotated[
 
 def list_(session: Session) -> None:
     """List the keys that were issued, the revoked ones too."""
-    session.show(
-        session.send(session.calls.keys(), "Reading the keys"), lambda page: draw_keys(page, utc_now())
-    )
+    session.show(session.send(session.calls.keys(), "Reading the keys"), draw_keys)
 
 
 def create(session: Session, name: Name, scope: Scopes, expires_in: ExpiresIn = None) -> None:
