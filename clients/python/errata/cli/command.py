@@ -43,9 +43,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except BadAddress as error:
             raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
 
-    own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    options = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
     common = list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
-    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *common)]
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*options, *common)]
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)
