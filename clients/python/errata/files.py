@@ -184,5 +184,5 @@ class Download:
         return UnwritableFile(f"{self.name} cannot be written: {error.strerror or error}; there is no backup")
 
 
-def ignore(_: ImportProgress) -> None:
+def ignore(_: object) -> None:
     pass
