@@ -10,7 +10,7 @@ import redis
 
 from service.access.audit.audit import MAX_MERGED, Audit, Filter
 from service.access.audit.call import CHANGES, READS, REFUSALS, Call
-from service.access.audit.merger import KINDS_PER_SOURCE, FURTHER_CALLERS, FURTHER_KINDS, WINDOW_S
+from service.access.audit.merger import FURTHER_CALLERS, FURTHER_KINDS, KINDS_PER_SOURCE, WINDOW_S
 from service.errors import LedgerUnavailable
 from service.ledger.redis.connection import Connection
 from tests.service.access.conftest import Clock
