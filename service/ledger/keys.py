@@ -10,7 +10,8 @@
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
-    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits
+    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits;
+                                       ` extension` stands after it where the ledger was not empty
     {errata}:kept             string   of layouts 1 and 2: what `restore` holds, and which versions had rows (schema.py)
     {errata}:schema           string   the number of this layout (schema.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it

@@ -33,7 +33,7 @@ CALLS: dict[str, Callable[[RedisLedger], Awaitable[object]]] = {
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
     "put_manifest": lambda ledger: ledger.put_manifest(0, BASES),
     "nearest_manifest": lambda ledger: ledger.nearest_manifest(9),
-    "begin_restore": lambda ledger: ledger.begin_restore(1),
+    "begin_restore": lambda ledger: ledger.begin_restore(1, 0),
     "check_restored": lambda ledger: ledger.check_restored(0),
     "put_back": lambda ledger: ledger.put_back(Writer().edit()[0]),
     "wait": lambda ledger: ledger.wait(0, 0.05),
