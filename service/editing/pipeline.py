@@ -191,7 +191,9 @@ class Pipeline:
                 )
             except LedgerUnavailable as error:
                 doubt = "whether the commit was made is not known: look at the log before you send it again"
-                raise LedgerUnavailable(f"{error.detail}; {doubt}", in_doubt=True) from error
+                raise LedgerUnavailable(
+                    f"{error.detail}; {doubt}", in_doubt=True, idempotency_key=key
+                ) from error
         if not is_own:
             return await self._result_at(version, plan)
         self._builder.materials.add(build.draft.materials)
