@@ -243,8 +243,7 @@ class EditorClient(DeploymentClient):
         outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S)
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
-    async def ready(self) -> str | None:
-        """Return the code of what keeps the editor from editing; None where nothing does."""
+    async def state(self) -> dict[str, Any]:
+        """Return whether the editor can edit; `degraded` is the code of what keeps it from that."""
         state: dict[str, Any] = await self.send(self.handle.ready, timeout_s=READY_S)
-        degraded: str | None = state["degraded"]
-        return degraded
+        return state
