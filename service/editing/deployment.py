@@ -108,6 +108,7 @@ class Editor:
             partial(check_address, settings.redis_url),
             self._builder,
             evaluator,
+            self._models.turns,
             settings.snapshot_every,
         )
         expected = dict.fromkeys(bundles, settings.replicas)

@@ -43,6 +43,7 @@ from models.system import (
     Side,
     System,
 )
+from service.editing.turns import Turns
 from service.errors import EditRefused, ErrataError, Internal, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
@@ -233,6 +234,7 @@ class Models:
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
+        self.turns = Turns()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -275,6 +277,8 @@ class Models:
         return self._systems[model]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One piece of work in the models' thread, when it is its turn."""
+        await self.turns.wait()
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
