@@ -13,6 +13,8 @@ from contextvars import ContextVar
 
 MAX_WAIT_S = 0.25  # of one piece: long commits, or many, do not stop the others for good
 
+PIECES = 4  # that others make of what a commit does in one
+
 _goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
 
 
@@ -42,3 +44,8 @@ class Turns:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MAX_WAIT_S):
                     await self._free.wait()
+
+
+def piece_size(most: int) -> int:
+    """How many of what a commit takes together this task may take: what others hand in, a commit may have to wait for."""
+    return most if _goes_first.get() else max(1, most // PIECES)
