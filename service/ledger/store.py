@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from redis.exceptions import ResponseError
@@ -23,72 +23,11 @@ ROWS_MISSING = 0  # append.lua: a failover lost some between storing them and th
 STORE_ATTEMPTS = 5
 
 
-class Ledger(Protocol):
-    """Every call ends within the store's time limit; LedgerUnavailable then, LedgerCorrupt for damage."""
-
-    async def head(self) -> int:
-        """The newest version; 0 when there is no commit."""
-
-    async def end(self) -> tuple[int, str]:
-        """The newest version and the digest of its commit, which tells one ledger from another of its length."""
-
-    async def append(
-        self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
-    ) -> int:
-        """Makes the commit, whole or not at all, with all of `blocks`.
-
-        Appending the same commit again is harmless, so a caller that got no answer may ask once more.
-
-        Returns:
-            The commit's own version, or, for a known idempotency key, that of the first request.
-
-        Raises:
-            StaleVersion: another writer was faster.
-            NotReady: a restore is under way.
-        """
-
-    async def find_version(self, idempotency_key: str) -> int | None:
-        """The version that a request with this key made."""
-
-    async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
-        """Versions after + 1, after + 2, ... at most `limit` of them.
-
-        previous: digest of the commit `after` as the caller knows it; LedgerCorrupt when another is there now.
-        """
-
-    async def get(self, version: int) -> Commit:
-        """One commit. NotFound when there is none."""
-
-    async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
-        """The rows that (key, order, digest) name, in this order."""
-
-    async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
-        """Stores what every memory holds at this version, for quick starts."""
-
-    async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
-        """The newest that is not newer than `version`, by memory, and the version it is of."""
-
-    async def check_restored(self, newest: int) -> None:
-        """NotReady while a restore is under way, of which `newest` versions are there."""
-
-    async def wait(self, after: int, block_s: float) -> bool:
-        """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
-
-    async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None: ...
-
-    async def replicas(self) -> dict[str, dict[str, Any]]:
-        """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
-
-    async def forget(self, replica_id: str) -> None: ...
-
-    async def check(self) -> Server:
-        """Whether this server can hold the ledger, and how well. Once, at the start."""
-
-    async def aclose(self) -> None: ...
-
-
 class RedisLedger:
-    """A ledger in any Redis >= 6.2 or Valkey, or a cluster of them. One per process and event loop."""
+    """A ledger in any Redis >= 6.2 or Valkey, or a cluster of them. One per process and event loop.
+
+    Every call ends within the connection's time limit; LedgerUnavailable then, LedgerCorrupt for damage.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -112,12 +51,15 @@ class RedisLedger:
         await self._connection.aclose()
 
     async def check(self) -> Server:
+        """Whether this server can hold the ledger, and how well. Once, at the start."""
         return await check_server(self._connection)
 
     async def head(self) -> int:
+        """The newest version; 0 when there is no commit."""
         return (await self.end())[0]
 
     async def end(self) -> tuple[int, str]:
+        """The newest version and the digest of its commit, which tells one ledger from another of its length."""
         async with self._connection.call("tell its version"):
             version, digest = await self._end(keys=[keys.LOG])
         return int(version), digest.decode()
@@ -125,6 +67,17 @@ class RedisLedger:
     async def append(
         self, commit: Commit, blocks: Iterable[Block] = (), idempotency_key: str | None = None
     ) -> int:
+        """Makes the commit, whole or not at all, with all of `blocks`.
+
+        Appending the same commit again is harmless, so a caller that got no answer may ask once more.
+
+        Returns:
+            The commit's own version, or, for a known idempotency key, that of the first request.
+
+        Raises:
+            StaleVersion: another writer was faster.
+            NotReady: a restore is under way.
+        """
         Commit.decode(commit.encoded, commit.version)  # what could not be read back must not get in
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
@@ -140,6 +93,7 @@ class RedisLedger:
             await self._redis.set(keys.RESTORE, version)
 
     async def check_restored(self, newest: int) -> None:
+        """NotReady while a restore is under way, of which `newest` versions are there."""
         async with self._connection.call("look whether it is being restored"):
             version = int(await self._redis.get(keys.RESTORE) or 0)
         if version > newest:
@@ -180,11 +134,16 @@ class RedisLedger:
         return version
 
     async def find_version(self, idempotency_key: str) -> int | None:
+        """The version that a request with this key made."""
         async with self._connection.call("look up an Idempotency-Key"):
             version = await self._redis.get(keys.idempotency(idempotency_key))
         return None if version is None else int(version)
 
     async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
+        """Versions after + 1, after + 2, ... at most `limit` of them.
+
+        previous: digest of the commit `after` as the caller knows it; LedgerCorrupt when another is there now.
+        """
         if after == 0:
             return decode_chain(await self._range(keys.entry(1), "+", limit), 1, "")
         entries = await self._range(keys.entry(after), "+", limit + 1)
@@ -200,6 +159,7 @@ class RedisLedger:
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
+        """One commit. NotFound when there is none."""
         entries = await self._range(keys.entry(version), keys.entry(version), 1) if version > 0 else []
         if not entries:
             head = await self.head()
@@ -207,9 +167,11 @@ class RedisLedger:
         return decode_chain(entries, version, None)[0]
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
+        """The rows that (key, order, digest) name, in this order."""
         return await rows.load(self._connection, entries, self._block_cache)
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
+        """Stores what every memory holds at this version, for quick starts."""
         await rows.store(
             self._connection, (block for image in images.values() for block in image.ordered_blocks)
         )
@@ -226,6 +188,7 @@ class RedisLedger:
             await pipeline.execute()
 
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
+        """The newest that is not newer than `version`, by memory, and the version it is of."""
         async with self._connection.call("look for a manifest"):
             while versions := await self._redis.zrange(
                 keys.MANIFESTS, version, 0, desc=True, byscore=True, offset=0, num=1
@@ -238,6 +201,7 @@ class RedisLedger:
         return int(versions[0]), manifests.decode(data, int(versions[0]))
 
     async def wait(self, after: int, block_s: float) -> bool:
+        """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
         async with self._connection.call("wait for a commit", extra_s=block_s):
             streams = {keys.LOG: keys.entry(after)}
@@ -249,6 +213,7 @@ class RedisLedger:
             await self._heartbeat(keys=[keys.REPLICAS], args=args)
 
     async def replicas(self) -> dict[str, dict[str, Any]]:
+        """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
         async with self._connection.call("list the replicas"):
             seconds, micros = await self._redis.time()
             heartbeats = await self._redis.hgetall(keys.REPLICAS)
@@ -265,6 +230,9 @@ class RedisLedger:
     async def forget(self, replica_id: str) -> None:
         async with self._connection.call("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
+
+
+Ledger: TypeAlias = RedisLedger  # the short name, for annotations
 
 
 def _restoring(newest: int, version: int) -> NotReady:

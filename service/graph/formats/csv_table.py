@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from service.graph.formats.base import Reader
 from service.graph.formats.detect import header_name
 from service.graph.formats.row import LINE_BYTES, Code, GraphFileError, Line, LongLine, Refused, Result, Row
 from service.graph.formats.text import clean, clean_id, clean_relation, excerpt, not_utf8
@@ -61,13 +62,13 @@ class Columns:
         return Columns(len(header), *places, *ids)
 
 
-class CsvReader:
+class CsvReader(Reader):
     """A record that is no good costs itself alone; quotes that do not pair up cost the file."""
 
     max_line_bytes = MAX_RECORD_BYTES
 
     def __init__(self, language: str) -> None:
-        self.skipped: Counter[str] = Counter()
+        super().__init__(language)
         self._columns: Columns | None = None
         self._last_label: tuple[str, str] | None = None
         self._lines: list[bytes | LongLine] = []  # of the record that is being read

@@ -90,8 +90,7 @@ class ClusterLocator:
         return await ask_quorum(requests, self._timeout_s, lambda view: view.holder)
 
     async def _view(self, node: Node) -> View:
-        async with self._pool.temporary_client(self.settings(node)) as redis:
-            return View.parse(await redis.execute_command("CLUSTER SLOTS"), node)
+        return View.parse(await self._pool.ask(self.settings(node), "CLUSTER SLOTS"), node)
 
 
 def describe_error(error: Exception) -> str:

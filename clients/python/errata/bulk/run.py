@@ -146,9 +146,7 @@ class FileRun:
         reverted_versions: tuple[int, ...] = ()
         while True:
             options = self._commit_options(batch, reverted_versions)
-            options["skip_refused"] = self.settings.skip_bad
-            if expected_version is not None:
-                options["expected_version"] = expected_version
+            options |= EditOptions(skip_refused=self.settings.skip_bad, expected_version=expected_version)
             try:
                 reply = batch.earlier_reply or await self._send(self._calls.edit_many(batch.items, **options))
             except NothingToDo as error:

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -71,23 +70,6 @@ def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> It
             spinner.stop()
 
 
-class ProgressDisplay(Protocol):
-    def update(self, event: ImportProgress) -> None: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-def make_display(err: Console) -> ProgressDisplay:
-    return Bar(err) if err.is_interactive else LogLines(err)
-
-
 class _EventColumn(ProgressColumn):
     """What the last event of a phase says, with the rate and the time left that rich has measured."""
 
@@ -99,52 +81,37 @@ class _EventColumn(ProgressColumn):
         return Text(describe(event, task.finished_speed or task.speed))
 
 
-class Bar:
+class ProgressDisplay:
+    """A bar where a person looks on, elsewhere a line every `EVERY_S`: none for what is done within that."""
+
     def __init__(self, err: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _EventColumn())
         self._progress = Progress(*columns, console=err, transient=True)
         self._task: TaskID | None = None
-        self._phase = ""
-
-    def update(self, event: ImportProgress) -> None:
-        if self._task is None or event.phase != self._phase:
-            if self._task is not None:
-                self._progress.remove_task(self._task)
-            self._phase = event.phase
-            self._task = self._progress.add_task(title(event), total=event.total, event=event)
-        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-
-class LogLines:
-    """Nothing for an import that is done within `EVERY_S`."""
-
-    def __init__(self, err: Console) -> None:
-        self._err = err
-        self._phase, self._phase_start_s, self._phase_start = "", 0.0, 0
+        self._err, self._phase, self._phase_start_s, self._phase_start = err, "", 0.0, 0
         self._last_line_s = time.monotonic()
 
     def update(self, event: ImportProgress) -> None:
         now_s = time.monotonic()
-        if event.phase != self._phase:
+        if self._task is None or event.phase != self._phase:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
             self._phase, self._phase_start_s, self._phase_start = event.phase, now_s, event.done
-        if now_s - self._last_line_s < EVERY_S:
-            return
-        self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
-        rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
-        self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
+            self._task = self._progress.add_task(title(event), total=event.total, event=event)
+        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
+        if not self._err.is_interactive and now_s - self._last_line_s >= EVERY_S:
+            self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
+            rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
+            self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
 
     def __enter__(self) -> Self:
+        if self._err.is_interactive:
+            self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        if self._err.is_interactive:
+            self._progress.stop()
 
 
 def title(event: ImportProgress) -> str:

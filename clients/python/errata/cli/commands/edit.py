@@ -10,8 +10,9 @@ import typer
 
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
+from errata.calls.edits import EditOptions
 from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
-from errata.cli.progress import make_display
+from errata.cli.progress import ProgressDisplay
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
@@ -104,10 +105,7 @@ def edit(
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
-    if method is not None:
-        options["method"] = method
-    if option:
-        options["options"] = dict(map(_parse_option, option))
+    options |= EditOptions(method=method, options=dict(map(_parse_option, option or ())))
     if file is not None:
         if question is not None or also:
             raise typer.BadParameter("give a question and its answer, or --file, not both")
@@ -145,7 +143,7 @@ def edit_file(session: Session, run: FileRun, report: Path | None) -> None:
             raise typer.BadParameter(f"{report}: the name of a report ends in {' or '.join(REPORT_SUFFIXES)}")
         check_writable(report)  # before anything is made, which is not made again for the sake of a report
     try:
-        with make_display(session.err) as display:
+        with ProgressDisplay(session.err) as display:
             on_reply = typer.echo if session.as_json else None
             session.errata.edit_file(run, progress=display.update, on_reply=on_reply)
     except (ErrataError, KeyboardInterrupt) as error:
