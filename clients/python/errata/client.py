@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 import httpx
 
@@ -21,22 +22,32 @@ P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
 
 
-def _sends(build: Callable[Concatenate[Calls, P], Call[T_co]]) -> Callable[Concatenate[Errata, P], T_co]:
-    @wraps(build)
-    def method(self: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-        return self.send(build(self.calls, *args, **kwargs)).value
+class _Method(Generic[P, T_co]):
+    """A method of `Calls` as one of a client, which sends what it builds: blocking, or as a coroutine."""
 
-    return method
+    def __init__(self, build: Callable[Concatenate[Calls, P], Call[T_co]]) -> None:
+        @wraps(build)
+        def send(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            return client.send(build(client.calls, *args, **kwargs)).value
 
+        @wraps(build)
+        async def send_async(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            return (await client.send(build(client.calls, *args, **kwargs))).value
 
-def _awaits(
-    build: Callable[Concatenate[Calls, P], Call[T_co]],
-) -> Callable[Concatenate[AsyncErrata, P], Coroutine[Any, Any, T_co]]:
-    @wraps(build)
-    async def method(self: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-        return (await self.send(build(self.calls, *args, **kwargs))).value
+        self._send, self._send_async = send, send_async
 
-    return method
+    @overload
+    def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
+
+    @overload
+    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, T_co]: ...
+
+    @overload
+    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, Coroutine[Any, Any, T_co]]: ...
+
+    def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
+        method: Callable[..., Any] = self._send_async if issubclass(kind, AsyncErrata) else self._send
+        return method if client is None else MethodType(method, client)
 
 
 class _Client(Generic[Transport]):
@@ -51,6 +62,37 @@ class _Client(Generic[Transport]):
         last_version: what another client wrote and this one has to see.
         transport: httpx's own, for a proxy or a test without a network.
     """
+
+    ask = _Method(Calls.ask)
+    ask_many = _Method(Calls.ask_many)
+    edit = _Method(Calls.edit)
+    edit_many = _Method(Calls.edit_many)
+    fact = _Method(Calls.fact)
+    define_relation = _Method(Calls.define_relation)
+    import_graph = _Method(Calls.import_graph)
+    revert = _Method(Calls.revert)
+    rollback = _Method(Calls.rollback)
+    log = _Method(Calls.log)
+    show = _Method(Calls.show)
+    diff = _Method(Calls.diff)
+    check = _Method(Calls.check)
+    last_check = _Method(Calls.last_check)
+    replicas = _Method(Calls.replicas)
+    models = _Method(Calls.models)
+    memory = _Method(Calls.memory)
+    entities = _Method(Calls.entities)
+    entity = _Method(Calls.entity)
+    whoami = _Method(Calls.whoami)
+    tags = _Method(Calls.tags)
+    tag = _Method(Calls.tag)
+    untag = _Method(Calls.untag)
+    keys = _Method(Calls.keys)
+    make_key = _Method(Calls.make_key)
+    rotate_key = _Method(Calls.rotate_key)
+    revoke_key = _Method(Calls.revoke_key)
+    audit = _Method(Calls.audit)
+    backup = _Method(Calls.backup)
+    restore = _Method(Calls.restore)
 
     def __init__(
         self,
@@ -96,37 +138,6 @@ class Errata(_Client[httpx.BaseTransport]):
         errata.ask("Peru's capital city?").answer
     """
 
-    ask = _sends(Calls.ask)
-    ask_many = _sends(Calls.ask_many)
-    edit = _sends(Calls.edit)
-    edit_many = _sends(Calls.edit_many)
-    fact = _sends(Calls.fact)
-    define_relation = _sends(Calls.define_relation)
-    import_graph = _sends(Calls.import_graph)
-    revert = _sends(Calls.revert)
-    rollback = _sends(Calls.rollback)
-    log = _sends(Calls.log)
-    show = _sends(Calls.show)
-    diff = _sends(Calls.diff)
-    check = _sends(Calls.check)
-    last_check = _sends(Calls.last_check)
-    replicas = _sends(Calls.replicas)
-    models = _sends(Calls.models)
-    memory = _sends(Calls.memory)
-    entities = _sends(Calls.entities)
-    entity = _sends(Calls.entity)
-    whoami = _sends(Calls.whoami)
-    tags = _sends(Calls.tags)
-    tag = _sends(Calls.tag)
-    untag = _sends(Calls.untag)
-    keys = _sends(Calls.keys)
-    make_key = _sends(Calls.make_key)
-    rotate_key = _sends(Calls.rotate_key)
-    revoke_key = _sends(Calls.revoke_key)
-    audit = _sends(Calls.audit)
-    backup = _sends(Calls.backup)
-    restore = _sends(Calls.restore)
-
     def edit_file(
         self,
         file: str | Path | FileRun,
@@ -168,37 +179,6 @@ class Errata(_Client[httpx.BaseTransport]):
 
 class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
-
-    ask = _awaits(Calls.ask)
-    ask_many = _awaits(Calls.ask_many)
-    edit = _awaits(Calls.edit)
-    edit_many = _awaits(Calls.edit_many)
-    fact = _awaits(Calls.fact)
-    define_relation = _awaits(Calls.define_relation)
-    import_graph = _awaits(Calls.import_graph)
-    revert = _awaits(Calls.revert)
-    rollback = _awaits(Calls.rollback)
-    log = _awaits(Calls.log)
-    show = _awaits(Calls.show)
-    diff = _awaits(Calls.diff)
-    check = _awaits(Calls.check)
-    last_check = _awaits(Calls.last_check)
-    replicas = _awaits(Calls.replicas)
-    models = _awaits(Calls.models)
-    memory = _awaits(Calls.memory)
-    entities = _awaits(Calls.entities)
-    entity = _awaits(Calls.entity)
-    whoami = _awaits(Calls.whoami)
-    tags = _awaits(Calls.tags)
-    tag = _awaits(Calls.tag)
-    untag = _awaits(Calls.untag)
-    keys = _awaits(Calls.keys)
-    make_key = _awaits(Calls.make_key)
-    rotate_key = _awaits(Calls.rotate_key)
-    revoke_key = _awaits(Calls.revoke_key)
-    audit = _awaits(Calls.audit)
-    backup = _awaits(Calls.backup)
-    restore = _awaits(Calls.restore)
 
     async def edit_file(
         self,

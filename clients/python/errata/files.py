@@ -120,11 +120,11 @@ class Download:
         """into: a path, or a file open for writing bytes. progress: is called with the bytes that came."""
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
-        self._draft = into.with_name(f"{into.name}.{os.getpid()}.part") if isinstance(into, Path) else None
-        self._file: BinaryIO | None = None
+        self._draft = Path(f"{self.name}.{os.getpid()}.part")
         self._reset()
 
     def _reset(self) -> None:
+        self._file: BinaryIO | None = None if isinstance(self._into, Path) else self._into
         self._digest, self._head, self._tail, self.received_bytes = sha256(), b"", b"", 0
 
     @property
@@ -139,12 +139,9 @@ class Download:
     def write(self, piece: bytes) -> None:
         """UnwritableFile when the disk is full, say."""
         try:
-            if isinstance(self._into, Path) and self._draft is not None:
-                if self._file is None:
-                    self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
-                self._file.write(piece)
-            elif not isinstance(self._into, Path):
-                self._into.write(piece)
+            if self._file is None:
+                self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
+            self._file.write(piece)
         except OSError as error:
             raise self._unwritable(error) from error
         self.received_bytes += len(piece)
@@ -165,11 +162,10 @@ class Download:
         except (ValueError, ValidationError) as error:
             raise NotErrata("what came is no backup of Errata: there is no file") from error
         try:
-            if self._file is not None:
+            if isinstance(self._into, Path) and self._file is not None:
                 self._file.flush()
                 os.fsync(self._file.fileno())
-            self._close()
-            if isinstance(self._into, Path) and self._draft is not None:
+                self._file.close()
                 self._draft.replace(self._into)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -177,16 +173,12 @@ class Download:
 
     def discard(self) -> None:
         """Leave nothing of what came so far."""
-        self._close()
-        if self._draft is not None:
+        if isinstance(self._into, Path):
+            if self._file is not None:
+                self._file.close()
             with suppress(OSError):
                 self._draft.unlink(missing_ok=True)
         self._reset()
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
 
     def _unwritable(self, error: OSError) -> UnwritableFile:
         return UnwritableFile(f"{self.name} cannot be written: {error.strerror or error}; there is no backup")

@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
-from errata.bulk.batch import Batch, list_refused
+from errata.bulk.batch import Batch
 from errata.bulk.duplicates import mark_duplicates
 from errata.bulk.line import Line, Status
 from errata.bulk.options import FileOptions, RunSettings
@@ -25,7 +25,7 @@ from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingT
 from errata.files import Progress
 from errata.problems import unsendable
 from errata.request import Call, Reply
-from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress
+from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, RefusedEdit
 from errata.wire.base import DEFAULT_MODEL
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
@@ -154,7 +154,7 @@ class FileRun:
                 batch.record_no_op(error)
                 return None
             except (EditRefused, Malformed) as error:
-                batch.refuse(list_refused(error))
+                batch.refuse(error.extra_list("refused", RefusedEdit))
                 reasons = [f"{line.where}: {line.detail}" for line in batch.lines if line.status == "refused"]
                 if not reasons:
                     raise

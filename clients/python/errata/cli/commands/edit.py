@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,7 +22,7 @@ from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
 from errata.wire.base import DEFAULT_MODEL
 
-FILES = "Many corrections in a file"
+file_option = partial(typer.Option, rich_help_panel="Many corrections in a file")
 
 
 def edit(
@@ -30,22 +31,21 @@ def edit(
     answer: Annotated[str | None, typer.Argument(help="The right answer.")] = None,
     message: Message = "",
     also: Annotated[
-        list[str] | None, typer.Option("--also", help="The same question in other words; may be repeated.")
+        list[str] | None, typer.Option(help="The same question in other words; may be repeated.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="How the rows are computed: gated, surgery, ...", show_default=False),
+        typer.Option(help="How the rows are computed: gated, surgery, ...", show_default=False),
     ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option",
             metavar="NAME=VALUE",
             help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
             "GET /v1/models lists them.",
         ),
     ] = None,
-    model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = DEFAULT_MODEL,
+    model: Annotated[str, typer.Option(help="Which system is corrected.")] = DEFAULT_MODEL,
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,
@@ -53,54 +53,36 @@ def edit(
     idempotency_key: Key = None,
     file: Annotated[
         Path | None,
-        typer.Option(
+        file_option(
             "--file",
             "-f",
             help="A CSV, JSONL or EasyEdit JSON file. The same command again goes on where it stopped.",
-            rich_help_panel=FILES,
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write what happened to each line there, as .jsonl or .csv.",
-            rich_help_panel=FILES,
-        ),
+        file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
     ] = None,
     skip_bad: Annotated[
         bool,
-        typer.Option(
-            "--skip-bad",
-            help="Leave out the lines that cannot be made; without it one of them stops all.",
-            rich_help_panel=FILES,
+        file_option(
+            "--skip-bad", help="Leave out the lines that cannot be made; without it one of them stops all."
         ),
     ] = False,
     batch_size: Annotated[
         int,
-        typer.Option(
-            "--batch-size",
-            metavar="N",
-            min=1,
-            max=MAX_EDITS,
-            help="Lines in one commit.",
-            rich_help_panel=FILES,
-        ),
+        file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit."),
     ] = BATCH_SIZE,
     teach_rephrased: Annotated[
         bool,
-        typer.Option(
+        file_option(
             "--teach-rephrased",
             help="EasyEdit: teach the rephrased prompts instead of asking them at the end.",
-            rich_help_panel=FILES,
         ),
     ] = False,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Make anew what this file made before and was taken back.", rich_help_panel=FILES
-        ),
+        file_option("--again", help="Make anew what this file made before and was taken back."),
     ] = False,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""

@@ -23,9 +23,9 @@ def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")],
     format: Annotated[
         Format | None,
-        typer.Option("--format", help="By its content if left out.", show_default=False),
+        typer.Option(help="By its content if left out.", show_default=False),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="Take labels in this language.")] = "en",
+    language: Annotated[str, typer.Option(help="Take labels in this language.")] = "en",
     rejected_file: Annotated[
         Path | None,
         typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV."),
