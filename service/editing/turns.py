@@ -1,7 +1,7 @@
 """Who uses the thread of the models next. It runs pieces of work in turn, and a commit is many of them.
 
 A dry run of a thousand edits, a diff and the fact tests are work of seconds no correction should wait for. Their
-pieces wait while a commit is under way, so that it waits for one piece at most.
+pieces wait while a commit is under way, so that it waits for one piece at commit_size.
 """
 
 from __future__ import annotations
@@ -46,6 +46,6 @@ class Turns:
                     await self._free.wait()
 
 
-def piece_size(most: int) -> int:
-    """How many of what a commit takes together this task may take: what others hand in, a commit may have to wait for."""
-    return most if _goes_first.get() else max(1, most // PIECES)
+def piece_size(commit_size: int) -> int:
+    """How many items this task may hand in together, of which a commit hands in `commit_size`."""
+    return commit_size if _goes_first.get() else max(1, commit_size // PIECES)

@@ -25,7 +25,7 @@ def rows() -> Iterator[Row]:
     answers = sorted({item.answer for item in Pack.load().items()})
     wordings = questions(N_TRIED + 2 * ROUNDS * N_EDITS + 1, 43)
     edits = [EditItem(question=q, answer=answers[37 * n % len(answers)]) for n, q in enumerate(wordings)]
-    tried, single = edits[:N_TRIED], iter(edits[N_TRIED:])
+    trial, single = edits[:N_TRIED], iter(edits[N_TRIED:])
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name, run_errata(Path(name), 1) as server:
         key = (Path(name) / "var" / "admin.key").read_text().strip()
         with _client(server, key) as client:
@@ -34,7 +34,7 @@ def rows() -> Iterator[Row]:
             beside: list[float] = []
             for _ in range(ROUNDS):
                 alone += [_time_edit(client, next(single)) for _ in range(N_EDITS)]
-                with _busy(server, key, tried):
+                with _busy(server, key, trial):
                     beside += [_time_edit(client, next(single)) for _ in range(N_EDITS)]
     comment = (
         f"p50; alone {1e3 * statistics.median(alone):.0f} ms, the slowest beside {1e3 * max(beside):.0f} ms"
@@ -59,7 +59,7 @@ def _time_edit(client: Errata, edit: EditItem) -> float:
 
 
 @contextmanager
-def _busy(server: Server, key: str, tried: Sequence[EditItem]) -> Iterator[None]:
+def _busy(server: Server, key: str, trial: Sequence[EditItem]) -> Iterator[None]:
     """Others try a thousand edits out and compare random versions, again and again, while the block runs."""
     stop = threading.Event()
 
@@ -73,7 +73,7 @@ def _busy(server: Server, key: str, tried: Sequence[EditItem]) -> Iterator[None]
         client.diff(*sorted(random.sample(range(head + 1), 2)))
 
     def try_out(client: Errata) -> None:
-        client.edit_many(tried, dry_run=True, skip_refused=True)
+        client.edit_many(trial, dry_run=True, skip_refused=True)
 
     threads = [threading.Thread(target=repeat, args=[work]) for work in [try_out, *[compare] * N_READERS]]
     for thread in threads:

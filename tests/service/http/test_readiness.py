@@ -67,7 +67,7 @@ def readiness_of(part: Part) -> Readiness:
 
 
 @pytest.mark.parametrize(
-    ("part", "converged", "counts"),
+    ("part", "is_converged", "counts"),
     [
         (Part([HEAD, HEAD]), True, {"live": 2, "current": 2}),
         (Part([HEAD, HEAD - 1]), False, {"live": 2, "current": 1}),
@@ -76,10 +76,10 @@ def readiness_of(part: Part) -> Readiness:
     ],
 )
 async def test_a_commit_on_its_way_and_a_replica_less_are_told_and_keep_it_ready(
-    part: Part, converged: bool, counts: dict[str, int]
+    part: Part, is_converged: bool, counts: dict[str, int]
 ) -> None:
     state = await readiness_of(part).describe()
-    assert (state["ready"], state["converged"], state["degraded"]) == (True, converged, None)
+    assert (state["ready"], state["converged"], state["degraded"]) == (True, is_converged, None)
     assert (state["version"], state["models"]) == (HEAD, {"toy": counts})
 
 
