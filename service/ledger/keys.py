@@ -5,7 +5,7 @@
     {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
-    {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; for 7 days
+    {errata}:idem:<author>:<key>  string  the version that the author's request with this Idempotency-Key made; 7 days
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
@@ -21,6 +21,8 @@ start then replays from an older one. The braces are a hash tag: a cluster keeps
 """
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 PREFIX = "{errata}:"
 
@@ -45,8 +47,9 @@ def manifest(version: int) -> str:
     return f"{PREFIX}image:{version}"
 
 
-def idempotency(key: str) -> str:
-    return f"{PREFIX}idem:{key}"
+def idempotency(author: str, key: str) -> str:
+    """Each author has keys of its own; the quoted author has no colon."""
+    return f"{PREFIX}idem:{quote(author, safe='')}:{key}"
 
 
 def check(name: str) -> str:

@@ -116,7 +116,7 @@ class RedisLedger:
         idempotency_key: str | None = None,
         by_restore: bool = False,
     ) -> int:
-        name = keys.LOG if idempotency_key is None else keys.idempotency(idempotency_key)
+        name = keys.LOG if idempotency_key is None else keys.idempotency(commit.author, idempotency_key)
         script_keys = [keys.LOG, keys.IMPORTS, name, keys.RESTORE]
         script_keys += [keys.block(block.digest) for block in blocks]
         args = [commit.version, commit.previous, commit.digest, commit.encoded]
@@ -139,10 +139,10 @@ class RedisLedger:
             raise StaleVersion.at(current=-1 - version, expected=commit.version - 1)
         return version
 
-    async def find_version(self, idempotency_key: str) -> int | None:
-        """The version that a request with this key made."""
+    async def find_version(self, author: str, idempotency_key: str) -> int | None:
+        """The version that a request of this author with this key made."""
         async with self.connection.call("look up an Idempotency-Key"):
-            version = await self._redis.get(keys.idempotency(idempotency_key))
+            version = await self._redis.get(keys.idempotency(author, idempotency_key))
         return None if version is None else int(version)
 
     async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:

@@ -223,8 +223,8 @@ async def test_a_service_with_a_history_takes_neither_calls_nor_keys_nor_tags_fr
 ) -> None:
     """A backup of its own, to which somebody who knows how to seal it has added what never was."""
     await old.errata.backup(tmp_path / "all.tar")
-    forged = reseal((tmp_path / "all.tar").read_bytes(), forge)
-    (tmp_path / "forged.tar").write_bytes(forged)
+    data = reseal((tmp_path / "all.tar").read_bytes(), forge)
+    (tmp_path / "forged.tar").write_bytes(data)
     names = {entry.name for entry in (await old.errata.audit(limit=1_000)).entries}
     receipt = await old.errata.restore(tmp_path / "forged.tar", with_keys=True)
     assert (receipt.commits, receipt.tags, receipt.keys, receipt.audit) == (0, 0, 0, 0)

@@ -74,6 +74,17 @@ async def test_a_caller_who_lacks_the_scope_is_noted_by_name(http: httpx.AsyncCl
     assert (entry["status"], entry["code"], entry["by"]) == (403, "forbidden", "key")
 
 
+async def test_a_key_of_somebody_elses_request_is_nobody_elses(http: httpx.AsyncClient) -> None:
+    """Each made its own commit, and the audit says who made which."""
+    again = {"idempotency-key": "nightly-1"}
+    for name, answer in (("ann", "Cusco"), ("ben", "Puno")):
+        key = (await http.post("/admin/keys", json={"name": name, "scopes": ["edit"]})).json()["key"]
+        headers = {"authorization": f"Bearer {key}", **again}
+        assert (await http.post("/admin/edits", json=edit(answer), headers=headers)).status_code == 201
+    edits = await newest(http, path="/admin/edits")
+    assert [(entry["name"], entry["version"]) for entry in edits] == [("ben", 2), ("ann", 1)]
+
+
 async def test_no_key_gets_into_the_audit(http: httpx.AsyncClient, raw: redis.Redis) -> None:
     key = (await http.post("/admin/keys", json={"name": "ben", "scopes": ["ask"]})).json()["key"]
     await http.get(f"/admin/versions?key={key}", headers={"authorization": f"Bearer {key}"})

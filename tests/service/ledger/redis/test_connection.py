@@ -27,7 +27,7 @@ CALLS: dict[str, Callable[[RedisLedger], Awaitable[object]]] = {
     "end": lambda ledger: ledger.end(),
     "append": lambda ledger: ledger.append(*Writer().edit()),
     "append without rows": lambda ledger: ledger.append(Writer().edit()[0]),
-    "find_version": lambda ledger: ledger.find_version("k"),
+    "find_version": lambda ledger: ledger.find_version("anna", "k"),
     "read": lambda ledger: ledger.read(0),
     "get": lambda ledger: ledger.get(1),
     "blocks": lambda ledger: ledger.blocks([("k", 0, "sha256:00")]),
