@@ -1,9 +1,9 @@
 """The service's one settings object: what a person may choose, checked before anything starts.
 
 Each setting's description is what `--help` says of it. Two things do not belong on a command line or in a file and come
-from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_KEY, the admin key; or the files
-that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started later
-would inherit them. The key itself is not kept: only its SHA-256 is.
+from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_ADMIN_KEY, the admin key; or the
+files that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started
+later would inherit them. The key itself is not kept: only its SHA-256 is.
 """
 
 from __future__ import annotations
@@ -299,9 +299,9 @@ def take_redis_url() -> str | None:
     return _take_secret("ERRATA_REDIS_URL")
 
 
-def take_key() -> str | None:
-    """Reads ERRATA_KEY, once: it is gone afterwards. SecretMissing."""
-    return _take_secret("ERRATA_KEY")
+def take_admin_key() -> str | None:
+    """Reads ERRATA_ADMIN_KEY, once: it is gone afterwards. SecretMissing."""
+    return _take_secret("ERRATA_ADMIN_KEY")
 
 
 def _take_secret(name: str) -> str | None:

@@ -33,8 +33,8 @@ TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "N
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
-  ERRATA_KEY         the admin key, instead of the one made in VAR/admin.key
-  ERRATA_REDIS_URL_FILE, ERRATA_KEY_FILE   the file that holds it, such as a mounted secret
+  ERRATA_ADMIN_KEY   the admin key, instead of the one made in VAR/admin.key
+  ERRATA_REDIS_URL_FILE, ERRATA_ADMIN_KEY_FILE   the file that holds it, such as a mounted secret
 """
 
 

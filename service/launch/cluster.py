@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
     # Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray.
-    for path in places.ray.iterdir():
+    for path in places.ray.parent.iterdir():
         path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
     link = places.log / "ray"
     link.unlink(missing_ok=True)

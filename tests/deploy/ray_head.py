@@ -39,7 +39,7 @@ class RayHead:
         (folder / "key").write_text(KEY)
         self._environment = dict(clean_environment()) | {
             "ERRATA_REDIS_URL": redis_url,
-            "ERRATA_KEY_FILE": str(folder / "key"),
+            "ERRATA_ADMIN_KEY_FILE": str(folder / "key"),
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": TOKEN,
             "RAY_USAGE_STATS_ENABLED": "0",

@@ -86,7 +86,7 @@ def overlay(request: pytest.FixtureRequest) -> Overlay:
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "a-key-for-this-test-only")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "a-key-for-this-test-only")
 
 
 def is_valid(thing: Thing) -> None:

@@ -29,7 +29,7 @@ from tests.deploy.ray_head import KEY
 from tests.service.parts import TOY, settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
-SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
+SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_ADMIN_KEY": KEY}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def test_a_short_key_and_a_misspelt_setting_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="replics"):
         read_settings({"replics": 2})
-    for name, value in (SECRETS | {"ERRATA_KEY": "short"}).items():
+    for name, value in (SECRETS | {"ERRATA_ADMIN_KEY": "short"}).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match="too short"):
         read_settings({})
@@ -169,12 +169,12 @@ def test_a_short_key_and_a_misspelt_setting_are_refused(
 
 def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
-    monkeypatch.setenv("ERRATA_KEY", KEY)
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", KEY)
     with pytest.raises(ValueError, match="which ERRATA_REDIS_URL_FILE names, cannot be read"):
         read_settings({})
     (tmp_path / "url").write_text("redis://in-a-file\n")
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
-    monkeypatch.setenv("ERRATA_KEY", KEY)
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", KEY)
     assert read_settings({}).redis_url == "redis://in-a-file"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, count_cores, explain, take_key, take_redis_url
+from service.config import Settings, count_cores, explain, take_admin_key, take_redis_url
 
 
 def settings(**fields: Any) -> Settings:
@@ -60,15 +60,15 @@ def test_only_two_values_are_read_from_the_environment(monkeypatch: pytest.Monke
         Path("/var/errata"),
     )
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "")
     assert take_redis_url() == "redis://somewhere"
-    assert take_key() is None
+    assert take_admin_key() is None
 
 
 def test_secrets_are_not_inherited_by_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
-    assert (take_redis_url(), take_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "a-secret-that-is-mine")
+    assert (take_redis_url(), take_admin_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
     environment = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     assert "ERRATA_" not in environment
 
