@@ -62,8 +62,10 @@ def _check_network(text: str) -> str:
 
 
 def _check_issuer(url: str) -> str:
-    """Refuses a line that others can listen to: keys that came over it prove nothing."""
+    """Refuses a line that others can listen to: keys that came over it prove nothing. And all but host and path."""
     parts = urlsplit(url)
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        raise ValueError("the issuer is an address without a user, a query or a fragment")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise ValueError(f"the issuer {url} has to be an https address")
     return url
@@ -114,6 +116,9 @@ class Oidc(BaseModel):
     scopes: str = Field("scope", description="claim with the scopes")
     prefix: str = Field("errata:", description="how ours begin in that claim, as in errata:ask")
     name: str = Field("sub", description="claim that names the author")
+    jwks_host: Annotated[str, Field(pattern=r"^[^\s/@?#]+$")] | None = Field(
+        None, description="HOST or HOST:PORT of the issuer's keys, where it is another than the issuer's"
+    )
 
 
 class Settings(BaseModel):

@@ -50,7 +50,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     tokens = None
     if oidc := settings.oidc:
         claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
+        tokens = OidcVerifier(claims, Jwks(oidc.issuer, oidc.jwks_host))
     access = Access.connect(
         settings.redis_url,
         settings.redis_timeout_s,

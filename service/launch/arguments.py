@@ -27,6 +27,7 @@ METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
     **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
+    "oidc_jwks_host": "HOST",
     **{"host": "ADDRESS", "var": "FOLDER", "port": "PORT", "metrics_port": "PORT"},
 }
 TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "NAME"}

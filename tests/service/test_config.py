@@ -127,6 +127,13 @@ def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: 
         ),
         ({"redis_url": "http://x"}, "ERRATA_REDIS_URL is not the address of a Redis"),
         ({"systems": {"nkb": "no colon"}}, "the model 'nkb' is not given as MODULE:LOADER"),
+        (
+            {"oidc": {"issuer": "https://user:password@x", "audience": "a"}},
+            "without a user, a query or a fragment",
+        ),
+        ({"oidc": {"issuer": "https://x/?y=z", "audience": "a"}}, "without a user, a query or a fragment"),
+        ({"oidc": {"issuer": "https://x/#y", "audience": "a"}}, "without a user, a query or a fragment"),
+        ({"oidc": {"issuer": "https://x", "audience": "a", "jwks_host": "https://y"}}, "oidc.jwks_host"),
         ({"tls_cert": "/no/such"}, r"the setting tls_cert cannot be used: .* \(/no/such\)"),
     ],
 )
