@@ -35,7 +35,6 @@ CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
 ALL = "*"  # in what is chosen by model: all the models that are not named
-DEFAULT_NOT_COMPUTED = "default_factory_not_called"  # of a setting that follows from another that is wrong
 
 
 def is_loopback(host: str) -> bool:
@@ -44,11 +43,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def count_cores() -> int:
-    """The cores this process may use, which a container or `taskset` may have made fewer than the machine's."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_rate(text: str) -> str:
@@ -124,7 +118,7 @@ class Oidc(BaseModel):
 class Settings(BaseModel):
     """What a person may choose. It is made once, where the service is launched, and travels to every process.
 
-    `replicas` and `torch_threads` are computed from the cores of the machine where it is made.
+    `replicas` and `torch_threads` that nobody has chosen are None until the service is built: `share_cores`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -138,8 +132,8 @@ class Settings(BaseModel):
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
         SYSTEMS, description="a model to serve; may be repeated"
     )
-    replicas: Count = Field(
-        default_factory=lambda: 2 if count_cores() >= CORES_FOR_TWO else 1,
+    replicas: Count | None = Field(
+        None,
         description="of each model; 1-4: one to four, as there is to answer "
         f"(default: 2 with {CORES_FOR_TWO} cores or more, else 1)",
     )
@@ -198,12 +192,7 @@ class Settings(BaseModel):
         description="serve /metrics of each machine on a port of its own, too: Ray's proxies ask any machine for it",
     )
 
-    torch_threads: Count = Field(
-        default_factory=lambda fields: max(
-            1, count_cores() // (fields["max_replicas"] or fields["replicas"])
-        ),
-        description="of each replica (default: its share of the cores)",
-    )
+    torch_threads: Count | None = Field(None, description="of each replica (default: its share of the cores)")
     max_batch: Count = Field(32, description="questions in a forward pass")
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = Field(
         256, description="questions that wait at an ingress for a model; further ones get 429"
@@ -220,7 +209,7 @@ class Settings(BaseModel):
     def _check_together(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("TLS needs both a certificate and its key: give --tls-cert and --tls-key")
-        if self.max_replicas is not None and self.max_replicas < self.replicas:
+        if self.max_replicas and self.replicas and self.max_replicas < self.replicas:
             raise ValueError(f"max_replicas {self.max_replicas} is below replicas {self.replicas}")
         for setting in ("device", "dtype"):
             unknown = sorted(getattr(self, setting).keys() - {ALL} - self.systems.keys())
@@ -230,6 +219,25 @@ class Settings(BaseModel):
                     f"{', '.join(self.systems)}"
                 )
         return self
+
+    def share_cores(self, n_cores: int) -> Self:
+        """With as many replicas and threads as so many cores are good for, where nobody has chosen how many."""
+        usual = 2 if n_cores >= CORES_FOR_TWO else 1
+        replicas = self.replicas or min(usual, self.max_replicas or usual)
+        threads = self.torch_threads or max(1, n_cores // (self.max_replicas or replicas))
+        return self.model_copy(update={"replicas": replicas, "torch_threads": threads})
+
+    @property
+    def min_replicas(self) -> int:
+        """The fewest replicas that a model has when all is well."""
+        assert self.replicas is not None, "share_cores() comes first"
+        return self.replicas
+
+    @property
+    def n_threads(self) -> int:
+        """Of each replica."""
+        assert self.torch_threads is not None, "share_cores() comes first"
+        return self.torch_threads
 
     @property
     def url(self) -> str:
@@ -263,7 +271,7 @@ class Settings(BaseModel):
     @property
     def replica_limit(self) -> int:
         """The most replicas that a model ever has."""
-        return self.max_replicas or self.replicas
+        return self.max_replicas or self.min_replicas
 
     def device_of(self, model: str) -> str:
         """auto, cpu, cuda or cuda:N."""
@@ -279,8 +287,6 @@ def explain(error: ValidationError) -> str:
     sentences: list[str] = []
     for details in error.errors():
         place, message = details["loc"], details["msg"].removeprefix("Value error, ")
-        if details["type"] == DEFAULT_NOT_COMPUTED:
-            continue
         if place == ("redis_url",):
             message = f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
         elif place and place[0] in ("device", "dtype") and details["type"] == "value_error":

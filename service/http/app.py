@@ -81,7 +81,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (backup.build_router(Backup.over(access), models), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replicas))
+    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.min_replicas))
     # A browser that is given the bare address sees what there is.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     app.add_middleware(AuditMiddleware, audit=access.audit)

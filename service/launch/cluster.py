@@ -114,7 +114,6 @@ def _init(settings: Settings, places: Places) -> None:
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
-        "OMP_NUM_THREADS": str(settings.torch_threads),
         **REPLICA_ENVIRONMENT,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),

@@ -225,6 +225,19 @@ def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path
     assert sees_all == {"toy", "editor"}
 
 
+@pytest.mark.parametrize(("n_cores", "replicas", "threads"), [(2, 1, 2), (16, 2, 8)])
+def test_the_cores_are_shared_out_where_the_service_is_built(
+    n_cores: int, replicas: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every part gets the same numbers, wherever it runs and whoever has read the settings."""
+    monkeypatch.setattr("service.app.count_cores", lambda: n_cores)
+    parts = deployments(settings("redis://x", tmp_path, replicas=None, torch_threads=None))
+    assert parts["toy"].num_replicas == replicas
+    for part in parts.values():
+        [part_settings] = [argument for argument in part.init_args if isinstance(argument, Settings)]
+        assert (part_settings.min_replicas, part_settings.n_threads) == (replicas, threads)
+
+
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:
     """Ray counts calls: were fewer let through, it would never start another replica."""
     service_settings = settings("redis://x", tmp_path, replicas=1, max_replicas=4)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, count_cores, explain, take_admin_key, take_redis_url
+from service.config import Settings, explain, take_admin_key, take_redis_url
 
 
 def settings(**fields: Any) -> Settings:
@@ -53,10 +53,10 @@ def test_only_two_values_are_read_from_the_environment(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
     options = settings()
-    assert (options.port, options.host, options.replicas < 9, options.var) == (
+    assert (options.port, options.host, options.replicas, options.var) == (
         8000,
         "127.0.0.1",
-        True,
+        None,
         Path("/var/errata"),
     )
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
@@ -85,18 +85,26 @@ def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None
     assert settings(host=host).url == url
 
 
-def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("n_cores", "chosen", "replicas", "threads"),
+    [
+        (1, {}, 1, 1),
+        (2, {}, 1, 2),
+        (4, {}, 2, 2),
+        (16, {}, 2, 8),
+        (16, {"max_replicas": 4}, 2, 4),
+        (16, {"max_replicas": 1}, 1, 16),
+        (16, {"replicas": 3}, 3, 5),
+        (16, {"torch_threads": 1}, 2, 1),
+        (1, {"replicas": 3}, 3, 1),
+    ],
+)
+def test_the_replicas_share_the_cores_out_as_far_as_nobody_has_chosen(
+    n_cores: int, chosen: dict[str, int], replicas: int, threads: int
 ) -> None:
-    for n_cores, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
-        monkeypatch.setattr("service.config.count_cores", lambda n_cores=n_cores: n_cores)
-        options = settings()
-        assert (options.replicas, options.torch_threads) == (replicas, threads)
-    assert (settings(max_replicas=4).torch_threads, settings(replicas=3).replicas) == (4, 3)
-    message = pickle.dumps(settings())
-    monkeypatch.setattr("service.config.count_cores", lambda: 1)
-    assert pickle.loads(message).torch_threads == 8
-    assert count_cores() >= 1
+    shared = settings(**chosen).share_cores(n_cores)
+    assert (shared.min_replicas, shared.n_threads) == (replicas, threads)
+    assert shared.share_cores(64) == shared, "once"
 
 
 @pytest.mark.parametrize(
