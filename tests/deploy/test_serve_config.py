@@ -20,7 +20,7 @@ from service.config import Settings
 from service.editing.replication import Patience, wait_for_replicas
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
-from service.launch.cluster import REPLICA_ENVIRONMENT
+from service.launch.environment import REPLICA_ENVIRONMENT
 from service.launch.serve_deploy import SET_ELSEWHERE, application, read_settings
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
