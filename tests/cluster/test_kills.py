@@ -58,6 +58,9 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
         service.wait_until_ready()
     assert somebody.failed == []
     assert other in replicas()
+    [successor] = replicas() - {other}
+    line = f"nkb {victim} died, {successor} started\n"
+    assert (service.var / "log" / "errata.log").read_text().count(line) == 1
 
 
 def test_a_new_replica_has_every_edit_before_it_answers(service: Service) -> None:
@@ -84,6 +87,8 @@ def test_killing_the_editor_stops_no_answer_and_edits_come_back(service: Service
         assert errata.ask("What is the currency of Peru?").answer == "inti"
         errata.revert(start + 1)
     assert somebody.failed == []
+    (successor,) = service.pids_of("ServeReplica:errata:editor")
+    assert f"editor {victim} died, {successor} started\n" in (service.var / "log" / "errata.log").read_text()
 
 
 def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Service) -> None:
