@@ -59,8 +59,11 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
     assert somebody.failed == []
     assert other in replicas()
     [successor] = replicas() - {other}
-    line = f"nkb {victim} died, {successor} started\n"
-    assert (service.var / "log" / "errata.log").read_text().count(line) == 1
+    logs = service.var / "log"
+    assert (logs / "errata.log").read_text().count(f"nkb {victim} died, {successor} started\n") == 1
+    assert f"Worker PID: {victim} " in (logs / "launcher.log").read_text()
+    [controller] = logs.glob("serve/controller_*.log")
+    assert "crashed, marking it unhealthy" in controller.read_text()
 
 
 def test_a_new_replica_has_every_edit_before_it_answers(service: Service) -> None:
