@@ -9,11 +9,12 @@ import asyncio
 import json
 import logging
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeAlias
 
 from cachetools import LRUCache
+from more_itertools import chunked
 
 from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
@@ -101,8 +102,7 @@ class Rows:
             yield await asyncio.to_thread(_decode_names, data)
         else:
             return
-        for start in range(0, manifest.buckets, KEYS_PER_READ):
-            buckets = range(start, min(start + KEYS_PER_READ, manifest.buckets))
+        for buckets in chunked(range(manifest.buckets), KEYS_PER_READ):
             contents = await self._read([keys.bucket(manifest.id, bucket) for bucket in buckets])
 
             def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
@@ -139,12 +139,16 @@ class Rows:
         return rows
 
     async def _read(self, redis_keys: list[str]) -> dict[str, bytes | None]:
-        contents: dict[str, bytes | None] = {}
-        for start in range(0, len(redis_keys), KEYS_PER_READ):
-            batch = redis_keys[start : start + KEYS_PER_READ]
-            async with self._connection.call("read the graph"):
-                contents |= zip(batch, await self._connection.commands.mget(batch), strict=True)
-        return contents
+        return await read(self._connection, redis_keys)
+
+
+async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
+    """Key -> content, in this order; None where there is nothing."""
+    contents: dict[str, bytes | None] = {}
+    for batch in chunked(redis_keys, KEYS_PER_READ):
+        async with connection.call("read the graph"):
+            contents |= zip(batch, await connection.commands.mget(batch), strict=True)
+    return contents
 
 
 def _decode_names(data: bytes) -> list[tuple[str, str]]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
 DEFAULT_MODEL = "nkb"  # who answers, and is corrected, where a request names no model
 MAX_TEXT_CHARS = 2_000
@@ -16,6 +17,17 @@ Message = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX
 Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
 CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]
+
+
+def check_name(pattern: str, rule: str) -> AfterValidator:
+    """Refuse, with the rule in words, a text that the pattern does not match as a whole."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
 
 
 class Request(BaseModel):

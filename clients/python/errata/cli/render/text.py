@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
+from rich import filesize
 from rich.table import Table
 from rich.text import Text
 
@@ -15,6 +15,8 @@ from errata.wire import Response
 T = TypeVar("T", bound=Response)
 
 BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *map(ord, BIDI_CONTROLS))
+ESCAPES = {code: f"\\u{code:04x}" for code in CONTROLS if chr(code) not in "\n\t"}
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 
@@ -42,10 +44,7 @@ def seconds(s: float) -> str:
 
 def megabytes(count: float) -> str:
     """Bytes as disks are sold: 1 MB is a million of them."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
+    return filesize.decimal(round(count))
 
 
 def shorten(text: str, letters: int) -> str:
@@ -119,9 +118,4 @@ def _escape_all(value: JsonValue) -> JsonValue:
 
 def escape(text: str) -> str:
     """Control characters, and those that turn the direction of text, as backslash codes."""
-    return "".join(
-        letter
-        if letter in "\n\t" or (unicodedata.category(letter) != "Cc" and letter not in BIDI_CONTROLS)
-        else f"\\u{ord(letter):04x}"
-        for letter in text
-    )
+    return text.translate(ESCAPES)

@@ -193,7 +193,7 @@ def test_ctrl_c_before_anything_is_made_says_so(
 ) -> None:
     corrections(folder, 4)
 
-    def interrupt(*_: Any) -> Any:
+    def interrupt(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(httpx.Client, "send", interrupt)
