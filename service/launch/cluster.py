@@ -23,7 +23,7 @@ from service.launch import exits
 from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
 from service.launch.exits import CannotStart
 from service.launch.orphans import stop_orphans
-from service.launch.places import Places, free_port
+from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
@@ -42,7 +42,7 @@ log = logging.getLogger(__name__)
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
     # Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray.
-    for path in places.ray.parent.iterdir():
+    for path in ray_folder(places.var).iterdir():
         path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
     link = places.log / "ray"
     link.unlink(missing_ok=True)
