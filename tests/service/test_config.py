@@ -86,7 +86,7 @@ def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("n_cores", "chosen", "replicas", "threads"),
+    ("n_cores", "fields", "replicas", "threads"),
     [
         (1, {}, 1, 1),
         (2, {}, 1, 2),
@@ -100,9 +100,9 @@ def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None
     ],
 )
 def test_the_replicas_share_the_cores_out_as_far_as_nobody_has_chosen(
-    n_cores: int, chosen: dict[str, int], replicas: int, threads: int
+    n_cores: int, fields: dict[str, int], replicas: int, threads: int
 ) -> None:
-    shared = settings(**chosen).share_cores(n_cores)
+    shared = settings(**fields).share_cores(n_cores)
     assert (shared.min_replicas, shared.n_threads) == (replicas, threads)
     assert shared.share_cores(64) == shared, "once"
 

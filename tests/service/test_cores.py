@@ -10,12 +10,12 @@ import pytest
 
 from service.cores import count_cores
 
-SOME = 8  # cores on which the process is scheduled
+N_SCHEDULED = 8  # cores on which the process is scheduled
 
 
 @pytest.fixture(autouse=True)
 def _scheduled_on_eight(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(SOME)))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(N_SCHEDULED)))
 
 
 def count(tmp_path: Path, membership: str, files: Mapping[str, str]) -> int:
@@ -34,11 +34,11 @@ V1 = "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker/ab
     ("membership", "files", "expected"),
     [
         pytest.param("0::/\n", {"cpu.max": "400000 100000\n"}, 4, id="v2 container"),
-        pytest.param("0::/\n", {"cpu.max": "max 100000\n"}, SOME, id="v2 container without a quota"),
-        pytest.param("0::/\n", {"cpu.max": "1600000 100000\n"}, SOME, id="v2 more than there are"),
+        pytest.param("0::/\n", {"cpu.max": "max 100000\n"}, N_SCHEDULED, id="v2 container without a quota"),
+        pytest.param("0::/\n", {"cpu.max": "1600000 100000\n"}, N_SCHEDULED, id="v2 more than there are"),
         pytest.param("0::/\n", {"cpu.max": "250000 100000\n"}, 2, id="v2 part of a core"),
         pytest.param("0::/\n", {"cpu.max": "50000 100000\n"}, 1, id="v2 less than a core"),
-        pytest.param("0::/\n", {}, SOME, id="v2 outermost group has no file"),
+        pytest.param("0::/\n", {}, N_SCHEDULED, id="v2 outermost group has no file"),
         pytest.param(
             "0::/system.slice/errata.service\n",
             {
@@ -69,11 +69,14 @@ V1 = "4:memory:/docker/abc\n3:cpu,cpuacct:/docker/abc\n1:name=systemd:/docker/ab
         pytest.param(
             V1,
             {"cpu,cpuacct/cpu.cfs_quota_us": "-1\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"},
-            SOME,
+            N_SCHEDULED,
             id="v1 without a quota",
         ),
         pytest.param(
-            "4:memory:/x\n0::/x\n", {"memory/x/cpu.max": "100000 100000\n"}, SOME, id="not the processor's"
+            "4:memory:/x\n0::/x\n",
+            {"memory/x/cpu.max": "100000 100000\n"},
+            N_SCHEDULED,
+            id="not the processor's",
         ),
         pytest.param("3:cpu:/\n0::/\n", {"unified/cpu.max": "100000 100000\n"}, 1, id="both versions"),
     ],
@@ -85,8 +88,8 @@ def test_a_quota_of_time_counts_as_cores(
 
 
 def test_without_control_groups_the_scheduler_decides(tmp_path: Path) -> None:
-    assert count_cores(tmp_path / "none", tmp_path) == SOME
+    assert count_cores(tmp_path / "none", tmp_path) == N_SCHEDULED
 
 
 def test_this_process_has_a_core() -> None:
-    assert 1 <= count_cores() <= SOME
+    assert 1 <= count_cores() <= N_SCHEDULED

@@ -47,10 +47,10 @@ async def test_a_client_sets_no_limit_of_rays(limit: str) -> None:
     assert reply.json() == {"limits": [60.0, False], "accept": "text/plain"}
 
 
-@pytest.mark.parametrize("sent", [{}, {"x-request-id": "the senders"}])
-async def test_an_answer_has_one_id_and_it_is_ours(sent: dict[str, str]) -> None:
+@pytest.mark.parametrize("request_headers", [{}, {"x-request-id": "the senders"}])
+async def test_an_answer_has_one_id_and_it_is_ours(request_headers: dict[str, str]) -> None:
     async with as_ray_listens(application) as http:
-        reply = await http.get("/", headers=sent)
+        reply = await http.get("/", headers=request_headers)
     assert reply.headers.get_list("x-request-id") == [OURS]
 
 
