@@ -72,11 +72,11 @@ class Rows:
         """What had no room in the entity's bucket."""
         bucket = bucket_codec.bucket_of(entity, manifest.buckets)
         first = keys.bucket(manifest.id, bucket)
-        start, count = bucket_codec.decode(first, (await self._read([first]))[first]).parts.get(
+        start, count = bucket_codec.decode(first, (await read(self._connection, [first]))[first]).parts.get(
             entity, (0, 0)
         )
-        parts = await self._read(
-            [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
+        parts = await read(
+            self._connection, [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
         )
 
         def decode() -> Statements:
@@ -95,7 +95,7 @@ class Rows:
         """
         for number, digest in enumerate(manifest.names):
             key = keys.names(manifest.id, number)
-            data = (await self._read([key]))[key]
+            data = (await read(self._connection, [key]))[key]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
                 log.error("the names %s are missing or altered: they are read out of the rows", key)
                 break
@@ -103,7 +103,7 @@ class Rows:
         else:
             return
         for buckets in chunked(range(manifest.buckets), KEYS_PER_READ):
-            contents = await self._read([keys.bucket(manifest.id, bucket) for bucket in buckets])
+            contents = await read(self._connection, [keys.bucket(manifest.id, bucket) for bucket in buckets])
 
             def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
                 return [
@@ -121,7 +121,7 @@ class Rows:
             row: keys.bucket(manifest.id, bucket_codec.bucket_of(row[1], manifest.buckets))
             for row, manifest in missing.items()
         }
-        contents = await self._read(sorted(set(bucket_keys.values())))
+        contents = await read(self._connection, sorted(set(bucket_keys.values())))
         buckets: dict[str, Bucket] = {}
         rows: dict[RowKey, Statements] = {}
         damage: LedgerCorrupt | None = None
@@ -137,9 +137,6 @@ class Rows:
         if damage is not None:  # after what is sound is cached, so that it spoils no other question
             raise damage
         return rows
-
-    async def _read(self, redis_keys: list[str]) -> dict[str, bytes | None]:
-        return await read(self._connection, redis_keys)
 
 
 async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
