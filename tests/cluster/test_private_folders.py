@@ -12,15 +12,15 @@ import pytest
 from service.launch.places import ray_folder
 from tests.cluster.running import Service
 
-NOBODY = 65_534
+OTHER_UID = 65_534
 
 
-def run_as_nobody(*words: str | Path) -> str:
+def run_as_another_user(*words: str | Path) -> str:
     """What the command complains of."""
     result = subprocess.run(
         words,
-        user=NOBODY,
-        group=NOBODY,
+        user=OTHER_UID,
+        group=OTHER_UID,
         extra_groups=[],
         cwd="/",
         capture_output=True,
@@ -42,6 +42,6 @@ def test_another_user_can_neither_list_nor_move_what_ray_has(service: Service) -
     folder = ray_folder(service.var)
     [sockets] = folder.glob("*/session_latest/sockets")
     for words in (["ls", folder], ["ls", sockets], ["mv", sockets, f"{sockets}-elsewhere"]):
-        assert "Permission denied" in run_as_nobody(*words)
-    assert run_as_nobody("ls", folder.parent) == "", "what holds them off is that folder's mode"
+        assert "Permission denied" in run_as_another_user(*words)
+    assert run_as_another_user("ls", folder.parent) == "", "what holds them off is that folder's mode"
     assert sockets.is_dir()

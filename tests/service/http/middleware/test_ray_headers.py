@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.http.middleware.ray_headers import build
 
-OURS = "an-id-of-ours"
+SERVICE_ID = "an-id-of-ours"
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -24,15 +24,15 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     headers = dict(scope["headers"])
     limits = [parse_request_timeout_header(headers, 60.0), parse_disconnect_disabled_header(headers)]
     reply = JSONResponse(
-        {"limits": limits, "accept": request.headers["accept"]}, headers={"x-request-id": OURS}
+        {"limits": limits, "accept": request.headers["accept"]}, headers={"x-request-id": SERVICE_ID}
     )
     await reply(scope, receive, send)
 
 
 def as_ray_listens(app: ASGIApp) -> httpx.AsyncClient:
     [middleware] = build()
-    wrapped = middleware.cls(RequestIdMiddleware(app), *middleware.args, **middleware.kwargs)
-    return httpx.AsyncClient(transport=httpx.ASGITransport(app=wrapped), base_url="http://errata")
+    edge = middleware.cls(RequestIdMiddleware(app), *middleware.args, **middleware.kwargs)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=edge), base_url="http://errata")
 
 
 @pytest.mark.parametrize("limit", ["0.000001", "0", "-1"])
@@ -51,7 +51,7 @@ async def test_a_client_sets_no_limit_of_rays(limit: str) -> None:
 async def test_an_answer_has_one_id_and_it_is_ours(request_headers: dict[str, str]) -> None:
     async with as_ray_listens(application) as http:
         reply = await http.get("/", headers=request_headers)
-    assert reply.headers.get_list("x-request-id") == [OURS]
+    assert reply.headers.get_list("x-request-id") == [SERVICE_ID]
 
 
 async def test_an_answer_of_rays_own_keeps_its_id() -> None:
