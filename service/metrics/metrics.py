@@ -270,6 +270,13 @@ def count_commit(author: str) -> None:
     COMMITS.labels(author).inc()
 
 
+def create_rate_limit_series() -> None:
+    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    for by in ("key", "address"):
+        for limit in ("rate", "concurrent"):
+            RATE_LIMITED.labels(by, limit)
+
+
 def count_rate_limited(by: str, limit: str) -> None:
     """Counts a call that a limit refused."""
     RATE_LIMITED.labels(by, limit).inc()
