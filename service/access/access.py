@@ -11,7 +11,7 @@ from service.access.api_keys import KeyStore
 from service.access.audit.audit import Audit
 from service.access.authenticator import Authenticator, TokenVerifier, carries_key
 from service.access.caller import ANONYMOUS, Caller, Scope
-from service.access.key_cache import KeyCache
+from service.access.key_cache import PATIENCE_S, KeyCache
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
 from service.errors import Unauthorized, Unavailable
 from service.ledger.redis.connection import Connection
@@ -102,7 +102,7 @@ class Access:
         store, counters = KeyStore(connection), RedisCounters(connection)
         authenticator = Authenticator(admin_sha256, KeyCache(store.get), tokens)
         keys, addresses = (
-            RateLimiter(rate, counters, timeout_s, on_refusal=partial(on_refusal, by))
+            RateLimiter(rate, counters, min(timeout_s, PATIENCE_S), on_refusal=partial(on_refusal, by))
             for by, rate in (("key", key_rate), ("address", address_rate))
         )
         return Access(Gate(authenticator, keys, addresses, anonymous), store, Audit(connection), connection)

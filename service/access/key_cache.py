@@ -15,7 +15,7 @@ from service.errors import LedgerUnavailable
 
 MAX_AGE_S = 1.0  # a key that was revoked elsewhere is accepted here no longer than this
 REFRESH_AGE_S = 0.5  # from which on it is read anew, beside those who use it
-PATIENCE_S = 0.25  # for Redis; after that nobody waits for a key in the cache until Redis answers again
+PATIENCE_S = 0.5  # for Redis; after that nobody waits for a key in the cache until Redis answers again
 MAX_NAMES = 10_000
 
 

@@ -32,7 +32,6 @@ from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
 LEASES = 100  # that a limit is divided into
-PATIENCE_S = 0.25  # for Redis; after that a call waits no more until Redis answers again
 RETRY_REDIS_S = 1.0  # while it is away
 MAX_CALLERS = 10_000  # whose leases are remembered
 
@@ -176,7 +175,7 @@ class RateLimiter:
 
     Args:
         shared: Where all processes count; None to count in this process alone.
-        timeout_s: How long Redis may take.
+        timeout_s: How long a call waits for Redis; then none does until Redis answers again.
         clock: Monotonic time in seconds.
         on_refusal: Is called with the limit that refused a call: rate, concurrent.
     """
@@ -190,7 +189,7 @@ class RateLimiter:
         on_refusal: Callable[[str], None] = lambda limit: None,
     ) -> None:
         self._rate, self._clock, self._on_refusal = rate, clock, on_refusal
-        self._timeout_s, self._patience_s = timeout_s, min(timeout_s, PATIENCE_S)
+        self._timeout_s = timeout_s
         self._shared: LeasedWindow | None = None
         if shared is not None and rate.limit is not None:
             self._shared = LeasedWindow(rate.limit, shared, clock)
@@ -221,7 +220,7 @@ class RateLimiter:
         """Return False when Redis does not answer."""
         assert self._shared is not None
         try:
-            async with asyncio.timeout(self._patience_s):
+            async with asyncio.timeout(self._timeout_s):
                 await self._shared.take(caller, cost)
         except TooMany:
             raise
