@@ -124,7 +124,7 @@ ANSWERS = Row(
         ),
         Panel(
             "Where the time goes",
-            "Mean of each part: waiting for the batch before, and the model.",
+            "Mean of each part: waiting for the batch before, finding facts in the graph, and the model.",
             "s",
             (
                 Line(
