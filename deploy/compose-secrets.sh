@@ -18,7 +18,7 @@ random() {
     head -c 32 /dev/urandom | sha256sum | cut -d ' ' -f 1
 }
 
-for name in admin-key redis-password operator-password grafana-password; do
+for name in admin-key redis-password operator-password grafana-password ray-redis-password; do
     make "$name" "$(random)"
 done
 make redis-url "redis://errata:$(cat "$folder/redis-password")@redis:6379/0"
