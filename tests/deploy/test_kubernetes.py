@@ -111,6 +111,10 @@ def test_everything_is_valid_to_kubernetes_own_schemas(overlay: Overlay) -> None
     assert kinds >= {"StatefulSet", "Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"}
 
 
+def test_everything_is_in_the_namespace_of_the_policies(overlay: Overlay) -> None:
+    assert {thing["metadata"].get("namespace") for thing in overlay.things} == {"errata"}
+
+
 def test_the_pods_of_ray_are_valid_too(overlay: Overlay) -> None:
     for name, template in overlay.templates():
         is_valid(
