@@ -101,4 +101,4 @@ def _ready(http: httpx.Client) -> bool:
         reply = http.get("/readyz")
     except httpx.HTTPError:
         return False
-    return reply.status_code == httpx.codes.OK and reply.json()["degraded"] is None
+    return reply.status_code == httpx.codes.OK and bool(reply.json()["converged"])

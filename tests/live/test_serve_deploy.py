@@ -56,7 +56,7 @@ def test_serve_deploy_while_redis_is_away_starts_when_it_is_back(
     assert head.state()["status"] == "DEPLOYING"
     valkey.process.send_signal(signal.SIGCONT)
     head.wait_until_it_runs()
-    eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+    eventually(lambda: httpx.get(f"{head.url}/readyz").json().get("converged"), "the service to be whole")
     assert re.search(r"^\d{4}-.* WARNING service\.ledger\.", head.read_logs(), re.MULTILINE), "with the time"
 
 
@@ -82,5 +82,5 @@ def test_another_release_replaces_every_replica(head: RayHead, config: dict[str,
 
         eventually(is_replaced, "another process to answer")
         head.wait_until_it_runs()
-        eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+        eventually(lambda: httpx.get(f"{head.url}/readyz").json().get("converged"), "the service to be whole")
         assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from types import MethodType
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
@@ -16,10 +16,11 @@ from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import Calls
 from errata.files import Progress
 from errata.request import Call, Reply, T_co
-from errata.transport import AsyncLink, BlockingLink, Link, Retry, exchange, run_now
+from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
+ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 
 class _Method(Generic[P, T_co]):
@@ -50,7 +51,7 @@ class _Method(Generic[P, T_co]):
         return method if client is None else MethodType(method, client)
 
 
-class _Client(Generic[Transport]):
+class _Client(Generic[Transport, ClientLink]):
     """What both clients share: the address, the timeouts, and the newest version that they have written.
 
     Args:
@@ -62,6 +63,8 @@ class _Client(Generic[Transport]):
         last_version: what another client wrote and this one has to see.
         transport: httpx's own, for a proxy or a test without a network.
     """
+
+    _link_type: type[ClientLink]
 
     ask = _Method(Calls.ask)
     ask_many = _Method(Calls.ask_many)
@@ -112,31 +115,32 @@ class _Client(Generic[Transport]):
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
         # SSL_CERT_FILE and SSL_CERT_DIR name other authorities. A company's HTTP proxy cannot reach a loopback address.
-        self._open(transport, trust_env=not is_loopback(self.url))
+        self._link: ClientLink = self._link_type(
+            transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
+        )
 
     @property
     def last_version(self) -> int | None:
         """The newest version that this client has made; questions wait for it unless told otherwise."""
         return self.calls.last_version
 
-    def _open(self, transport: Transport | None, *, trust_env: bool) -> None:
-        raise NotImplementedError
-
-    async def _converse(self, link: Link, call: Call[T_co]) -> Reply[T_co]:
+    async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
         timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
         request = call.to_httpx(self.url, self._headers, timeout_s)
-        reply = await exchange(link, request, call, self._retry)
+        reply = await exchange(self._link, request, call, self._retry)
         self.calls.learn(reply.value)
         return reply
 
 
-class Errata(_Client[httpx.BaseTransport]):
+class Errata(_Client[httpx.BaseTransport, BlockingLink]):
     """Ask and correct, one call at a time. Safe to share between threads.
 
     with Errata(key=key) as errata:
         errata.edit("What is the capital of Peru?", "Cusco")
         errata.ask("Peru's capital city?").answer
     """
+
+    _link_type = BlockingLink
 
     def edit_file(
         self,
@@ -157,15 +161,15 @@ class Errata(_Client[httpx.BaseTransport]):
             BadFile: lines cannot be used; nothing was changed.
         """
         run = to_run(file, options)
-        run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, on_reply))
+        run_now(run.go(self.calls, self._converse, progress, on_reply))
         return run
 
     def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
-        return run_now(self._converse(BlockingLink(self._http), call))
+        return run_now(self._converse(call))
 
     def close(self) -> None:
-        self._http.close()
+        self._link.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -173,12 +177,11 @@ class Errata(_Client[httpx.BaseTransport]):
     def __exit__(self, *failure: object) -> None:
         self.close()
 
-    def _open(self, transport: httpx.BaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.Client(transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context())
 
-
-class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
+class AsyncErrata(_Client[httpx.AsyncBaseTransport, AsyncLink]):
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
+
+    _link_type = AsyncLink
 
     async def edit_file(
         self,
@@ -190,23 +193,18 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     ) -> FileRun:
         """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
         run = to_run(file, options)
-        await run.go(self.calls, partial(self._converse, AsyncLink(self._http)), progress, on_reply)
+        await run.go(self.calls, self._converse, progress, on_reply)
         return run
 
     async def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
-        return await self._converse(AsyncLink(self._http), call)
+        return await self._converse(call)
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._link.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *failure: object) -> None:
         await self.aclose()
-
-    def _open(self, transport: httpx.AsyncBaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.AsyncClient(
-            transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context()
-        )

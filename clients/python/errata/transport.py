@@ -88,6 +88,9 @@ class Sink(Protocol):
 class Link(Protocol):
     """How bytes get to the service, and how to wait."""
 
+    @property
+    def http(self) -> httpx.Client | httpx.AsyncClient: ...
+
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
         """The response; its content went to `sink` where that accepts it."""
 
@@ -95,12 +98,11 @@ class Link(Protocol):
 
 
 class BlockingLink:
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
+    def __init__(self, **options: Any) -> None:
+        self.http = httpx.Client(**options)
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
-        _refuse_closed(self._http)
-        with closing(self._http.send(request, stream=True)) as response:
+        with closing(self.http.send(request, stream=True)) as response:
             if sink is not None and sink.accepts(response):
                 for piece in response.iter_bytes():
                     sink.write(piece)
@@ -113,12 +115,11 @@ class BlockingLink:
 
 
 class AsyncLink:
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
+    def __init__(self, **options: Any) -> None:
+        self.http = httpx.AsyncClient(**options)
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
-        _refuse_closed(self._http)
-        async with aclosing(await self._http.send(request, stream=True)) as response:
+        async with aclosing(await self.http.send(request, stream=True)) as response:
             if sink is not None and sink.accepts(response):
                 async for piece in response.aiter_bytes():
                     sink.write(piece)
@@ -128,12 +129,6 @@ class AsyncLink:
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-
-
-def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
-    """For each attempt: another thread may close the client during a pause."""
-    if http.is_closed:
-        raise Closed("this client is closed and can send nothing more: make a new one")
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
@@ -214,6 +209,8 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
 async def _send(link: Link, request: httpx.Request, call: Call[Any], sink: Sink | None) -> httpx.Response:
     """The one place where httpx's own exceptions are turned into ours."""
     address = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    if link.http.is_closed:  # by another thread, maybe, during a pause
+        raise Closed("this client is closed and can send nothing more: make a new one")
     try:
         return await link.send(request, sink)
     except httpx.HTTPError as error:

@@ -22,7 +22,7 @@ from errata.bulk.reader import read_corrections
 from errata.calls import Calls
 from errata.calls.edits import EditOptions
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo
-from errata.files import Progress
+from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
 from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, RefusedEdit
@@ -77,7 +77,7 @@ class FileRun:
                 f"this run of {self.file} has been begun: make another FileRun, it goes on from there"
             )
         self._has_begun, self._calls, self._send = True, calls, send
-        self._progress, self._on_reply = progress or _ignore, on_reply or _ignore
+        self._progress, self._on_reply = progress or ignore, on_reply or ignore
         self._refuse_bad_lines("cannot be used")
         try:
             self._head = (await send(calls.log(limit=1))).value.head
@@ -231,7 +231,3 @@ def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:
 
 def _spell(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip()
-
-
-def _ignore(_: object) -> None:
-    pass

@@ -25,23 +25,15 @@ from rich.text import Text
 from errata.cli.render.text import escape, megabytes, plural, seconds
 from errata.wire import ImportProgress
 
-UNITS = {
-    "sending": "bytes",
-    "reading": "bytes",
-    "writing": "triples",
-    "checking": "lines",
-    "editing": "lines",
-    "asking": "questions",
-}
-TITLES = {
-    "sending": "Sending",
-    "reading": "Reading",
-    "writing": "Writing",
-    "committing": "Committing",
-    "replicas": "Telling the replicas",
-    "checking": "Checking",
-    "editing": "Editing",
-    "asking": "Asking the wordings held back",
+PHASES = {  # what a person reads, and what is counted
+    "sending": ("Sending", "bytes"),
+    "reading": ("Reading", "bytes"),
+    "writing": ("Writing", "triples"),
+    "committing": ("Committing", None),
+    "replicas": ("Telling the replicas", None),
+    "checking": ("Checking", "lines"),
+    "editing": ("Editing", "lines"),
+    "asking": ("Asking the wordings held back", "questions"),
 }
 PATIENCE_S = 0.5
 EVERY_S = 10.0
@@ -115,22 +107,23 @@ class ProgressDisplay:
 
 
 def title(event: ImportProgress) -> str:
-    return TITLES.get(event.phase, escape(event.phase))
+    return PHASES.get(event.phase, (escape(event.phase), None))[0]
 
 
 def describe(event: ImportProgress, rate: float | None) -> str:
     """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
+    _, unit = PHASES.get(event.phase, ("", None))
     parts = []
-    if event.phase in UNITS:
-        amount = _format_amount(event.phase, event.done)
+    if unit is not None:
+        amount = _format_amount(unit, event.done)
         if event.total is not None:
-            total = _format_amount(event.phase, event.total)
-            number, unit = amount.split(" ", 1)
+            total = _format_amount(unit, event.total)
+            number, size = amount.split(" ", 1)
             # The unit once, where both numbers have it.
-            amount = f"{number if total.endswith(f' {unit}') else amount} of {total}"
+            amount = f"{number if total.endswith(f' {size}') else amount} of {total}"
         parts.append(amount)
         if rate:
-            parts.append(f"{_format_amount(event.phase, rate)} per s")
+            parts.append(f"{_format_amount(unit, rate)} per s")
     if rate and event.total is not None and event.total > event.done:
         parts.append(f"{seconds((event.total - event.done) / rate)} left")
     if event.rejected:
@@ -138,6 +131,5 @@ def describe(event: ImportProgress, rate: float | None) -> str:
     return ", ".join(parts)
 
 
-def _format_amount(phase: str, count: float) -> str:
-    unit = UNITS[phase]
+def _format_amount(unit: str, count: float) -> str:
     return megabytes(count) if unit == "bytes" else f"{count:,.0f} {unit}"

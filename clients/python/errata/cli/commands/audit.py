@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -12,8 +11,6 @@ import typer
 
 from errata.cli.render.access import draw_audit
 from errata.cli.session import Session
-from errata.request import Call
-from errata.wire import AuditPage
 
 PAGE_SIZE = 1_000
 LIMIT = 50
@@ -52,11 +49,13 @@ def audit(
     query = partial(
         session.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
     )
-    if export:
-        for page in iterate_pages(session, query, before):
-            for entry in page.entries:
-                typer.echo(entry.model_dump_json(exclude_none=True))
-        return
+    while export:
+        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
+        for entry in page.entries:
+            typer.echo(entry.model_dump_json(exclude_none=True))
+        before = page.next
+        if before is None:
+            return
     options = [] if limit == LIMIT else ["--limit", str(limit)]
     options += [] if refused is None else ["--refused" if refused else "--done"]
     filters = {
@@ -70,15 +69,3 @@ def audit(
         options += [] if value is None else [option, str(value)]
     reply = session.send(query(limit=limit, before=before), "Reading the audit")
     session.show(reply, lambda page: draw_audit(page, shlex.join(options)))
-
-
-def iterate_pages(
-    session: Session, query: Callable[..., Call[AuditPage]], before: str | None
-) -> Iterator[AuditPage]:
-    """To the oldest."""
-    while True:
-        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
-        yield page
-        if page.next is None:
-            return
-        before = page.next
