@@ -60,9 +60,9 @@ def can_get_stuck(parts: Sequence[Part], machine: Mapping[str, float], machines:
     """Whether some actor may find no place on so many equal machines, of those that may run there."""
     required = [part.required() for part in parts]
 
-    def fits(placed: Machine, index: int) -> bool:
+    def fits(load: Machine, index: int) -> bool:
         free = AvailableNodeResources(machine)
-        for part, count in enumerate(placed):
+        for part, count in enumerate(load):
             for _ in range(count):
                 free = free - required[part]
         return bool(free.can_fit(required[index]))
@@ -72,18 +72,18 @@ def can_get_stuck(parts: Sequence[Part], machine: Mapping[str, float], machines:
         return any(count and place(state, pending, index) for index, count in enumerate(pending))
 
     def place(state: tuple[Machine, ...], pending: Machine, index: int) -> bool:
-        places = {placed for placed in state if fits(placed, index)}
+        places = {load for load in state if fits(load, index)}
         rest = change(pending, index, -1)
-        return not places or any(search(put(state, placed, index), rest) for placed in places)
+        return not places or any(search(put(state, load, index), rest) for load in places)
 
     return search(((0,) * len(parts),) * machines, tuple(part.on(machines) for part in parts))
 
 
-def put(state: tuple[Machine, ...], placed: Machine, index: int) -> tuple[Machine, ...]:
+def put(state: tuple[Machine, ...], load: Machine, index: int) -> tuple[Machine, ...]:
     """Sorted, since machines are alike."""
-    others = [*state]
-    others.remove(placed)
-    return tuple(sorted([*others, change(placed, index, 1)]))
+    rest = [*state]
+    rest.remove(load)
+    return tuple(sorted([*rest, change(load, index, 1)]))
 
 
 def change(counts: Machine, index: int, by: int) -> Machine:

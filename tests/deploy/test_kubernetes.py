@@ -314,13 +314,13 @@ def test_each_of_the_two_clusters_of_an_upgrade_has_budgets_of_its_own(overlay: 
     assert len({pod["colour"] for pod in pods.values()}) == 1
     for colour in COLOURS:
         for pod in ({**pod, "colour": colour} for pod in pods.values()):
-            counted = [
+            counting = [
                 name
                 for name, budget in budgets.items()
                 if budget["selector"]["matchLabels"].items() <= pod.items()
             ]
             part = {"head": "head", "worker": "workers"}[pod[COMPONENT]]
-            assert counted == [f"{part}-{colour}"]
+            assert counting == [f"{part}-{colour}"]
 
 
 def test_what_was_begun_on_the_old_cluster_ends_there(overlay: Overlay) -> None:
