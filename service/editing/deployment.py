@@ -109,7 +109,7 @@ class Editor:
             self._models.turns,
             settings.snapshot_every,
         )
-        expected = dict.fromkeys(bundles, settings.replicas)
+        expected = dict.fromkeys(bundles, settings.min_replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)

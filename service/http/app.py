@@ -51,7 +51,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     tokens = None
     if oidc := settings.oidc:
         claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
+        tokens = OidcVerifier(claims, Jwks(oidc.issuer, oidc.jwks_host))
     access = Access.connect(
         settings.redis_url,
         settings.redis_timeout_s,
@@ -82,7 +82,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (backup.build_router(Backup.over(access), models), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    readiness = Readiness(models, editor, settings.replicas)
+    readiness = Readiness(models, editor, settings.min_replicas)
     app.router.on_startup.append(readiness.start)
     app.include_router(status.build_probe_router(readiness, metrics.render))
     # A browser that is given the bare address sees what there is.

@@ -24,6 +24,7 @@ PARTS = {
     "ServeReplica:errata:editor": 1,
     "ServeReplica:errata:nkb": REPLICAS,
 }
+WIDE_PARTS = {"ServeReplica:errata:kbert": REPLICAS}
 MARK = "Which probe was the last?"
 
 
@@ -93,7 +94,8 @@ class Scene:
         return False
 
     def _whole(self) -> bool:
-        return all(len(self.life.service.pids_of(title)) == count for title, count in PARTS.items())
+        parts = PARTS | WIDE_PARTS if self.life.wide else PARTS
+        return all(len(self.life.service.pids_of(title)) == count for title, count in parts.items())
 
 
 def _ready(http: httpx.Client) -> bool:

@@ -160,7 +160,7 @@ ANSWERS = Row(
         ),
         Panel(
             "Turned away with 429",
-            "A second: questions that found no place, by model; all calls, by route. What these have more was over a limit.",
+            "A second: questions without a place, by model; all calls, by route. What these have more is over a limit.",
             "reqps",
             (
                 Line(
