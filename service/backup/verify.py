@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from hashlib import sha256
 from typing import Any, BinaryIO, TypeVar
 
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from models.graph.blocks import IMPORT, Manifest, read_manifest
 from models.memory import Block, BlockError
@@ -126,7 +126,7 @@ def _read_block(name: str, data: bytes) -> Block:
 
 
 def _read_call(line: bytes) -> Entry:
-    id, call = json.loads(line)
+    id, call = from_json(line)  # json.loads knows no end of nesting but Python's own
     entry = Entry(id, Call.model_validate(call))
     if entry.place == (0, 0):
         raise ValueError(f"{id!r} is no id of an entry")

@@ -6,6 +6,7 @@ not used.
 
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from time import monotonic
@@ -15,13 +16,21 @@ from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
 from fastapi import Depends, Request
 from pydantic import ValidationError
+from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_json
 
-from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow
+from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
+from service.http.body_scanner import BodyScanner, Bounds
 
-ANSWER_LIMIT = 1_000_000  # bytes
-ADMIN_LIMIT = 20_000_000
+ANSWER_BOUNDS = Bounds(bytes=1_000_000, fields=256, items=512)
+BATCH_BOUNDS = Bounds(bytes=1_000_000, fields=4_096, items=4_096)
+CHAT_BOUNDS = Bounds(bytes=1_000_000, fields=8_192, items=4_096)
+ADMIN_BOUNDS = Bounds(bytes=20_000_000, fields=200_000, items=500_000)  # a preview of 20,000 edits
 READ_LIMIT_S = 60.0  # for a whole body
+JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
+INLINE_BYTES = 64_000  # of a body that is parsed on the event loop; a larger one would hold it up
 MAX_COMPLAINTS = 5
+MAX_DESCRIBED = 256  # mistakes that pydantic is let describe together
+PART = 16  # items of a list in which the first mistakes are looked for together
 MAX_NAME_CHARS = 100
 UNION_TAGS = {"correction", "fact", "definition"}
 # Fields that may be too large; any other text that is too long is a mistake of form.
@@ -37,42 +46,89 @@ Kind = TypeVar("Kind", bound=WireRequest)
 
 @dataclass(frozen=True)
 class JsonBody(Generic[Kind]):
-    """A dependency that reads the body as `kind`. limit: bytes."""
+    """A dependency that reads the body as `kind`."""
 
     kind: type[Kind]
-    limit: int
+    bounds: Bounds
 
     async def __call__(self, request: Request) -> Kind:
-        """Raises TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
-        content_length = request.headers.get("content-length", "")
-        size = int(content_length) if content_length.isdecimal() else 0
-        data = bytearray()
+        """Raises UnsupportedMediaType, TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        if not JSON_TYPE.fullmatch(media_type):
+            raise UnsupportedMediaType(
+                "the body has to be JSON, and say so: send content-type: application/json"
+            )
         try:
             async with asyncio.timeout(READ_LIMIT_S):
-                if size <= self.limit:
-                    async for chunk in request.stream():
-                        data += chunk
-                        if (size := len(data)) > self.limit:
-                            break
+                data = await self._read(request)
         except TimeoutError as error:
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
-        if size > self.limit:
-            detail = f"the body may have {self.limit:,} bytes: send less, in several requests"
-            raise TooLarge(detail, limit=self.limit)
+        if len(data) <= INLINE_BYTES:
+            return self._parse(data)
+        return await asyncio.to_thread(self._parse, data)
+
+    async def _read(self, request: Request) -> bytearray:
+        limit, data, scanner = self.bounds.bytes, bytearray(), BodyScanner(self.bounds)
+        content_length = request.headers.get("content-length", "")
+        size = int(content_length) if content_length.isdecimal() else 0
+        if size <= limit:
+            async for chunk in request.stream():
+                data += chunk
+                if (size := len(data)) > limit:
+                    break
+                scanner.feed(chunk)
+                await asyncio.sleep(0)  # what has come already is handed over without a pause
+        if size > limit:
+            raise TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
+        return data
+
+    def _parse(self, data: bytearray) -> Kind:
         try:
             return self.kind.model_validate_json(data)
         except ValidationError as error:
-            raise describe_invalid(error) from error
+            n_mistakes = error.error_count()
+            first = error if n_mistakes <= MAX_DESCRIBED else find_first(self.kind, data, error)
+            raise describe_invalid(first, n_mistakes) from first
 
 
-def json_body(kind: type[WireRequest], limit: int = ADMIN_LIMIT) -> Any:
-    return Depends(JsonBody(kind, limit))
+def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
+    return Depends(JsonBody(kind, bounds))
 
 
-def describe_invalid(error: ValidationError) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence."""
+def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError) -> ValidationError:
+    """Return the first of very many mistakes in the longest list of a body.
+
+    Pydantic describes all mistakes or none, and holds the interpreter meanwhile.
+    """
+    lists = {name: value for name, value in from_json(data).items() if isinstance(value, list)}
+    name = max(lists, key=lambda name: len(lists[name]), default="")
+    for start in range(0, len(lists.get(name, [])), PART):
+        try:
+            kind.model_validate_json(to_json({name: lists[name][start : start + PART]}))
+        except ValidationError as part:
+            mistakes = [
+                InitErrorDetails(
+                    type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),  # type: ignore[arg-type]
+                    loc=(name, start + int(item["loc"][1]), *item["loc"][2:]),
+                    input=item["input"],
+                )
+                for item in part.errors(include_url=False)
+                if item["loc"][0] == name and len(item["loc"]) > 1
+            ]
+            if mistakes:
+                return ValidationError.from_exception_data(error.title, mistakes[:MAX_COMPLAINTS])
+    return error
+
+
+def describe_invalid(error: ValidationError, n_mistakes: int | None = None) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence.
+
+    Args:
+        n_mistakes: All that there are, where `error` has the first alone.
+    """
     mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+    n_mistakes = n_mistakes or len(mistakes)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
         return MalformedJson(f"the body is not JSON: {reason}")
@@ -80,17 +136,17 @@ def describe_invalid(error: ValidationError) -> Malformed:
         mistakes = list(error.errors(include_url=False))
         limit: int = mistakes[0]["ctx"]["max_length"]
         sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
-        return TooLarge(f"{_join(sizes)}; {limit:,} is the most", limit=limit)
+        return TooLarge(f"{_join(sizes, n_mistakes)}; {limit:,} is the most", limit=limit)
     complaints = [
         complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
-        for item in mistakes
+        for item in mistakes[:MAX_COMPLAINTS]
     ]
-    return InvalidInput(_join(complaints))
+    return InvalidInput(_join(complaints, n_mistakes))
 
 
-def _join(complaints: list[str]) -> str:
+def _join(complaints: list[str], n_mistakes: int) -> str:
     """Not all of a thousand complaints."""
-    rest = len(complaints) - MAX_COMPLAINTS
+    rest = n_mistakes - MAX_COMPLAINTS
     return "; ".join([*complaints[:MAX_COMPLAINTS], *([f"and {rest} more"] if rest > 0 else [])])
 
 

@@ -4,6 +4,7 @@ Replicas of Ray Serve listen for each other on all interfaces: ours on 127.0.0.1
 Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be restarted there;
 nor is a port tried again that could not be opened once, and ours is the only one. It lets any client set or switch off
 the server's time limits by a header: ours are the routes' own. It adds an X-Request-ID of its own beside ours.
+Uvicorn's own protocol bounds neither heads nor connections: it is replaced by ours.
 Tests look at every port of a running service, kill its ingress, and send those headers. Under `serve deploy` replicas
 are on several machines, and HTTP is that of Ray's proxies, in which nothing of an application runs: there, only
 `service.logs.configure` runs first.
@@ -16,6 +17,7 @@ from typing import Any
 from service import logs
 
 ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
+PROTOCOL = "service.http.protocol:BoundedProtocol"  # imported where HTTP is served
 NEVER_SENT = "\0"  # HTTP has no header of this name
 
 
@@ -36,6 +38,7 @@ def set_up() -> None:
         node_port_manager,
         replica,
     )
+    from uvicorn.config import HTTP_PROTOCOLS
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server
     release = node_port_manager.PortAllocator.release
@@ -51,6 +54,7 @@ def set_up() -> None:
 
     node_port_manager.PortAllocator.release = release_without_blocking
     replica.add_port_to_grpc_server, replica.start_asgi_http_server = listen_on_loopback, serve_on_reused_port
+    HTTP_PROTOCOLS["auto"] = PROTOCOL
     http_util.RequestIdMiddleware = PassThrough
     http_util.SERVE_HTTP_REQUEST_TIMEOUT_S_HEADER = NEVER_SENT
     http_util.SERVE_HTTP_REQUEST_DISCONNECT_DISABLED_HEADER = NEVER_SENT

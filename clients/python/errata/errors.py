@@ -154,7 +154,7 @@ class Refused(ErrataError):
         return (self.problem.model_extra or {}).get(name)
 
 
-class Malformed(Refused, codes=("malformed_json", "invalid_input")):
+class Malformed(Refused, codes=("malformed_json", "invalid_input", "unsupported_media_type")):
     pass
 
 

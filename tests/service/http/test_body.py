@@ -13,7 +13,7 @@ from errata.wire import Problem
 from fastapi import FastAPI
 
 from service.http import body
-from tests.service.http.conftest import SHARED_LOOP
+from tests.service.http.conftest import JSON, SHARED_LOOP
 
 pytestmark = SHARED_LOOP
 
@@ -81,7 +81,7 @@ async def test_a_bad_body(
     shared_http: httpx.AsyncClient, path: str, content: Any, status: int, code: str, names: str
 ) -> None:
     arguments = {"content": content} if isinstance(content, bytes) else {"json": content}
-    problem = refused(await shared_http.post(path, **arguments), status, code)
+    problem = refused(await shared_http.post(path, headers=JSON, **arguments), status, code)
     assert names in problem.detail
     assert problem.instance in (None, path)
     await nothing_has_changed(shared_http)
@@ -131,7 +131,7 @@ async def test_a_body_that_is_too_large_is_not_read(
             n_bytes += 100_000
             yield b" " * 100_000
 
-    problem = refused(await shared_http.post(path, content=endless()), 413, "too_large")
+    problem = refused(await shared_http.post(path, content=endless(), headers=JSON), 413, "too_large")
     assert f"{limit:,}" in problem.detail
     assert n_bytes <= limit + 200_000
     await nothing_has_changed(shared_http)
@@ -140,7 +140,7 @@ async def test_a_body_that_is_too_large_is_not_read(
 async def test_a_body_that_says_that_it_is_too_large_is_refused_at_once(
     shared_http: httpx.AsyncClient,
 ) -> None:
-    refused(await shared_http.post(ASK, content=b" " * 1_000_001), 413, "too_large")
+    refused(await shared_http.post(ASK, content=b" " * 1_000_001, headers=JSON), 413, "too_large")
 
 
 async def test_of_many_mistakes_some_are_named(shared_http: httpx.AsyncClient) -> None:
@@ -183,7 +183,7 @@ async def test_a_body_that_trickles_is_given_up(
             yield b" "
             await asyncio.sleep(0.01)
 
-    reply = await shared_http.post(ASK, content=trickle())
+    reply = await shared_http.post(ASK, content=trickle(), headers=JSON)
     problem = Problem.model_validate_json(reply.content)
     assert (reply.status_code, problem.code) == (408, "too_slow")
     assert "0.05 s" in problem.detail
@@ -202,7 +202,8 @@ async def test_who_hangs_up_in_the_middle_is_no_error_of_the_service(
     async def send(message: Any) -> None:
         replies.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": ASK, "query_string": b"", "headers": []}
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": ASK, "query_string": b"", "headers": headers}
     with caplog.at_level(logging.WARNING):
         await shared_app(scope, receive, send)
     assert replies[0]["status"] == 499

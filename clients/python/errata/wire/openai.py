@@ -54,10 +54,10 @@ class ChatMessage(Request):
 
     @property
     def text(self) -> str:
-        """Each part in a line of its own. PydanticCustomError for a part that is no text."""
-        if isinstance(self.content, list):
-            return "\n".join(_text(place, part) for place, part in enumerate(self.content))
-        return _text(0, {"type": "text", "text": self.content})
+        """In one line, as a question is; prompts often have several. PydanticCustomError for a part that is no text."""
+        parts = self.content if isinstance(self.content, list) else [{"type": "text", "text": self.content}]
+        text = " ".join(_text(place, part) for place, part in enumerate(parts))
+        return text if len(text) > MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
 
 
 def _text(place: int, part: JsonValue) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -11,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.wire import Response
+from errata.wire.base import CONTROL
 
 T = TypeVar("T", bound=Response)
 
-BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 
@@ -118,10 +117,5 @@ def _escape_all(value: JsonValue) -> JsonValue:
 
 
 def escape(text: str) -> str:
-    """Control characters, and those that turn the direction of text, as backslash codes."""
-    return "".join(
-        letter
-        if letter in "\n\t" or (unicodedata.category(letter) != "Cc" and letter not in BIDI_CONTROLS)
-        else f"\\u{ord(letter):04x}"
-        for letter in text
-    )
+    """Control characters, line breaks too, and those that turn the direction of text, as backslash codes."""
+    return CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text)
