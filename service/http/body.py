@@ -8,14 +8,16 @@ not used.
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_origin
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
 from fastapi import Depends, Request
-from pydantic import ValidationError
+from pydantic import FailFast, ValidationError, create_model
 from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_json
 
 from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
@@ -27,9 +29,10 @@ CHAT_BOUNDS = Bounds(bytes=1_000_000, fields=8_192, items=4_096)
 ADMIN_BOUNDS = Bounds(bytes=20_000_000, fields=200_000, items=500_000)  # a preview of 20,000 edits
 READ_LIMIT_S = 60.0  # for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
-INLINE_BYTES = 64_000  # of a body that is parsed on the event loop; a larger one would hold it up
+INLINE_BYTES = 64_000  # of a body that is parsed on the event loop
+MAX_COUNTED = 2_000  # fields and items of a body whose mistakes are all counted
 MAX_COMPLAINTS = 5
-MAX_DESCRIBED = 256  # mistakes that pydantic is let describe together
+MAX_DESCRIBED = 1_024  # mistakes that pydantic is let describe together
 PART = 16  # items of a list in which the first mistakes are looked for together
 MAX_NAME_CHARS = 100
 UNION_TAGS = {"correction", "fact", "definition"}
@@ -51,6 +54,17 @@ class JsonBody(Generic[Kind]):
     kind: type[Kind]
     bounds: Bounds
 
+    @cached_property
+    def _early(self) -> type[Kind]:
+        """The same type, whose lists stop at the first item that is wrong."""
+        fields: dict[str, Any] = {}
+        for name, field in self.kind.model_fields.items():
+            if get_origin(field.annotation) is list:
+                early = copy(field)
+                early.metadata = [*field.metadata, FailFast()]
+                fields[name] = field.annotation, early
+        return create_model(self.kind.__name__, __base__=self.kind, **fields)
+
     async def __call__(self, request: Request) -> Kind:
         """Raises UnsupportedMediaType, TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip()
@@ -60,15 +74,16 @@ class JsonBody(Generic[Kind]):
             )
         try:
             async with asyncio.timeout(READ_LIMIT_S):
-                data = await self._read(request)
+                data, is_large = await self._read(request)
         except TimeoutError as error:
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
-        if len(data) <= INLINE_BYTES:
-            return self._parse(data)
-        return await asyncio.to_thread(self._parse, data)
+        if is_large or len(data) > INLINE_BYTES:
+            return await asyncio.to_thread(self._parse, data, is_large)
+        return self._parse(data, is_large)
 
-    async def _read(self, request: Request) -> bytearray:
+    async def _read(self, request: Request) -> tuple[bytearray, bool]:
+        """Return the body, and whether it has very many parts."""
         limit, data, scanner = self.bounds.bytes, bytearray(), BodyScanner(self.bounds)
         content_length = request.headers.get("content-length", "")
         size = int(content_length) if content_length.isdecimal() else 0
@@ -81,15 +96,17 @@ class JsonBody(Generic[Kind]):
                 await asyncio.sleep(0)  # what has come already is handed over without a pause
         if size > limit:
             raise TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
-        return data
+        return data, scanner.n_parts > MAX_COUNTED
 
-    def _parse(self, data: bytearray) -> Kind:
+    def _parse(self, data: bytearray, is_large: bool) -> Kind:
+        kind = self._early if is_large else self.kind
         try:
-            return self.kind.model_validate_json(data)
+            return kind.model_validate_json(data)
         except ValidationError as error:
-            n_mistakes = error.error_count()
-            first = error if n_mistakes <= MAX_DESCRIBED else find_first(self.kind, data, error)
-            raise describe_invalid(first, n_mistakes) from first
+            if not is_large and error.error_count() <= MAX_DESCRIBED:
+                raise describe_invalid(error) from error
+            first = find_first(self.kind, data, error)
+            raise describe_invalid(first, are_more=True) from first
 
 
 def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
@@ -97,9 +114,9 @@ def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
 
 
 def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError) -> ValidationError:
-    """Return the first of very many mistakes in the longest list of a body.
+    """Return the first mistakes in the longest list of a body; `error` where it has none.
 
-    Pydantic describes all mistakes or none, and holds the interpreter meanwhile.
+    Pydantic looks for all mistakes or for one, and describes all or none, and holds the interpreter meanwhile.
     """
     lists = {name: value for name, value in from_json(data).items() if isinstance(value, list)}
     name = max(lists, key=lambda name: len(lists[name]), default="")
@@ -109,7 +126,7 @@ def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError)
         except ValidationError as part:
             mistakes = [
                 InitErrorDetails(
-                    type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),  # type: ignore[arg-type]
+                    type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),
                     loc=(name, start + int(item["loc"][1]), *item["loc"][2:]),
                     input=item["input"],
                 )
@@ -121,14 +138,9 @@ def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError)
     return error
 
 
-def describe_invalid(error: ValidationError, n_mistakes: int | None = None) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence.
-
-    Args:
-        n_mistakes: All that there are, where `error` has the first alone.
-    """
+def describe_invalid(error: ValidationError, are_more: bool = False) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence. are_more: `error` has the first ones alone."""
     mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
-    n_mistakes = n_mistakes or len(mistakes)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
         return MalformedJson(f"the body is not JSON: {reason}")
@@ -136,18 +148,19 @@ def describe_invalid(error: ValidationError, n_mistakes: int | None = None) -> M
         mistakes = list(error.errors(include_url=False))
         limit: int = mistakes[0]["ctx"]["max_length"]
         sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
-        return TooLarge(f"{_join(sizes, n_mistakes)}; {limit:,} is the most", limit=limit)
+        return TooLarge(f"{_join(sizes, are_more)}; {limit:,} is the most", limit=limit)
     complaints = [
         complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
-        for item in mistakes[:MAX_COMPLAINTS]
+        for item in mistakes
     ]
-    return InvalidInput(_join(complaints, n_mistakes))
+    return InvalidInput(_join(complaints, are_more))
 
 
-def _join(complaints: list[str], n_mistakes: int) -> str:
+def _join(complaints: list[str], are_more: bool) -> str:
     """Not all of a thousand complaints."""
-    rest = n_mistakes - MAX_COMPLAINTS
-    return "; ".join([*complaints[:MAX_COMPLAINTS], *([f"and {rest} more"] if rest > 0 else [])])
+    n_more = len(complaints) - MAX_COMPLAINTS
+    rest = ["and more"] if are_more else [f"and {n_more} more"] if n_more > 0 else []
+    return "; ".join([*complaints[:MAX_COMPLAINTS], *rest])
 
 
 def complain(location: tuple[int | str, ...], message: str) -> str:

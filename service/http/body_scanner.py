@@ -38,6 +38,11 @@ class BodyScanner:
         self._widths: list[int] = []  # of the objects that are open, from the outside in; -1 for a list
         self._n_fields = self._n_items = 0
 
+    @property
+    def n_parts(self) -> int:
+        """Fields and items so far."""
+        return self._n_fields + self._n_items
+
     def feed(self, data: bytes) -> None:
         """Raise TooLarge, InvalidInput or MalformedJson as soon as a bound is passed."""
         for start in range(0, len(data), SLICE_BYTES):

@@ -1,8 +1,8 @@
 """HTTP/1.1 with limits: what uvicorn's own protocol leaves open, a stranger could hold or fill for ever.
 
-A head is bounded in bytes, number of headers and time; connections are bounded for each address and in all; whoever does
-not read an answer, or goes on sending a body that nobody wants, is cut off. One look a second at all connections finds
-those whose time is up, so that a request costs no timer.
+A head is bounded in bytes, number of headers and time; connections are bounded for each address and in all; whoever
+does not read an answer, or goes on sending a body that nobody wants, is cut off. One look a second at all connections
+finds those whose time is up, so that a request costs no timer.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class BoundedProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._others = self._servers.setdefault(server_state, Connections(self.loop))
+        self._connections = self._servers.setdefault(server_state, Connections(self.loop))
         self._refusal: ErrataError | None = None
         self._in_head = True
         self._head_since: float | None = None
@@ -103,12 +103,12 @@ class BoundedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._head_since = self.loop.time()
         try:
-            self._others.add(self, self._address)
+            self._connections.add(self, self._address)
         except TooMany as error:
             self._refuse(error)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._others.remove(self, self._address)
+        self._connections.remove(self, self._address)
         super().connection_lost(exc)
 
     @property

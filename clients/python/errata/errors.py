@@ -13,6 +13,7 @@
         ├── Malformed                    what was sent cannot be used (also when the client sees it first)
         │   ├── TooLarge                 413 too_large
         │   ├── TooSlow                  408 too_slow
+        │   ├── UnsupportedMediaType         415 unsupported_media_type
         │   └── EditRefused              422 edit_refused: .reason
         ├── Denied
         │   ├── Unauthorized             401 unauthorized
@@ -154,7 +155,7 @@ class Refused(ErrataError):
         return (self.problem.model_extra or {}).get(name)
 
 
-class Malformed(Refused, codes=("malformed_json", "invalid_input", "unsupported_media_type")):
+class Malformed(Refused, codes=("malformed_json", "invalid_input")):
     pass
 
 
@@ -163,6 +164,10 @@ class TooLarge(Malformed, codes=("too_large",)):
 
 
 class TooSlow(Malformed, codes=("too_slow",)):
+    pass
+
+
+class UnsupportedMediaType(Malformed, codes=("unsupported_media_type",)):
     pass
 
 

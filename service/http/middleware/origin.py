@@ -1,7 +1,7 @@
 """Refuses what a browser sends for a foreign page: names that are not this service's, and calls across sites.
 
-Where only this machine can connect, asking needs no key, and a page that somebody looks at could ask, too: by a name of its
-own that resolves to 127.0.0.1 (DNS rebinding), or by sending what it cannot read the answer of.
+Where only this machine can connect, asking needs no key, and a page that somebody looks at could ask, too: by a name of
+its own that resolves to 127.0.0.1 (DNS rebinding), or by sending what it cannot read the answer of.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import Forbidden
+from service.http.body import shorten
 from service.http.errors import respond_error
 
 OWN_SITES = ("same-origin", "none")  # none: typed in, or a bookmark
 SAFE_METHODS = ("GET", "HEAD")
-MAX_NAME_CHARS = 100
 
 
 class OriginMiddleware:
-    """hosts: names by which this service may be called; empty: any. pages: names whose pages may call it beside its own."""
+    """hosts: names by which this service may be called; empty: any. pages: hosts of further pages that may call it."""
 
     def __init__(self, app: ASGIApp, hosts: Set[str], pages: Set[str]) -> None:
         self._app, self._hosts, self._pages = app, hosts, pages
@@ -37,8 +37,8 @@ class OriginMiddleware:
         host = headers.get("host", "").lower()  # no browser leaves it out
         name = _read_name(host)
         if host and self._hosts and name not in self._hosts:
-            own = ", ".join(sorted(self._hosts))
-            return f"this service is called {own}, not {name[:MAX_NAME_CHARS]!r}: if it is, start it with --allowed-host"
+            names = ", ".join(sorted(self._hosts))
+            return f"this service is called {names}, not {shorten(name)!r}: if it is, start it with --allowed-host"
         if self._is_foreign(method, headers, host):
             return "a page of another site may not call this service: call it from a program, or from its own pages"
         return None

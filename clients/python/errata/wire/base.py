@@ -26,12 +26,20 @@ def _check_printable(text: str) -> str:
     return text
 
 
+def _check_lines(text: str) -> str:
+    _check_printable(text.replace("\n", " "))
+    return text
+
+
 Printable = AfterValidator(_check_printable)
 Text = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS), Printable
 ]
 Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Printable]
-Message = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS), Printable]
+Message = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS), AfterValidator(_check_lines)
+]
+"""May have line breaks, as git's messages do."""
 Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
 CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]

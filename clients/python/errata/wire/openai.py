@@ -55,7 +55,8 @@ class ChatMessage(Request):
     @property
     def text(self) -> str:
         """In one line, as a question is; prompts often have several. PydanticCustomError for a part that is no text."""
-        parts = self.content if isinstance(self.content, list) else [{"type": "text", "text": self.content}]
+        only_part: JsonValue = {"type": "text", "text": self.content}
+        parts = self.content if isinstance(self.content, list) else [only_part]
         text = " ".join(_text(place, part) for place, part in enumerate(parts))
         return text if len(text) > MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
 

@@ -106,13 +106,13 @@ def make_printable(value: T) -> T:
     return type(value).model_validate(_escape_all(value.model_dump(mode="json")))
 
 
-def _escape_all(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return escape(value)
+def _escape_all(value: JsonValue, name: str = "") -> JsonValue:
+    if isinstance(value, str):  # the message of a commit has lines, which are drawn as such
+        return "\n".join(map(escape, value.split("\n"))) if name == "message" else escape(value)
     if isinstance(value, list):
         return [_escape_all(item) for item in value]
     if isinstance(value, dict):
-        return {escape(name): _escape_all(item) for name, item in value.items()}
+        return {escape(name): _escape_all(item, name) for name, item in value.items()}
     return value
 
 
