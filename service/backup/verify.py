@@ -125,6 +125,13 @@ def _read_block(name: str, data: bytes) -> Block:
         raise InvalidInput(f"{name} of this backup is not what was written: make it again") from error
 
 
+def _read_manifest(block: Block) -> Manifest:
+    try:
+        return read_manifest(block)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidInput(f"rows {block.digest} of this backup are no import: make it again") from error
+
+
 def _read_call(line: bytes) -> Entry:
     id, call = from_json(line)  # json.loads knows no end of nesting but Python's own
     entry = Entry(id, Call.model_validate(call))
@@ -150,7 +157,7 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
             block = _read_block(member, data)
             digests.discard(block.digest)
             if block.kind == IMPORT:
-                manifest = read_manifest(block)
+                manifest = _read_manifest(block)
                 manifests[manifest.id] = manifest
         elif layout.IMPORT_ROW.fullmatch(member):
             key = layout.key_of(member)

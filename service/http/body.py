@@ -106,7 +106,7 @@ class JsonBody(Generic[Kind]):
             if not is_large and error.error_count() <= MAX_DESCRIBED:
                 raise describe_invalid(error) from error
             first = find_first(self.kind, data, error)
-            raise describe_invalid(first, are_more=True) from first
+            raise describe_invalid(first, is_counted=False) from first
 
 
 def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
@@ -114,17 +114,18 @@ def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
 
 
 def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError) -> ValidationError:
-    """Return the first mistakes in the longest list of a body; `error` where it has none.
+    """Return the first mistakes in the longest list of a body, one more than is told; `error` where it has none.
 
     Pydantic looks for all mistakes or for one, and describes all or none, and holds the interpreter meanwhile.
     """
     lists = {name: value for name, value in from_json(data).items() if isinstance(value, list)}
     name = max(lists, key=lambda name: len(lists[name]), default="")
+    mistakes: list[InitErrorDetails] = []
     for start in range(0, len(lists.get(name, [])), PART):
         try:
             kind.model_validate_json(to_json({name: lists[name][start : start + PART]}))
         except ValidationError as part:
-            mistakes = [
+            mistakes += [
                 InitErrorDetails(
                     type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),
                     loc=(name, start + int(item["loc"][1]), *item["loc"][2:]),
@@ -133,13 +134,17 @@ def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError)
                 for item in part.errors(include_url=False)
                 if item["loc"][0] == name and len(item["loc"]) > 1
             ]
-            if mistakes:
-                return ValidationError.from_exception_data(error.title, mistakes[:MAX_COMPLAINTS])
-    return error
+        if len(mistakes) > MAX_COMPLAINTS:
+            break
+    return (
+        ValidationError.from_exception_data(error.title, mistakes[: MAX_COMPLAINTS + 1])
+        if mistakes
+        else error
+    )
 
 
-def describe_invalid(error: ValidationError, are_more: bool = False) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence. are_more: `error` has the first ones alone."""
+def describe_invalid(error: ValidationError, is_counted: bool = True) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence. is_counted: `error` has all that there is."""
     mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
@@ -148,18 +153,18 @@ def describe_invalid(error: ValidationError, are_more: bool = False) -> Malforme
         mistakes = list(error.errors(include_url=False))
         limit: int = mistakes[0]["ctx"]["max_length"]
         sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
-        return TooLarge(f"{_join(sizes, are_more)}; {limit:,} is the most", limit=limit)
+        return TooLarge(f"{_join(sizes, is_counted)}; {limit:,} is the most", limit=limit)
     complaints = [
         complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
         for item in mistakes
     ]
-    return InvalidInput(_join(complaints, are_more))
+    return InvalidInput(_join(complaints, is_counted))
 
 
-def _join(complaints: list[str], are_more: bool) -> str:
+def _join(complaints: list[str], is_counted: bool) -> str:
     """Not all of a thousand complaints."""
     n_more = len(complaints) - MAX_COMPLAINTS
-    rest = ["and more"] if are_more else [f"and {n_more} more"] if n_more > 0 else []
+    rest = [f"and {n_more} more" if is_counted else "and more"] if n_more > 0 else []
     return "; ".join([*complaints[:MAX_COMPLAINTS], *rest])
 
 
