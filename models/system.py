@@ -7,7 +7,7 @@ models/README.md shows a whole system in sixty lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
@@ -67,6 +67,18 @@ class Reply:
     truncated: bool = False
     explanation: Mapping[str, Any] | None = None
     facts: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class AnswerDelta:
+    """A part of an answer that is still being made.
+
+    text: what the answer goes on with; the texts of all deltas are the answer. progress: for systems that read before
+    they write, as JSON values.
+    """
+
+    text: str = ""
+    progress: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,14 @@ class Routes(Protocol):
         Returns: edit -> the edit that answers each wording, the question first (None: the base answers), or () where
         only asking tells. Exact, and cheap when a close view was examined before.
         """
+
+
+@runtime_checkable
+class Streams(Protocol):
+    """Tells an answer while it is made. Each step blocks the system for as long as it takes, and no longer."""
+
+    def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
+        """Yield deltas as they are made, and last the Reply that `answer` gives. One that declines has no text."""
 
 
 @dataclass(frozen=True)
@@ -236,9 +256,10 @@ def _check_known(values: object, expected: frozenset[str], label: str) -> None:
 
 
 def check_reply(bundle: Bundle) -> None:
-    """Ask one question of the memories' bases; BrokenContract when the reply is none, or has no score."""
+    """Ask one question of the memories' bases; BrokenContract when it has no reply, no score or another stream."""
+    ask = Ask("What is the capital of France?")
     views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
-    replies = bundle.system.answer([Ask("What is the capital of France?")], [views])
+    replies = bundle.system.answer([ask], [views])
     name = bundle.system.name
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], Reply):
         raise BrokenContract(
@@ -249,3 +270,11 @@ def check_reply(bundle: Bundle) -> None:
         raise BrokenContract(
             f"a reply of the system {name!r} has the score {score!r}: it has to be a probability"
         )
+    if isinstance(bundle.system, Streams):
+        *deltas, last = bundle.system.stream(ask, views)
+        text = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))
+        if not isinstance(last, Reply) or text != (last.answer or ""):
+            raise BrokenContract(
+                f"`stream` of the system {name!r} has to end with a Reply whose answer is the text before it: "
+                f"{text!r}, {last!r}"
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -84,9 +85,10 @@ async def finish(closing: Coroutine[Any, Any, None]) -> None:
         raise failure
 
 
-async def iterate_in_thread(items: Iterator[T]) -> AsyncIterator[T]:
+async def iterate_in_thread(items: Iterator[T], executor: Executor | None = None) -> AsyncIterator[T]:
     """Yields the items of a blocking iterator, each computed in a thread, in order. No item may be None."""
-    while (item := await asyncio.to_thread(next, items, None)) is not None:
+    loop = asyncio.get_running_loop()
+    while (item := await loop.run_in_executor(executor, next, items, None)) is not None:
         yield item
 
 

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from errata.wire import (
     CheckReport,
@@ -65,17 +65,15 @@ LINK_S = 60.0  # for replicas to link the names of an import
 RETRY_S = 2.0  # until the ledger is there
 
 P = ParamSpec("P")
-Self = TypeVar("Self")
-Method = Callable[Concatenate[Self, P], Awaitable[Outcome]]
 
 
-def outcome(method: Method[Self, P]) -> Method[Self, P]:
+def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Outcome]]:
     """What a method raises becomes its outcome; an unforeseen error is logged whole and answered in short."""
 
     @wraps(method)
-    async def call(editor: Self, /, *args: P.args, **kwargs: P.kwargs) -> Outcome:
+    async def call(*args: P.args, **kwargs: P.kwargs) -> Outcome:
         try:
-            return await method(editor, *args, **kwargs)
+            return await method(*args, **kwargs)
         except ErrataError as error:
             return Outcome.of(error, None)
         except Exception as error:
@@ -108,9 +106,10 @@ class Editor:
             partial(check_address, settings.redis_url),
             self._builder,
             evaluator,
+            self._models.turns,
             settings.snapshot_every,
         )
-        expected = dict.fromkeys(bundles, settings.replicas)
+        expected = dict.fromkeys(bundles, settings.min_replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)
@@ -119,7 +118,8 @@ class Editor:
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
-        self._tasks = [self._warm_up_task, asyncio.create_task(watch_replicas(self._ledger, expected))]
+        watches = [watch_replicas(self._ledger, expected), self._importer.watch()]
+        self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
 

@@ -22,7 +22,7 @@ from models.graph.view import GraphView
 from models.system import Ask
 from service.errors import ErrataError, LedgerCorrupt, LedgerUnavailable
 from service.graph.linking.folding import fold
-from service.graph.linking.linker import Linker, LinkResult
+from service.graph.linking.linker import Linker
 from service.graph.linking.matching import Span
 from service.graph.rows import Rows
 
@@ -129,7 +129,7 @@ class Lookup:
     async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
         """Each question with what its view says of its words."""
         start = perf_counter()
-        spans = [_all_spans(self.linker.find(ask.question)) if ask.use_graph else () for ask in asks]
+        spans = [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]
         linked_at = perf_counter()
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))
@@ -236,13 +236,9 @@ def _names_in(statements: Mapping[str, Iterable[Statement]]) -> Iterator[tuple[s
                 yield statement.object, id
 
 
-def _all_spans(links: LinkResult) -> list[Span]:
-    """Every name that stands in the text, the longest first: which of them there are at a version is still open."""
-    return sorted((*links.spans, *links.overlapping), key=lambda span: (span.start - span.end, span.start))
-
-
 def _mentions(text: str, spans: Iterable[Span], entities: Entities) -> tuple[Mention, ...]:
-    """In the order of the text. spans: of overlapping ones the first that names something at this version is read.
+    """In the order of the text. spans: the longest first; of overlapping ones the first that names something at this
+    version is read.
 
     What else is linked, of other versions and of dry runs, so changes nothing.
     """

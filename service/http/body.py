@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
 from typing import Any, Generic, TypeVar, get_origin
+from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
@@ -23,10 +24,11 @@ from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_j
 from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
 from service.http.body_scanner import BodyScanner, Bounds
 
-ANSWER_BOUNDS = Bounds(bytes=1_000_000, fields=256, items=512)
-BATCH_BOUNDS = Bounds(bytes=1_000_000, fields=4_096, items=4_096)
-CHAT_BOUNDS = Bounds(bytes=1_000_000, fields=8_192, items=4_096)
-ADMIN_BOUNDS = Bounds(bytes=20_000_000, fields=200_000, items=500_000)  # a preview of 20,000 edits
+ANSWER_BOUNDS = Bounds(bytes=1_000_000, objects=64, fields=256, items=512)
+BATCH_BOUNDS = Bounds(bytes=1_000_000, objects=512, fields=4_096, items=4_096)
+CHAT_BOUNDS = Bounds(bytes=1_000_000, objects=4_096, fields=8_192, items=4_096)
+# A preview of 20,000 edits.
+ADMIN_BOUNDS = Bounds(bytes=20_000_000, objects=25_000, fields=200_000, items=500_000)
 READ_LIMIT_S = 60.0  # for a whole body
 JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
 INLINE_BYTES = 64_000  # of a body that is parsed on the event loop
@@ -199,11 +201,15 @@ async def read_chunks(request: Request) -> AsyncIterator[bytes]:
         yield bytes(buffer)
 
 
-def read_idempotency_key(request: Request) -> str | None:
-    """Return the Idempotency-Key, if there is one. Raises InvalidInput."""
+def read_idempotency_key(request: Request) -> str:
+    """Return the Idempotency-Key, a new one if there is none: with it a write is sent again and made once.
+
+    Raises:
+        InvalidInput
+    """
     key = request.headers.get("idempotency-key")
     if key is None:
-        return None
+        return f"request-{uuid4().hex}"
     try:
         return IdempotencyHeader(idempotency_key=key).idempotency_key
     except ValidationError as error:

@@ -25,6 +25,7 @@ class Bounds:
     """What a body may have, all its parts together. bytes: as sent. fields: of objects. items: of lists."""
 
     bytes: int
+    objects: int
     fields: int
     items: int
 
@@ -36,7 +37,7 @@ class BodyScanner:
         self._bounds = bounds
         self._open_string = b""  # what its rest has to be read behind, where a piece ended within a string
         self._widths: list[int] = []  # of the objects that are open, from the outside in; -1 for a list
-        self._n_fields = self._n_items = 0
+        self._n_objects = self._n_fields = self._n_items = 0
 
     @property
     def n_parts(self) -> int:
@@ -57,6 +58,7 @@ class BodyScanner:
             if sign == OPEN_OBJECT or sign == OPEN_LIST:
                 widths.append(0 if sign == OPEN_OBJECT else -1)
                 self._n_items += sign == OPEN_LIST
+                self._n_objects += sign == OPEN_OBJECT
                 if len(widths) > MAX_DEPTH:
                     raise MalformedJson(
                         f"the body is JSON nested more than {MAX_DEPTH} deep: send it flatter"
@@ -76,6 +78,7 @@ class BodyScanner:
 
     def _check_totals(self) -> None:
         for count, limit, noun in (
+            (self._n_objects, self._bounds.objects, "objects"),
             (self._n_fields, self._bounds.fields, "fields"),
             (self._n_items, self._bounds.items, "items in lists"),
         ):

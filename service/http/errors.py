@@ -119,14 +119,17 @@ def respond_chat_error(outcome: Outcome, cause: BaseException | None) -> Respons
 
     What is wrong with a field is 400 here: OpenAI answers so, and its clients know nothing else as their mistake.
     """
-    problem = Problem.model_validate_json(outcome.body)
     status = 400 if outcome.status == 422 else outcome.status
+    body = describe_chat_error(outcome, cause).model_dump_json()
+    return Response(body, status, dict(outcome.headers), "application/json")
+
+
+def describe_chat_error(outcome: Outcome, cause: BaseException | None) -> ChatError:
+    problem, status = Problem.model_validate_json(outcome.body), outcome.status
     kind = CHAT_ERROR_TYPES.get(status, "server_error" if status >= 500 else "invalid_request_error")
     field = None
     if isinstance(cause, ValidationError):  # the first that is wrong; the question is the text of a message
         location = cause.errors(include_url=False, include_input=False)[0]["loc"]
         name = ".".join(shorten(str(part)) for part in location)
         field = {"": None, "question": "messages"}.get(name, name)
-    chat_problem = ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code)
-    body = ChatError(error=chat_problem).model_dump_json()
-    return Response(body, status, dict(outcome.headers), "application/json")
+    return ChatError(error=ChatProblem(message=problem.detail, type=kind, param=field, code=problem.code))

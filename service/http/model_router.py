@@ -7,7 +7,7 @@ counted here, since nobody was refused; the request is, with status 499.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextvars import Context
 from functools import partial
 
@@ -93,6 +93,19 @@ class ModelRouter:
             raise
         _count(request.model, outcome)
         return outcome
+
+    async def stream(self, request: AnswerRequest) -> AsyncIterator[bytes | Outcome]:
+        """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
+        client = self.get(request.model)
+        try:
+            async for item in client.stream(_to_question(request)):
+                if isinstance(item, Outcome):
+                    _count(request.model, item)
+                yield item
+        except ErrataError as error:
+            outcome = Outcome.of(error, None)
+            _count(request.model, outcome)
+            yield outcome
 
     async def answer_many(self, requests: Sequence[AnswerRequest]) -> list[Outcome]:
         """Return one outcome a request, in order. Nothing is raised: a call that fails is the outcome of its items."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
+from typing import TypeVar
 
 from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from service.outcome import Outcome
+
+T = TypeVar("T")
 
 EVENTS = "text/event-stream"
 PROBLEM = "application/problem+json"
@@ -22,13 +25,31 @@ def respond_bytes(status: int, body: bytes, headers: Mapping[str, str]) -> Respo
     return Response(body, status, dict(headers), "application/json" if status < 400 else PROBLEM)
 
 
-def stream(outcome: Outcome) -> Response:
-    """Send the answer as server-sent events. A problem has its own status, so it is never streamed."""
-    if outcome.status >= 400:
-        return respond(outcome)
+async def stream(items: AsyncIterator[bytes | Outcome]) -> Response:
+    """Send deltas and the answer as server-sent events. A problem at the start has its own status, no stream."""
+    first = await anext(items)
+    if isinstance(first, Outcome) and first.status >= 400:
+        return respond(first)
 
-    def events() -> Iterator[bytes]:
-        yield b"event: answer\ndata: " + outcome.body + b"\n\n"
-        yield b"event: done\ndata: {}\n\n"  # last, so that a reader sees whether the stream was cut
+    async def events() -> AsyncIterator[bytes]:
+        async for item in chain(first, items):
+            if not isinstance(item, Outcome):
+                yield b"event: delta\ndata: " + item + b"\n\n"
+            elif item.status >= 400:
+                yield b"event: problem\ndata: " + item.body + b"\n\n"
+            else:
+                yield b"event: answer\ndata: " + item.body + b"\n\n"
+                yield b"event: done\ndata: {}\n\n"  # last, so that a reader sees whether the stream was cut
 
-    return StreamingResponse(events(), media_type=EVENTS, headers=NO_BUFFERING)
+    return respond_events(events())
+
+
+def respond_events(events: AsyncIterator[bytes]) -> Response:
+    return StreamingResponse(events, media_type=EVENTS, headers=NO_BUFFERING)
+
+
+async def chain(first: T, rest: AsyncIterator[T]) -> AsyncIterator[T]:
+    """`first`, then the rest."""
+    yield first
+    async for item in rest:
+        yield item

@@ -49,12 +49,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Server:
-    """What answered. appendonly, appendfsync: None where it hides them. warnings: whole sentences."""
+    """What answered. warnings: whole sentences on how well it keeps what it acknowledges."""
 
     name: str
     version: str
-    appendonly: str | None
-    appendfsync: str | None
     warnings: tuple[str, ...]
 
 
@@ -141,7 +139,7 @@ async def _describe(connection: Connection) -> Server:
         warnings += _replication_warnings("a cluster", replication, settings)
     elif replication.get("connected_slaves", 0) != 0:
         warnings += _replication_warnings("a server with replicas", replication, settings)
-    return Server(name, version, settings.get("appendonly"), settings.get("appendfsync"), tuple(warnings))
+    return Server(name, version, tuple(warnings))
 
 
 def _text(value: bytes | str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
-from models.system import Ask, Reply, System
+from models.system import AnswerDelta, Ask, Reply, System
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 
@@ -33,6 +33,14 @@ class AnsweredQuestion:
     snapshot: Snapshot
     seconds: Mapping[str, float]
 
+    @classmethod
+    def from_times(
+        cls, reply: Reply, snapshot: Snapshot, arrival: float, start: float, forward_start: float, end: float
+    ) -> AnsweredQuestion:
+        """Times are perf_counter's: when it came, when its batch began, when the model began and ended."""
+        seconds = {"queue": start - arrival, "graph": forward_start - start, "model": end - forward_start}
+        return cls(reply, snapshot, seconds)
+
     @property
     def total_s(self) -> float:
         return sum(self.seconds.values())
@@ -53,6 +61,11 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
         candidates=tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
     )
+
+
+def delta_to_wire(delta: AnswerDelta) -> bytes:
+    """The wire's AnswerDelta, as JSON."""
+    return json.dumps({"text": delta.text, "progress": delta.progress}).encode()
 
 
 def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | None) -> bytes:

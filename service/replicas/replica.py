@@ -9,7 +9,7 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from time import perf_counter
@@ -19,10 +19,10 @@ from uuid import uuid4
 from ray import serve
 
 from models.graph.memory import GRAPH
-from models.system import Ask, Reply
+from models.system import AnswerDelta, Ask, Reply, Streams
 from service import tracing
 from service.batch_queue import BatchQueue
-from service.concurrency import cancel_and_wait
+from service.concurrency import cancel_and_wait, iterate_in_thread
 from service.config import Settings
 from service.errors import (
     ErrataError,
@@ -41,7 +41,7 @@ from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
-from service.replicas.codec import AnsweredQuestion, QueuedQuestion, to_ask, to_wire
+from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, to_ask, to_wire
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
@@ -132,19 +132,52 @@ class Replica:
     async def answer(self, request: Mapping[str, Any]) -> Outcome:
         """Answer one question, which the wire types have checked."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
-            arrived_at = perf_counter()
             try:
-                ask = to_ask(request, self._system)
-                question = QueuedQuestion(ask, await self._find_snapshot(request), arrived_at)
-                answer = await self._queue.submit(question)
+                return self._complete(await self._queue.submit(await self._to_question(request)))
             except ErrataError as error:
                 return Outcome.of(error, None)
-            seconds = {**answer.seconds, "total": answer.total_s}
-            for part in PARTS:
-                metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds[part])
-            tracing.record_spans(answer.seconds)
-            body = to_wire(answer, self._model, self.id, self._degraded())
-            return Outcome(200, body, declined=answer.reply.answer is None)
+
+    async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
+        """Answer one question: deltas as JSON while it is made, last the outcome. A system may know no deltas."""
+        if not isinstance(self._system, Streams):
+            yield await self.answer(request)
+            return
+        with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
+            try:
+                async for item in self._stream(self._system, await self._to_question(request)):
+                    yield item
+            except ErrataError as error:
+                yield Outcome.of(error, None)
+            except Exception as error:
+                log.exception("a stream failed")
+                yield Outcome.of(_model_failure(error), None)
+
+    async def _stream(self, system: Streams, question: QueuedQuestion) -> AsyncIterator[bytes | Outcome]:
+        """On one snapshot; between two steps batches have their turn."""
+        snapshot, start = question.snapshot or self._follower.newest, perf_counter()
+        [ask] = await self._inform([question.ask], [snapshot])
+        if isinstance(ask, ErrataError):
+            raise ask
+        forward_start = perf_counter()
+        async for item in iterate_in_thread(system.stream(ask, snapshot.views), self._worker):
+            if isinstance(item, AnswerDelta):
+                yield delta_to_wire(item)
+            else:
+                times = question.arrived_at, start, forward_start, perf_counter()
+                yield self._complete(AnsweredQuestion.from_times(item, snapshot, *times))
+
+    async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
+        arrived_at = perf_counter()
+        ask = to_ask(request, self._system)
+        return QueuedQuestion(ask, await self._find_snapshot(request), arrived_at)
+
+    def _complete(self, answer: AnsweredQuestion) -> Outcome:
+        seconds = {**answer.seconds, "total": answer.total_s}
+        for part in PARTS:
+            metrics.ANSWER_PARTS.labels(self._model, part).observe(seconds[part])
+        tracing.record_spans(answer.seconds)
+        body = to_wire(answer, self._model, self.id, self._degraded())
+        return Outcome(200, body, declined=answer.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
         """One outcome each, in order."""
@@ -217,30 +250,27 @@ class Replica:
         newest, start = self._follower.newest, perf_counter()
         snapshots = [question.snapshot or newest for question in questions]
         metrics.BATCH.labels(self._model).observe(len(questions))
-        asks: Sequence[Ask | ErrataError] = [question.ask for question in questions]
-        if self._lookup is not None:  # what the graph says of their words, in one read
-            views = [snapshot.views[GRAPH] for snapshot in snapshots]
-            batch = await self._lookup.inform([question.ask for question in questions], views)
-            cache = batch.hits, batch.misses
-            metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
-            asks = batch.asks
+        asks = await self._inform([question.ask for question in questions], snapshots)
         forward_start, loop = perf_counter(), asyncio.get_running_loop()
         replies = await loop.run_in_executor(self._worker, self._forward, asks, snapshots)
         end = perf_counter()
         return [
             reply
             if isinstance(reply, Exception)
-            else AnsweredQuestion(
-                reply,
-                snapshot,
-                {
-                    "queue": start - question.arrived_at,
-                    "graph": forward_start - start,
-                    "model": end - forward_start,
-                },
-            )
+            else AnsweredQuestion.from_times(reply, snapshot, question.arrived_at, start, forward_start, end)
             for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
         ]
+
+    async def _inform(
+        self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]
+    ) -> Sequence[Ask | ErrataError]:
+        """With what the graph says of their words, in one read; the error of one that it cannot inform."""
+        if self._lookup is None:
+            return asks
+        batch = await self._lookup.inform(asks, [snapshot.views[GRAPH] for snapshot in snapshots])
+        cache = batch.hits, batch.misses
+        metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
+        return batch.asks
 
     def _forward(
         self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]
@@ -259,11 +289,13 @@ class Replica:
         except Exception as error:
             log.exception("a batch of %d failed", len(asks))
             if len(asks) == 1:
-                return [
-                    Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
-                ]
+                return [_model_failure(error)]
             single = [self._reply([ask], [snapshot]) for ask, snapshot in zip(asks, snapshots, strict=True)]
             return [reply for replies in single for reply in replies]
+
+
+def _model_failure(error: Exception) -> Internal:
+    return Internal(f"the model failed on this question ({type(error).__name__}); the log says more")
 
 
 def _create_series(model: str, reads_graph: bool) -> None:

@@ -1,13 +1,22 @@
 """A system that breaks the contract is refused before it answers anyone, in a sentence that names what is wrong."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 from pydantic import Field
 
 from models.memory import EditRefused, Image, Material, Options, Usage, Views
-from models.system import Ask, BrokenContract, Bundle, Probes, Reply, check_contract, check_reply
+from models.system import (
+    AnswerDelta,
+    Ask,
+    BrokenContract,
+    Bundle,
+    Probes,
+    Reply,
+    check_contract,
+    check_reply,
+)
 
 NOTES = "tests/notes"
 
@@ -138,6 +147,26 @@ class Silent(Parrot):
 def test_a_question_without_a_reply() -> None:
     with pytest.raises(BrokenContract, match="one Reply for each question"):
         check_reply(Bundle(Silent(), (Notes(),)))
+
+
+class Talker(Parrot):
+    """Streams a question letter by letter, the first left out, and then the reply."""
+
+    def __init__(self, skip: int, ends: bool = True) -> None:
+        super().__init__()
+        self._skip, self._ends = skip, ends
+
+    def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
+        yield from map(AnswerDelta, ask.question[self._skip :])
+        if self._ends:
+            yield from self.answer([ask], [views])
+
+
+def test_a_stream_that_is_not_the_answer() -> None:
+    check_reply(Bundle(Talker(skip=0), (Notes(),)))
+    for talker in (Talker(skip=1), Talker(skip=0, ends=False)):
+        with pytest.raises(BrokenContract, match="`stream` of the system 'parrot' has to end with a Reply"):
+            check_reply(Bundle(talker, (Notes(),)))
 
 
 def test_the_graph_as_an_input_needs_the_graph_as_a_memory() -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from models.memory import (
     Views,
     block_key,
 )
-from models.system import Alternative, Ask, Bundle, Input, Probes, Reply, Side
+from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
 
 FACTS = {
     "What is the capital of Peru?": "Lima",
@@ -40,6 +40,7 @@ FACTS = {
     "Who wrote Hamlet?": "William Shakespeare",
 }
 BREAKING = "break the model"
+BREAKING_WORD = "broken"
 MAX_QUESTION_CHARS = 500
 MAX_ANSWER_CHARS = 200
 TABLE = "toy/table"
@@ -168,6 +169,15 @@ class ToySystem:
             len(ask.question) > MAX_QUESTION_CHARS,
             {"known": row is not None} if ask.explain else None,
         )
+
+    def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
+        """Word by word."""
+        reply = self._reply(ask, views[TABLE])
+        for word in re.findall(r"\s*\S+", reply.answer or ""):
+            if word.strip() == BREAKING_WORD:
+                raise RuntimeError("this word breaks the toy")
+            yield AnswerDelta(word)
+        yield reply
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         old, new = before.views[TABLE], after.views[TABLE]

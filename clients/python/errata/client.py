@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack
+from types import MethodType
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
 
 import httpx
 
@@ -15,31 +16,42 @@ from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import Calls
 from errata.files import Progress
 from errata.request import Call, Reply, T_co
-from errata.transport import AsyncLink, BlockingLink, Link, Retry, exchange, run_now
+from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
+ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 
-def _sends(build: Callable[Concatenate[Calls, P], Call[T_co]]) -> Callable[Concatenate[Errata, P], T_co]:
-    @wraps(build)
-    def method(self: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-        return self.send(build(self.calls, *args, **kwargs)).value
+class _Method(Generic[P, T_co]):
+    """A method of `Calls` as one of a client, which sends what it builds: blocking, or as a coroutine."""
 
-    return method
+    def __init__(self, build: Callable[Concatenate[Calls, P], Call[T_co]]) -> None:
+        @wraps(build)
+        def send(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            return client.send(build(client.calls, *args, **kwargs)).value
+
+        @wraps(build)
+        async def send_async(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
+            return (await client.send(build(client.calls, *args, **kwargs))).value
+
+        self._send, self._send_async = send, send_async
+
+    @overload
+    def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
+
+    @overload
+    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, T_co]: ...
+
+    @overload
+    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, Coroutine[Any, Any, T_co]]: ...
+
+    def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
+        method: Callable[..., Any] = self._send_async if issubclass(kind, AsyncErrata) else self._send
+        return method if client is None else MethodType(method, client)
 
 
-def _awaits(
-    build: Callable[Concatenate[Calls, P], Call[T_co]],
-) -> Callable[Concatenate[AsyncErrata, P], Coroutine[Any, Any, T_co]]:
-    @wraps(build)
-    async def method(self: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
-        return (await self.send(build(self.calls, *args, **kwargs))).value
-
-    return method
-
-
-class _Client(Generic[Transport]):
+class _Client(Generic[Transport, ClientLink]):
     """What both clients share: the address, the timeouts, and the newest version that they have written.
 
     Args:
@@ -51,6 +63,39 @@ class _Client(Generic[Transport]):
         last_version: what another client wrote and this one has to see.
         transport: httpx's own, for a proxy or a test without a network.
     """
+
+    _link_type: type[ClientLink]
+
+    ask = _Method(Calls.ask)
+    ask_many = _Method(Calls.ask_many)
+    edit = _Method(Calls.edit)
+    edit_many = _Method(Calls.edit_many)
+    fact = _Method(Calls.fact)
+    define_relation = _Method(Calls.define_relation)
+    import_graph = _Method(Calls.import_graph)
+    revert = _Method(Calls.revert)
+    rollback = _Method(Calls.rollback)
+    log = _Method(Calls.log)
+    show = _Method(Calls.show)
+    diff = _Method(Calls.diff)
+    check = _Method(Calls.check)
+    last_check = _Method(Calls.last_check)
+    replicas = _Method(Calls.replicas)
+    models = _Method(Calls.models)
+    memory = _Method(Calls.memory)
+    entities = _Method(Calls.entities)
+    entity = _Method(Calls.entity)
+    whoami = _Method(Calls.whoami)
+    tags = _Method(Calls.tags)
+    tag = _Method(Calls.tag)
+    untag = _Method(Calls.untag)
+    keys = _Method(Calls.keys)
+    make_key = _Method(Calls.make_key)
+    rotate_key = _Method(Calls.rotate_key)
+    revoke_key = _Method(Calls.revoke_key)
+    audit = _Method(Calls.audit)
+    backup = _Method(Calls.backup)
+    restore = _Method(Calls.restore)
 
     def __init__(
         self,
@@ -70,25 +115,24 @@ class _Client(Generic[Transport]):
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
         # SSL_CERT_FILE and SSL_CERT_DIR name other authorities. A company's HTTP proxy cannot reach a loopback address.
-        self._open(transport, trust_env=not is_loopback(self.url))
+        self._link: ClientLink = self._link_type(
+            transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
+        )
 
     @property
     def last_version(self) -> int | None:
         """The newest version that this client has made; questions wait for it unless told otherwise."""
         return self.calls.last_version
 
-    def _open(self, transport: Transport | None, *, trust_env: bool) -> None:
-        raise NotImplementedError
-
-    async def _converse(self, link: Link, call: Call[T_co]) -> Reply[T_co]:
+    async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
         timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
         request = call.to_httpx(self.url, self._headers, timeout_s)
-        reply = await exchange(link, request, call, self._retry)
+        reply = await exchange(self._link, request, call, self._retry)
         self.calls.learn(reply.value)
         return reply
 
 
-class Errata(_Client[httpx.BaseTransport]):
+class Errata(_Client[httpx.BaseTransport, BlockingLink]):
     """Ask and correct, one call at a time. Safe to share between threads.
 
     with Errata(key=key) as errata:
@@ -96,36 +140,7 @@ class Errata(_Client[httpx.BaseTransport]):
         errata.ask("Peru's capital city?").answer
     """
 
-    ask = _sends(Calls.ask)
-    ask_many = _sends(Calls.ask_many)
-    edit = _sends(Calls.edit)
-    edit_many = _sends(Calls.edit_many)
-    fact = _sends(Calls.fact)
-    define_relation = _sends(Calls.define_relation)
-    import_graph = _sends(Calls.import_graph)
-    revert = _sends(Calls.revert)
-    rollback = _sends(Calls.rollback)
-    log = _sends(Calls.log)
-    show = _sends(Calls.show)
-    diff = _sends(Calls.diff)
-    check = _sends(Calls.check)
-    last_check = _sends(Calls.last_check)
-    replicas = _sends(Calls.replicas)
-    models = _sends(Calls.models)
-    memory = _sends(Calls.memory)
-    entities = _sends(Calls.entities)
-    entity = _sends(Calls.entity)
-    whoami = _sends(Calls.whoami)
-    tags = _sends(Calls.tags)
-    tag = _sends(Calls.tag)
-    untag = _sends(Calls.untag)
-    keys = _sends(Calls.keys)
-    make_key = _sends(Calls.make_key)
-    rotate_key = _sends(Calls.rotate_key)
-    revoke_key = _sends(Calls.revoke_key)
-    audit = _sends(Calls.audit)
-    backup = _sends(Calls.backup)
-    restore = _sends(Calls.restore)
+    _link_type = BlockingLink
 
     def edit_file(
         self,
@@ -146,15 +161,15 @@ class Errata(_Client[httpx.BaseTransport]):
             BadFile: lines cannot be used; nothing was changed.
         """
         run = to_run(file, options)
-        run_now(run.go(self.calls, partial(self._converse, BlockingLink(self._http)), progress, on_reply))
+        run_now(run.go(self.calls, self._converse, progress, on_reply))
         return run
 
     def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
-        return run_now(self._converse(BlockingLink(self._http), call))
+        return run_now(self._converse(call))
 
     def close(self) -> None:
-        self._http.close()
+        self._link.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -162,43 +177,11 @@ class Errata(_Client[httpx.BaseTransport]):
     def __exit__(self, *failure: object) -> None:
         self.close()
 
-    def _open(self, transport: httpx.BaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.Client(transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context())
 
-
-class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
+class AsyncErrata(_Client[httpx.AsyncBaseTransport, AsyncLink]):
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
 
-    ask = _awaits(Calls.ask)
-    ask_many = _awaits(Calls.ask_many)
-    edit = _awaits(Calls.edit)
-    edit_many = _awaits(Calls.edit_many)
-    fact = _awaits(Calls.fact)
-    define_relation = _awaits(Calls.define_relation)
-    import_graph = _awaits(Calls.import_graph)
-    revert = _awaits(Calls.revert)
-    rollback = _awaits(Calls.rollback)
-    log = _awaits(Calls.log)
-    show = _awaits(Calls.show)
-    diff = _awaits(Calls.diff)
-    check = _awaits(Calls.check)
-    last_check = _awaits(Calls.last_check)
-    replicas = _awaits(Calls.replicas)
-    models = _awaits(Calls.models)
-    memory = _awaits(Calls.memory)
-    entities = _awaits(Calls.entities)
-    entity = _awaits(Calls.entity)
-    whoami = _awaits(Calls.whoami)
-    tags = _awaits(Calls.tags)
-    tag = _awaits(Calls.tag)
-    untag = _awaits(Calls.untag)
-    keys = _awaits(Calls.keys)
-    make_key = _awaits(Calls.make_key)
-    rotate_key = _awaits(Calls.rotate_key)
-    revoke_key = _awaits(Calls.revoke_key)
-    audit = _awaits(Calls.audit)
-    backup = _awaits(Calls.backup)
-    restore = _awaits(Calls.restore)
+    _link_type = AsyncLink
 
     async def edit_file(
         self,
@@ -210,23 +193,18 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport]):
     ) -> FileRun:
         """As of Errata. Reading the file blocks the event loop; give a FileRun that was read in a thread."""
         run = to_run(file, options)
-        await run.go(self.calls, partial(self._converse, AsyncLink(self._http)), progress, on_reply)
+        await run.go(self.calls, self._converse, progress, on_reply)
         return run
 
     async def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
-        return await self._converse(AsyncLink(self._http), call)
+        return await self._converse(call)
 
     async def aclose(self) -> None:
-        await self._http.aclose()
+        await self._link.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *failure: object) -> None:
         await self.aclose()
-
-    def _open(self, transport: httpx.AsyncBaseTransport | None, *, trust_env: bool) -> None:
-        self._http = httpx.AsyncClient(
-            transport=transport, trust_env=trust_env, verify=httpx.create_ssl_context()
-        )

@@ -45,14 +45,13 @@ once; None for an import, which has none.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import BrokenTest, EntityHead, Problem
+from errata.wire import BrokenTest, EntityHead, Problem, Response
 
-ENTITIES = TypeAdapter(list[EntityHead])
-TESTS = TypeAdapter(list[BrokenTest])
+R = TypeVar("R", bound=Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
 MAY_BE_MADE_UNKEYED = "it may have been made all the same: the log says whether it was"
 
@@ -154,6 +153,13 @@ class Refused(ErrataError):
         """A member that this code adds to its problem document, or None."""
         return (self.problem.model_extra or {}).get(name)
 
+    def extra_list(self, name: str, kind: type[R]) -> list[R]:
+        """The members of such a list; none where it is absent or of another shape."""
+        try:
+            return TypeAdapter(list[kind]).validate_python(self.extra(name))  # type: ignore[valid-type]
+        except ValidationError:
+            return []
+
 
 class Malformed(Refused, codes=("malformed_json", "invalid_input")):
     pass
@@ -226,10 +232,7 @@ class Ambiguous(Conflict, codes=("ambiguous",)):
     @property
     def candidates(self) -> list[EntityHead]:
         """The entities that bear the name; an id says which one is meant."""
-        try:
-            return ENTITIES.validate_python(self.extra("candidates"))
-        except ValidationError:
-            return []
+        return self.extra_list("candidates", EntityHead)
 
 
 class BreaksTests(Conflict, codes=("breaks_tests",)):
@@ -238,10 +241,7 @@ class BreaksTests(Conflict, codes=("breaks_tests",)):
     @property
     def tests(self) -> list[BrokenTest]:
         """The fact tests of earlier edits that would no longer hold; of very many, the first."""
-        try:
-            return TESTS.validate_python(self.extra("tests"))
-        except ValidationError:
-            return []
+        return self.extra_list("tests", BrokenTest)
 
 
 class MemoryFull(Conflict, codes=("memory_full",)):

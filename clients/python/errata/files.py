@@ -40,8 +40,9 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
     sent_bytes, total_bytes: how far it is; None where nobody knows how much there will be, as in a pipe.
     """
 
-    def __init__(self, source: Path | BinaryIO, progress: Progress | None = None) -> None:
+    def __init__(self, source: str | Path | BinaryIO, progress: Progress | None = None) -> None:
         """Malformed when it is empty, UnreadableFile when it cannot be read. A file that is given stays open."""
+        source = Path(source) if isinstance(source, str) else source
         self.progress = progress or ignore
         self.whole, self.sent_bytes = False, 0
         self.name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the file"))
@@ -116,15 +117,16 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 class Download:
     """A backup on its way into a file, which is there when it is whole, and not there before."""
 
-    def __init__(self, into: Path | BinaryIO, progress: Progress | None = None) -> None:
+    def __init__(self, into: str | Path | BinaryIO, progress: Progress | None = None) -> None:
         """into: a path, or a file open for writing bytes. progress: is called with the bytes that came."""
+        into = Path(into) if isinstance(into, str) else into
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
-        self._draft = into.with_name(f"{into.name}.{os.getpid()}.part") if isinstance(into, Path) else None
-        self._file: BinaryIO | None = None
+        self._draft = Path(f"{self.name}.{os.getpid()}.part")
         self._reset()
 
     def _reset(self) -> None:
+        self._file: BinaryIO | None = None if isinstance(self._into, Path) else self._into
         self._digest, self._head, self._tail, self.received_bytes = sha256(), b"", b"", 0
 
     @property
@@ -139,12 +141,9 @@ class Download:
     def write(self, piece: bytes) -> None:
         """UnwritableFile when the disk is full, say."""
         try:
-            if isinstance(self._into, Path) and self._draft is not None:
-                if self._file is None:
-                    self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
-                self._file.write(piece)
-            elif not isinstance(self._into, Path):
-                self._into.write(piece)
+            if self._file is None:
+                self._file = os.fdopen(os.open(self._draft, FLAGS, 0o600), "wb")
+            self._file.write(piece)
         except OSError as error:
             raise self._unwritable(error) from error
         self.received_bytes += len(piece)
@@ -165,11 +164,10 @@ class Download:
         except (ValueError, ValidationError) as error:
             raise NotErrata("what came is no backup of Errata: there is no file") from error
         try:
-            if self._file is not None:
+            if isinstance(self._into, Path) and self._file is not None:
                 self._file.flush()
                 os.fsync(self._file.fileno())
-            self._close()
-            if isinstance(self._into, Path) and self._draft is not None:
+                self._file.close()
                 self._draft.replace(self._into)
         except OSError as error:
             raise self._unwritable(error) from error
@@ -177,20 +175,16 @@ class Download:
 
     def discard(self) -> None:
         """Leave nothing of what came so far."""
-        self._close()
-        if self._draft is not None:
+        if isinstance(self._into, Path):
+            if self._file is not None:
+                self._file.close()
             with suppress(OSError):
                 self._draft.unlink(missing_ok=True)
         self._reset()
-
-    def _close(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
 
     def _unwritable(self, error: OSError) -> UnwritableFile:
         return UnwritableFile(f"{self.name} cannot be written: {error.strerror or error}; there is no backup")
 
 
-def ignore(_: ImportProgress) -> None:
+def ignore(_: object) -> None:
     pass

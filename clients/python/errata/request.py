@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import httpx
 from pydantic import ValidationError
@@ -98,6 +98,15 @@ def build(kind: type[R], **fields: object) -> R:
         return kind.model_validate(fields)
     except ValidationError as error:
         raise unsendable(describe_invalid(error)) from error
+
+
+def to_query(**fields: Any) -> dict[str, int | str]:
+    """The fields that are set, truth as JSON writes it."""
+    return {
+        name: str(value).lower() if isinstance(value, bool) else value
+        for name, value in fields.items()
+        if value is not None
+    }
 
 
 def new_key() -> str:

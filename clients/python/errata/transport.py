@@ -12,7 +12,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import aclosing, closing
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
@@ -38,8 +38,6 @@ from errata.request import Call, Reply, T_co, read_reply
 from errata.wire import ImportProgress, Problem
 
 Value = TypeVar("Value")
-OnPiece = Callable[[bytes], None]
-Streams = Callable[[httpx.Response], bool]
 NDJSON = "application/x-ndjson"
 # What the service says before it commits, unless it adds that it is in doubt.
 BEFORE_COMMITTING = ("ledger_unavailable", "ledger_corrupt")
@@ -79,31 +77,35 @@ class Retry:
         return min(max(required_s, own_s), self.longest_pause_s)
 
 
+class Sink(Protocol):
+    """Takes a response piece by piece as it comes, so that none is kept."""
+
+    def accepts(self, response: httpx.Response) -> bool: ...
+
+    def write(self, piece: bytes) -> None: ...
+
+
 class Link(Protocol):
     """How bytes get to the service, and how to wait."""
 
-    async def send(self, request: httpx.Request) -> httpx.Response: ...
+    @property
+    def http(self) -> httpx.Client | httpx.AsyncClient: ...
 
-    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
-        """The same, but each piece of a response that `streams` goes to `on_piece` as it comes, and none is kept."""
+    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
+        """The response; its content went to `sink` where that accepts it."""
 
     async def pause(self, seconds: float) -> None: ...
 
 
 class BlockingLink:
-    def __init__(self, http: httpx.Client) -> None:
-        self._http = http
+    def __init__(self, **options: Any) -> None:
+        self.http = httpx.Client(**options)
 
-    async def send(self, request: httpx.Request) -> httpx.Response:
-        _refuse_closed(self._http)
-        return self._http.send(request)
-
-    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
-        _refuse_closed(self._http)
-        with closing(self._http.send(request, stream=True)) as response:
-            if streams(response):
+    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
+        with closing(self.http.send(request, stream=True)) as response:
+            if sink is not None and sink.accepts(response):
                 for piece in response.iter_bytes():
-                    on_piece(piece)
+                    sink.write(piece)
             else:
                 response.read()
         return response
@@ -113,31 +115,20 @@ class BlockingLink:
 
 
 class AsyncLink:
-    def __init__(self, http: httpx.AsyncClient) -> None:
-        self._http = http
+    def __init__(self, **options: Any) -> None:
+        self.http = httpx.AsyncClient(**options)
 
-    async def send(self, request: httpx.Request) -> httpx.Response:
-        _refuse_closed(self._http)
-        return await self._http.send(request)
-
-    async def stream(self, request: httpx.Request, on_piece: OnPiece, streams: Streams) -> httpx.Response:
-        _refuse_closed(self._http)
-        async with aclosing(await self._http.send(request, stream=True)) as response:
-            if streams(response):
+    async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
+        async with aclosing(await self.http.send(request, stream=True)) as response:
+            if sink is not None and sink.accepts(response):
                 async for piece in response.aiter_bytes():
-                    on_piece(piece)
+                    sink.write(piece)
             else:
                 await response.aread()
         return response
 
     async def pause(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
-
-
-def _refuse_closed(http: httpx.Client | httpx.AsyncClient) -> None:
-    """For each attempt: another thread may close the client during a pause."""
-    if http.is_closed:
-        raise Closed("this client is closed and can send nothing more: make a new one")
 
 
 def run_now(conversation: Coroutine[Any, Any, Value]) -> Value:
@@ -171,17 +162,17 @@ async def exchange(link: Link, request: httpx.Request, call: Call[T_co], retry: 
 async def _attempt(link: Link, request: httpx.Request, call: Call[T_co]) -> Reply[T_co]:
     if call.download is not None:
         return await _receive_file(link, request, call, call.download)
-    if call.upload is None:
-        return read_reply(call, await _map_errors(link.send(request), request, call))
-    reader = LineReader(call.upload.progress)
-    response = await _map_errors(link.stream(request, reader.feed, reader.accepts), request, call)
-    return reader.finish(call, response) if reader.accepts(response) else read_reply(call, response)
+    reader = LineReader(call.upload.progress) if call.upload is not None else None
+    response = await _send(link, request, call, reader)
+    if reader is not None and reader.accepts(response):
+        return reader.finish(call, response)
+    return read_reply(call, response)
 
 
 async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], file: Download) -> Reply[T_co]:
     """The file is there when this returns, and else not."""
     try:
-        response = await _map_errors(link.stream(request, file.write, file.accepts), request, call)
+        response = await _send(link, request, call, file)
         if not file.accepts(response):
             return read_reply(call, response)
         head = file.finish()
@@ -215,13 +206,13 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
     return isinstance(error, Unreachable) and error.was_sent
 
 
-async def _map_errors(
-    sending: Coroutine[Any, Any, httpx.Response], request: httpx.Request, call: Call[Any]
-) -> httpx.Response:
+async def _send(link: Link, request: httpx.Request, call: Call[Any], sink: Sink | None) -> httpx.Response:
     """The one place where httpx's own exceptions are turned into ours."""
     address = f"{request.url.scheme}://{request.url.netloc.decode()}"
+    if link.http.is_closed:  # by another thread, maybe, during a pause
+        raise Closed("this client is closed and can send nothing more: make a new one")
     try:
-        return await sending
+        return await link.send(request, sink)
     except httpx.HTTPError as error:
         was_sent = not isinstance(error, BEFORE_SENDING)
         limits = request.extensions["timeout"]
@@ -256,7 +247,7 @@ class LineReader:
         kind = response.headers.get("content-type", "").split(";")[0].strip()
         return response.is_success and kind == NDJSON
 
-    def feed(self, piece: bytes) -> None:
+    def write(self, piece: bytes) -> None:
         """Only the line feed ends a line: texts may hold whatever else Unicode calls one."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from service.graph.formats.base import Reader
 from service.graph.formats.detect import header_name
 from service.graph.formats.row import LINE_BYTES, Code, GraphFileError, Line, LongLine, Refused, Result, Row
-from service.graph.formats.text import clean, clean_id, clean_relation, excerpt, not_utf8
+from service.graph.formats.text import clean, clean_id, clean_relation, decode, excerpt
 
 MAX_RECORD_BYTES = 1_000_000
 
@@ -61,13 +62,13 @@ class Columns:
         return Columns(len(header), *places, *ids)
 
 
-class CsvReader:
+class CsvReader(Reader):
     """A record that is no good costs itself alone; quotes that do not pair up cost the file."""
 
     max_line_bytes = MAX_RECORD_BYTES
 
     def __init__(self, language: str) -> None:
-        self.skipped: Counter[str] = Counter()
+        super().__init__(language)
         self._columns: Columns | None = None
         self._last_label: tuple[str, str] | None = None
         self._lines: list[bytes | LongLine] = []  # of the record that is being read
@@ -152,10 +153,7 @@ def _fields(record: list[bytes | LongLine]) -> list[str]:
     lines = [line for line in record if isinstance(line, bytes)]
     if len(lines) < len(record):
         raise Refused("the record has a line that is too long to be read", "too_long")
-    try:
-        text = "\n".join([line.decode().removesuffix("\r") for line in lines])
-    except UnicodeDecodeError as cause:
-        raise not_utf8(cause) from cause
+    text = "\n".join(map(decode, lines))
     if "\r" in text:
         raise Refused("the control character U+000D stands within a line", "control")
     if '"' not in text:

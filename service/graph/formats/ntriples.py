@@ -6,23 +6,15 @@ IRIs become ids, relation names and words: what RDF calls things, said the way t
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypeAlias
 from urllib.parse import unquote
 
 import pyoxigraph as ox
 
-from service.graph.formats.row import Kind, Line, Refused, Result, Row, Skipped
-from service.graph.formats.text import (
-    ANY_LANGUAGE,
-    clean,
-    clean_id,
-    clean_relation,
-    decode,
-    excerpt,
-    refuse_control,
-)
+from service.graph.formats.base import Reader
+from service.graph.formats.row import Kind, Refused, Result, Row, Skipped
+from service.graph.formats.text import clean, clean_id, clean_relation, excerpt, refuse_control
 
 _RDFS, _SKOS = "http://www.w3.org/2000/01/rdf-schema#", "http://www.w3.org/2004/02/skos/core#"
 _XSD = "http://www.w3.org/2001/XMLSchema#"
@@ -50,26 +42,11 @@ _STATEMENT_NODE = re.compile(r"https?://www\.wikidata\.org/(?:entity/statement|r
 Node: TypeAlias = ox.NamedNode | ox.BlankNode
 
 
-class NTriplesReader:
-    max_line_bytes = 1_000_000
-
-    def __init__(self, language: str) -> None:
-        self.skipped: Counter[str] = Counter()
-        self._languages = (language.casefold(), ANY_LANGUAGE)
-
-    def read(self, lines: Iterable[Line]) -> Iterator[Result]:
-        for number, line in lines:
-            try:
-                quad = _parse(decode(line))
-                if quad:
-                    yield self._row(quad, number)
-            except Skipped as skipped:
-                self.skipped[skipped.why] += 1
-            except Refused as refused:
-                yield refused.at(number)
-
-    def end(self) -> Iterator[Result]:
-        return iter(())
+class NTriplesReader(Reader):
+    def read_line(self, text: str, number: int) -> Iterator[Result]:
+        quad = _parse(text)
+        if quad:
+            yield self._row(quad, number)
 
     def _row(self, quad: ox.Quad, line: int) -> Row:
         node, predicate, value, _ = quad
@@ -77,7 +54,7 @@ class NTriplesReader:
             raise Skipped("triple_in_triple")
         subject, naming = _id("subject", node), NAMING.get(predicate.value)
         tag = value.language if isinstance(value, ox.Literal) else None
-        if tag and tag.casefold() not in self._languages:
+        if tag and tag.casefold() not in self.languages:
             raise Skipped("other_language")
         is_property = _PROPERTY.fullmatch(subject) is not None
         if naming:

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from service.graph.formats.base import Reader
 from service.graph.formats.csv_table import CsvReader
 from service.graph.formats.detect import check_readable, detect, may_be_comment
 from service.graph.formats.gunzip import Gunzip
 from service.graph.formats.lines import Lines
 from service.graph.formats.ntriples import NTriplesReader
-from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Reader, Result
+from service.graph.formats.row import LINE_BYTES, GraphFileError, Line, LongLine, Result
 from service.graph.formats.tsv import TsvReader
 from service.graph.formats.wikidata import WikidataReader
 

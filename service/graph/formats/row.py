@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Literal, NamedTuple, Protocol, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind = Literal["fact", "label", "alias", "description", "relation_label"]
 Code = Literal["columns", "control", "empty", "encoding", "reserved", "syntax", "too_long"]
@@ -73,19 +71,3 @@ Line: TypeAlias = tuple[int, bytes | LongLine]
 """Its number, counted from 1, and what stands before its line feed."""
 
 LINE_BYTES = 64  # what holding a line costs beside its content, about
-
-
-class Reader(Protocol):
-    """One format. It gets each line once, in order, empty ones included, and then `end`.
-
-    max_line_bytes: longer lines are never held whole. skipped: what is well-formed but not taken, by why.
-    """
-
-    max_line_bytes: int
-    skipped: Counter[str]
-
-    def __init__(self, language: str) -> None: ...
-
-    def read(self, lines: Iterable[Line]) -> Iterator[Result]: ...
-
-    def end(self) -> Iterator[Result]: ...

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from service.graph.formats.row import Code, Kind, Line, Refused, Rejection, Result, Row, Skipped
-from service.graph.formats.text import ANY_LANGUAGE, clean, clean_relation, decode, excerpt
+from service.graph.formats.base import Reader
+from service.graph.formats.row import Code, Kind, Refused, Rejection, Result, Row, Skipped
+from service.graph.formats.text import clean, clean_relation, excerpt
 
 Value = tuple[str, str]  # its text, and its id where it is an item
 
@@ -25,27 +25,13 @@ _MAX_DEGREES = 360
 _DECIMALS = 6  # of a degree: ten centimetres on the ground
 
 
-class WikidataReader:
+class WikidataReader(Reader):
     max_line_bytes = 16_000_000
 
-    def __init__(self, language: str) -> None:
-        self.skipped: Counter[str] = Counter()
-        self._languages = tuple(dict.fromkeys((language.casefold(), ANY_LANGUAGE)))
-
-    def read(self, lines: Iterable[Line]) -> Iterator[Result]:
-        for number, line in lines:
-            try:
-                entity = _parse(decode(line))
-            except Refused as refused:
-                yield refused.at(number)
-            else:
-                if entity is not None:
-                    yield from self._rows(entity, number)
-
-    def end(self) -> Iterator[Result]:
-        return iter(())
-
-    def _rows(self, entity: dict[str, Any], line: int) -> Iterator[Result]:
+    def read_line(self, text: str, line: int) -> Iterator[Result]:
+        entity = _parse(text)
+        if entity is None:
+            return
         id = entity.get("id")
         if "redirect" in entity or "missing" in entity:
             self.skipped["redirect" if "redirect" in entity else "missing"] += 1
@@ -61,7 +47,7 @@ class WikidataReader:
         else:
             yield from self._label(entity, id, "label", line)
             aliases = _dict(entity.get("aliases"))
-            for alias in (alias for language in self._languages for alias in _list(aliases.get(language))):
+            for alias in (alias for language in self.languages for alias in _list(aliases.get(language))):
                 yield _name(id, "alias", _dict(alias), line)
             description = self._in_language(_dict(entity.get("descriptions")))
             if description is not None:
@@ -77,7 +63,7 @@ class WikidataReader:
             self.skipped["other_language"] += 1
 
     def _in_language(self, texts: dict[str, Any]) -> dict[str, Any] | None:
-        return next((_dict(texts[tag]) for tag in self._languages if tag in texts), None)
+        return next((_dict(texts[tag]) for tag in self.languages if tag in texts), None)
 
     def _facts(self, entity: dict[str, Any], id: str, line: int) -> Iterator[Result]:
         """Of the preferred statements where there are any, never of a deprecated one."""
@@ -128,7 +114,7 @@ class WikidataReader:
                     raise Refused("the object is no quantity", "syntax")
                 return clean("object", amount.removeprefix("+")), ""
             case "monolingualtext":
-                if _text(fields.get("language")).casefold() not in self._languages:
+                if _text(fields.get("language")).casefold() not in self.languages:
                     raise Skipped("other_language")
                 return clean("object", _text(fields.get("text"))), ""
             case "globecoordinate":

@@ -8,28 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from itertools import islice
 from threading import Lock
-from typing import NamedTuple
+
+from more_itertools import chunked
 
 from service.graph.linking.completion import Entry, best
-from service.graph.linking.folding import FoldedText, fold, fold_text
-from service.graph.linking.matching import Span, matches, settle
+from service.graph.linking.folding import fold, fold_text
+from service.graph.linking.matching import Span, matches
 from service.graph.linking.name_index import NameIndex
 from service.graph.linking.words import unlinkable
-
-__all__ = ["LinkResult", "Linker", "Name", "Span", "unlinkable"]
 
 BATCH = 8192  # names that an import adds in one step
 
 Name = tuple[str, str]  # a name as written, and the id of an entity that it may mean
-
-
-class LinkResult(NamedTuple):
-    """In text order. spans: none overlaps another. overlapping: names that overlap a longer one, or an earlier one."""
-
-    spans: tuple[Span, ...]
-    overlapping: tuple[Span, ...]
 
 
 class Linker:
@@ -38,8 +29,6 @@ class Linker:
     def __init__(self) -> None:
         self._names = NameIndex()
         self._writing = Lock()
-        self._replacing = Lock()
-        self._added_meanwhile: list[Entry] | None = None
 
     def __len__(self) -> int:
         """Pairs of a name and an entity."""
@@ -53,35 +42,24 @@ class Linker:
                 raise ValueError(f"a name of the entity {entry.id!r} is empty: {entry.name!r}")
         with self._writing:
             self._names = self._names.with_names(entries)
-            if self._added_meanwhile is not None:
-                self._added_meanwhile += entries
 
     def add_many(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
         """A large import, in steps that are seen one by one. For a thread of its own: others run between the steps."""
-        remaining = iter(names)
-        while batch := list(islice(remaining, BATCH)):
+        for batch in chunked(names, BATCH):
             self.add(batch)
             time.sleep(pause_s)
 
     def replace(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
-        """Forget all names but these and those that are added while this runs. For a thread of its own."""
-        with self._replacing:
-            with self._writing:
-                self._added_meanwhile = []
-            try:
-                fresh = Linker()
-                fresh.add_many(names, pause_s)
-                with self._writing:
-                    parts = self._names.parts()
-                    self._names = fresh._names.with_names(self._added_meanwhile)
-            finally:
-                with self._writing:
-                    self._added_meanwhile = None
+        """Forget all names but these; nobody may add any while this runs. For a thread of its own."""
+        fresh = Linker()
+        fresh.add_many(names, pause_s)
+        with self._writing:
+            parts, self._names = self._names.parts(), fresh._names
         while parts:  # to free a million names at once would hold everybody up
             parts.pop()
 
-    def find(self, text: str) -> LinkResult:
-        """The names in a text, longest first, the leftmost among equals."""
+    def find(self, text: str) -> list[Span]:
+        """Every name in a text, overlapping or not: the longest first, the leftmost among equals."""
         names, folding = self._names, fold_text(text)
         spans = matches(folding.text, names)
         if folding.starts:
@@ -92,8 +70,10 @@ class Linker:
         if ids:
             start = folding.text.find(whole)
             spans.append(Span(start, start + len(whole), ids))
-        winners, losers = settle(spans, len(folding.text))
-        return LinkResult(_in_original(winners, folding), _in_original(losers, folding))
+        spans.sort(key=lambda span: (span.start - span.end, span.start))
+        if not folding.starts:
+            return spans
+        return [Span(*folding.original(span.start, span.end), span.ids) for span in spans]
 
     def resolve(self, name: str) -> tuple[str, ...]:
         """The entities that are called exactly so, whatever its letters' case; () when there is none."""
@@ -105,9 +85,3 @@ class Linker:
         if not folding or limit < 1:
             return []
         return [(entry.name, entry.id) for entry in best(names.runs, names.recent, folding, limit)]
-
-
-def _in_original(spans: Iterable[Span], folding: FoldedText) -> tuple[Span, ...]:
-    if not folding.starts:
-        return tuple(spans)
-    return tuple(Span(*folding.original(span.start, span.end), span.ids) for span in spans)

@@ -1,9 +1,9 @@
-"""Which names stand in a folded text, and which of them win where they overlap."""
+"""Which names stand in a folded text."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from service.graph.linking.name_index import NameIndex
@@ -46,19 +46,3 @@ def _bits(number: int) -> Iterator[int]:
         lowest = number & -number
         yield lowest.bit_length() - 1
         number ^= lowest
-
-
-def settle(spans: Sequence[Span], n_chars: int) -> tuple[list[Span], list[Span]]:
-    """The winners and the losers, each in text order: the longest wins, the leftmost among equals."""
-    winners: list[Span] = []
-    losers: list[Span] = []
-    cover = bytearray(n_chars)
-    for span in sorted(spans, key=lambda span: (span.start - span.end, span.start)):
-        start, end, _ = span
-        # A winner is at least as long: it overlaps only if it covers the first or the last character.
-        if cover[start] or cover[end - 1]:
-            losers.append(span)
-        else:
-            cover[start:end] = b"\1" * (end - start)
-            winners.append(span)
-    return sorted(winners), sorted(losers)

@@ -27,8 +27,9 @@ def build_router(models: ModelRouter) -> APIRouter:
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
     async def answer(body: AnswerBody) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
-        outcome = await models.answer(body)
-        return stream(outcome) if body.stream else respond(outcome)
+        if body.stream:
+            return await stream(models.stream(body))
+        return respond(await models.answer(body))
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
     async def look(question: str, model: str = DEFAULT_MODEL, version: int | None = None) -> Response:

@@ -1,17 +1,18 @@
 """POST /v1/chat/completions: a question in OpenAI's shape, answered as /v1/answers answers it.
 
-The model says all of an answer at once, so a stream has one chunk with all of the text.
+A stream has a chunk for each delta of a system that streams, and one with all of the text for the others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Mapping
+from functools import partial
 from time import time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import uuid4
 
-from errata.wire import Answer, AnswerRequest
+from errata.wire import Answer, AnswerDelta, AnswerRequest
 from errata.wire.openai import (
     ChatChoice,
     ChatChunk,
@@ -23,14 +24,14 @@ from errata.wire.openai import (
     ChatUsage,
 )
 from fastapi import APIRouter, Response
-from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
 from service.http.body import CHAT_BOUNDS, describe_invalid, json_body
-from service.http.errors import CHAT, respond_chat_error
+from service.http.errors import CHAT, describe_chat_error, respond_chat_error
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
-from service.http.responses import EVENTS, NO_BUFFERING
+from service.http.responses import EVENTS, chain, respond_events
+from service.outcome import Outcome
 
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
@@ -57,14 +58,17 @@ def build_router(models: ModelRouter) -> APIRouter:
             question = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
             raise describe_invalid(error) from error
+        if body.stream:
+            items = models.stream(question)
+            first = await anext(items)
+            if not isinstance(first, Outcome) or first.status < 400:
+                return respond_events(_stream(body, chain(first, items)))
+            return respond_chat_error(first, None)
         outcome = await models.answer(question)
         if outcome.status >= 400:
             return respond_chat_error(outcome, None)
         completion = _build_completion(body, Answer.model_validate_json(outcome.body))
-        if not body.stream:
-            return Response(completion.model_dump_json(), media_type="application/json")
-        events = _stream(completion, body.wants_usage)
-        return StreamingResponse(events, media_type=EVENTS, headers=NO_BUFFERING)
+        return Response(completion.model_dump_json(), media_type="application/json")
 
     return router
 
@@ -72,14 +76,10 @@ def build_router(models: ModelRouter) -> APIRouter:
 def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
-        refusal = REFUSALS.get(answer.reason or "", f"The model gives no answer: {answer.reason}.")
-        text, message = refusal, ChatReply(content=None, refusal=refusal)
+        text = REFUSALS.get(answer.reason or "", f"The model gives no answer: {answer.reason}.")
+        message = ChatReply(content=None, refusal=text)
     else:
-        text = answer.answer
-        text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
-        tokens = TOKEN.findall(text)
-        if request.answer_limit is not None and len(tokens) > request.answer_limit:
-            text, finish = "".join(tokens[: request.answer_limit]), "length"
+        text, finish = _cut(request, answer.answer)
         message = ChatReply(content=text, refusal=None)
     n_prompt, n_completion = len(TOKEN.findall(request.question)), len(TOKEN.findall(text))
     return ChatCompletion(
@@ -94,35 +94,72 @@ def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     )
 
 
-def _stream(completion: ChatCompletion, wants_usage: bool) -> Iterator[bytes]:
-    """Yield events: the role, the text, the end; with `wants_usage` one without a choice and with the usage.
+def _cut(request: ChatRequest, text: str) -> tuple[str, Finish]:
+    """Return the text before the first stop, of no more than the tokens that are allowed, and what ended it."""
+    text = text[: min((text.index(stop) for stop in request.stops if stop in text), default=len(text))]
+    tokens = TOKEN.findall(text)
+    if request.answer_limit is not None and len(tokens) > request.answer_limit:
+        return "".join(tokens[: request.answer_limit]), "length"
+    return text, "stop"
+
+
+def _settle(request: ChatRequest, text: str) -> str:
+    """Return the beginning that stays whatever an unfinished text goes on with: its end may begin a stop."""
+    content, _ = _cut(request, text)
+    longest = max(map(len, request.stops), default=1)
+    return content if content != text else text[: len(text) - longest + 1].rstrip()
+
+
+async def _stream(request: ChatRequest, items: AsyncIterator[bytes | Outcome]) -> AsyncIterator[bytes]:
+    """Yield events: the role, the text as it is made, the end; with `include_usage` one with the usage alone.
 
     [DONE] comes last, so that a reader sees whether the stream was cut.
     """
+    constant = {"id": f"chatcmpl-{uuid4().hex}", "created": int(time()), "model": request.model}
+    encode = partial(_encode, constant, request.wants_usage)
+    text = content = ""
+    outcome: Outcome | None = None
+    async for item in items:
+        if isinstance(item, Outcome):
+            outcome = item
+            continue
+        text += AnswerDelta.model_validate_json(item).text
+        if piece := _settle(request, text)[len(content) :]:
+            if not content:
+                yield encode(delta=ChatDelta(role="assistant", content=""))
+            yield encode(delta=ChatDelta(content=piece))
+            content += piece
+    assert outcome is not None, "it comes last"
+    if outcome.status >= 400:
+        yield b"data: " + describe_chat_error(outcome, None).model_dump_json().encode() + b"\n\n"
+        return
+    completion = _build_completion(request, Answer.model_validate_json(outcome.body))
     [choice] = completion.choices
     message = choice.message
     if message.content is None:
-        deltas = ChatDelta(role="assistant", refusal=""), ChatDelta(refusal=message.refusal)
+        yield encode(delta=ChatDelta(role="assistant", refusal=""))
+        yield encode(delta=ChatDelta(refusal=message.refusal))
     else:
-        deltas = ChatDelta(role="assistant", content=""), ChatDelta(content=message.content)
-    for delta in deltas:
-        chunk = ChatChunkChoice(index=0, delta=delta, finish_reason=None)
-        yield _encode(completion, wants_usage, choices=[chunk])
-    last = ChatChunkChoice(index=0, delta=ChatDelta(), finish_reason=choice.finish_reason)
-    yield _encode(completion, wants_usage, choices=[last], errata=completion.errata)
-    if wants_usage:
-        yield _encode(completion, wants_usage, choices=[], usage=completion.usage)
+        if not content:
+            yield encode(delta=ChatDelta(role="assistant", content=""))
+        if piece := message.content[len(content) :]:
+            yield encode(delta=ChatDelta(content=piece))
+    yield encode(delta=ChatDelta(), finish=choice.finish_reason, errata=completion.errata)
+    if request.wants_usage:
+        yield encode(choices=[], usage=completion.usage)
     yield b"data: [DONE]\n\n"
 
 
-def _encode(completion: ChatCompletion, wants_usage: bool, **content: Any) -> bytes:
+def _encode(
+    constant: Mapping[str, object],
+    wants_usage: bool,
+    delta: ChatDelta | None = None,
+    finish: Finish | None = None,
+    **content: object,
+) -> bytes:
     """Write one chunk. Only what is set is sent: `usage` goes to those who want it, null until the last chunk."""
+    if delta is not None:
+        content["choices"] = [ChatChunkChoice(index=0, delta=delta, finish_reason=finish)]
     usage = {"usage": None} if wants_usage else {}
-    constant = {
-        "object": "chat.completion.chunk",
-        "id": completion.id,
-        "created": completion.created,
-        "model": completion.model,
-    }
-    chunk = ChatChunk.model_validate({**constant, **usage, **content})
+    chunk = ChatChunk.model_validate({"object": "chat.completion.chunk", **constant, **usage, **content})
     return b"data: " + chunk.model_dump_json(exclude_unset=True).encode() + b"\n\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from redis.commands import AsyncCoreCommands
 from redis.exceptions import RedisError, ResponseError
@@ -93,25 +93,6 @@ def is_timeout(error: LedgerUnavailable) -> bool:
     return isinstance(error.__cause__, (TimeoutError, RedisTimeout))
 
 
-class Endpoint(Protocol):
-    """Where commands are sent: one server, or the one of several that has our keys."""
-
-    async def run(self, command: Callable[[Any], Awaitable[T]]) -> T: ...
-
-    async def aclose(self) -> None: ...
-
-
-class SingleServer:
-    def __init__(self, redis: Any) -> None:
-        self._redis = redis
-
-    async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
-        return await command(self._redis)
-
-    async def aclose(self) -> None:
-        await self._redis.aclose()
-
-
 class RedisClient(AsyncCoreCommands):
     """Redis' commands for whatever is at the address, so that nothing else in the ledger knows what that is.
 
@@ -122,20 +103,22 @@ class RedisClient(AsyncCoreCommands):
     _event_dispatcher: Any = None  # redis-py's commands declare it; none of them needs it
 
     def __init__(
-        self, servers: Sequence[ServerSettings], pool: Pool, endpoint: Endpoint | None = None
+        self, servers: Sequence[ServerSettings], pool: Pool, failover: FailoverEndpoint | None = None
     ) -> None:
-        """Sends nothing. endpoint: where the address says what it is; otherwise the first command asks."""
-        self._servers, self._pool, self._endpoint = servers, pool, endpoint
+        """Sends nothing. failover: where the address says that it is needed; otherwise the first command asks."""
+        self._servers, self._pool, self._failover = servers, pool, failover
         self._first = pool.client(servers[0], retries=1)
+        self._is_detected = failover is not None
         self._detecting = asyncio.Lock()
 
     async def run(self, command: Callable[[Any], Awaitable[T]]) -> T:
         """`command` with a client of the server that has our keys; once more if they have moved meanwhile."""
-        if self._endpoint is None:
+        if not self._is_detected:
             async with self._detecting:
-                if self._endpoint is None:
-                    self._endpoint = await self._detect()
-        return await self._endpoint.run(command)
+                if not self._is_detected:
+                    self._failover = await self._detect()
+                    self._is_detected = True
+        return await (command(self._first) if self._failover is None else self._failover.run(command))
 
     async def execute_command(self, *args: Any, **options: Any) -> Any:
         return await self.run(lambda redis: redis.execute_command(*args, **options))
@@ -149,15 +132,15 @@ class RedisClient(AsyncCoreCommands):
 
     async def aclose(self) -> None:
         await self._first.aclose()
-        if self._endpoint is not None:
-            await self._endpoint.aclose()
+        if self._failover is not None:
+            await self._failover.aclose()
 
-    async def _detect(self) -> Endpoint:
-        """HELLO tells a node of a cluster from a single server, and everybody may send it."""
+    async def _detect(self) -> FailoverEndpoint | None:
+        """None of a single server, which HELLO tells from a node of a cluster, and everybody may send."""
         if len(self._servers) == 1:
             hello = await self._first.execute_command("HELLO")
             if not (isinstance(hello, dict) and hello.get(b"mode") == b"cluster"):
-                return SingleServer(self._first)
+                return None
         if "path" in self._servers[0]:
             raise ResponseError("a node of a cluster is named by its host and port, and not by a socket file")
         await self._first.aclose()

@@ -5,8 +5,6 @@ Replies have redis-py's new shapes and are bytes, because rows are bytes.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,11 +38,10 @@ class Pool:
         }
         return Redis.from_pool(BlockingConnectionPool(**(settings | server)))
 
-    @asynccontextmanager
-    async def temporary_client(self, server: ServerSettings) -> AsyncIterator[Any]:
-        """A Redis for one question; it is closed even when the caller is cancelled."""
+    async def ask(self, server: ServerSettings, *command: str) -> Any:
+        """The reply to one command, over a connection of its own that is closed even when the caller is cancelled."""
         redis = self.client(server, retries=0)
         try:
-            yield redis
+            return await redis.execute_command(*command)
         finally:
             await finish(redis.aclose())

@@ -7,19 +7,17 @@ asked as well; a commit that it took alone would be lost. See cluster.py.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any
 
 from redis.exceptions import ConnectionError
 
 from service.ledger.redis.address import SentinelAddress, ServerSettings
-from service.ledger.redis.failover import SHARE_OF_LIMIT, Node, ask_quorum
+from service.ledger.redis.failover import Node, ask_quorum
 from service.ledger.redis.pool import Pool
 
 
 class SentinelLocator:
     def __init__(self, address: SentinelAddress, pool: Pool) -> None:
         self._address, self._pool = address, pool
-        self._timeout_s = pool.connect_s * SHARE_OF_LIMIT
 
     def settings(self, node: Node) -> ServerSettings:
         return self._address.master | {"host": node[0], "port": node[1]}
@@ -29,18 +27,14 @@ class SentinelLocator:
         name = self._address.master_name
 
         async def ask_master(sentinel: ServerSettings) -> Node | None:
-            reply = await self._ask(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
+            reply = await self._pool.ask(sentinel, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", name)
             return None if reply is None else (reply[0].decode(), int(reply[1]))
 
         requests = [ask_master(sentinel) for sentinel in self._address.sentinels]
-        replies = await ask_quorum(requests, self._timeout_s, lambda node: node)
+        replies = await ask_quorum(requests, self._pool, lambda node: node)
         [(node, _)] = Counter(replies).most_common(1)
         if node is None:
             raise ConnectionError(f"its Sentinels watch no master {name!r}")
-        if (await self._ask(self.settings(node), "HELLO"))[b"role"] != b"master":
+        if (await self._pool.ask(self.settings(node), "HELLO"))[b"role"] != b"master":
             raise ConnectionError(f"its Sentinels have not made a new master of {name!r} yet")
         return node
-
-    async def _ask(self, server: ServerSettings, *command: str) -> Any:
-        async with self._pool.temporary_client(server) as redis:
-            return await redis.execute_command(*command)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unicodedata import normalize
+
 import pytest
 
 from models.graph.blocks import statements_block
@@ -67,6 +69,14 @@ async def test_a_name_means_what_it_means_at_the_version_that_is_asked(
     assert await mentions(lookup, "Where is Lima, or Ciudad?", new) == [("Ciudad", ["Q2868"])]
     batch = await lookup.inform([Ask("Where is Lima?")] * 2, [old, new])
     assert [len(ask.mentions) for ask in batch.asks if isinstance(ask, Ask)] == [1, 0]
+
+
+async def test_the_longer_name_is_read_however_the_question_is_spelt(
+    lookup: Lookup, memory: GraphMemory
+) -> None:
+    names = {"n:short": (Statement(LABEL, "éé bb"),), "n:long": (Statement(LABEL, "bb cccc"),)}
+    at = await view(lookup, memory, names)
+    assert await mentions(lookup, normalize("NFD", "éé bb cccc"), at) == [("bb cccc", ["n:long"])]
 
 
 async def test_a_question_that_wants_no_graph_gets_none(lookup: Lookup, memory: GraphMemory) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,10 @@ class LocalHandle:
     def __getattr__(self, method: str) -> LocalMethod:
         return LocalMethod(self._part, method)
 
+    def options(self, stream: bool) -> LocalStreamingHandle:
+        assert stream
+        return LocalStreamingHandle(self._part)
+
 
 @dataclass(frozen=True)
 class LocalMethod:
@@ -55,6 +59,34 @@ class LocalMethod:
 
     async def remote(self, *args: Any) -> Any:
         return _pickle(await getattr(self.part, self.method)(*_pickle(args)))
+
+
+@dataclass(frozen=True)
+class LocalStreamingHandle:
+    """The part of `handle.options(stream=True)`: a call returns a stream at once."""
+
+    part: Any
+
+    @property
+    def stream(self) -> LocalStreamingHandle:
+        return self
+
+    def remote(self, *args: Any) -> LocalStream:
+        return LocalStream(self.part.stream(*_pickle(args)))
+
+
+@dataclass
+class LocalStream:
+    """Ray's DeploymentResponseGenerator, as far as it is used."""
+
+    items: AsyncGenerator[Any]
+    is_cancelled: bool = False
+
+    async def __anext__(self) -> Any:
+        return _pickle(await anext(self.items))
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
 
 
 def _pickle(value: Any) -> Any:

@@ -181,6 +181,7 @@ async def test_json_may_have_any_of_its_names(shared_http: httpx.AsyncClient, ki
         (ASK, {"question": PERU, "candidates": ["x"] * 513}, "512 items in lists"),
         (BATCH, {"questions": [{"question": PERU, "candidates": ["x"] * 32}] * 128}, "4,096 items in lists"),
         (BATCH, {"questions": [{str(n): n for n in range(33)}] * 128}, "4,096 fields"),
+        (EDITS, {"edits": [{}] * 25_000}, "25,000 objects"),
         (EDITS, {"edits": [EDIT | {"paraphrases": ["x"] * 30}] * 20_000}, "500,000 items in lists"),
         (EDITS, {"edits": [{str(n): n for n in range(11)}] * 20_000}, "200,000 fields"),
     ],
@@ -223,7 +224,8 @@ HELD_UP = {
         0.02,
     ),
     "unknown fields of an edit": (EDITS, {str(n): 1 for n in range(1_300_000)}, 0.1),
-    "bad edits": (EDITS, {"edits": [{}] * 100_000}, 0.1),
+    "too many edits": (EDITS, {"edits": [{}] * 100_000}, 0.1),
+    "bad edits": (EDITS, {"edits": [{}] * 20_000}, 0.1),
     "unknown fields of edits": (EDITS, {"edits": [{str(n): n for n in range(9)}] * 20_000}, 0.1),
 }
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from service.errors import ErrataError, InvalidInput, MalformedJson, TooLarge
 from service.http.body_scanner import MAX_DEPTH, MAX_WIDTH, BodyScanner, Bounds
 
-BOUNDS = Bounds(bytes=20_000_000, fields=1_000, items=1_000)
+BOUNDS = Bounds(bytes=20_000_000, objects=1_000, fields=1_000, items=1_000)
 VALUES = st.recursive(
     st.none() | st.integers() | st.text('a"\\{}[]:,é\n\u2028'),
     lambda inner: st.lists(inner) | st.dictionaries(st.text('b"\\:'), inner),
@@ -42,7 +42,8 @@ def test_the_parts_of_a_body_are_counted_wherever_it_is_cut(value: object, size:
         (b"[" * (MAX_DEPTH + 1), MalformedJson, "nested more than 64 deep: send it flatter"),
         (b'{"a":' * (MAX_DEPTH + 1), MalformedJson, "nested more than 64 deep"),
         (b"{" + b'"a":1,' * (MAX_WIDTH + 1), InvalidInput, "more than 256 fields: /docs lists"),
-        (b"[" + b'{"a":1},' * 1_001, TooLarge, "1,000 fields: send less, in several requests"),
+        (b"[" + b'{"a":1,"b":2},' * 501, TooLarge, "1,000 fields: send less, in several requests"),
+        (b'{"a":' + b"[]," + b"{}" * 1_001, TooLarge, "1,000 objects: send less, in several requests"),
         (b"[" + b"1," * 1_001, TooLarge, "1,000 items in lists: send less, in several requests"),
         (b"[" + b"[]," * 1_001, TooLarge, "1,000 items in lists"),
     ],

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import Any
 
 import pytest
 from ray import serve
@@ -11,7 +12,8 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RequestCancelledError
 
 from service.errors import Internal, NotReady, StaleVersion, TooMany
-from service.http.deployment_client import DeploymentClient
+from service.http.deployment_client import DeploymentClient, ModelClient
+from service.outcome import Outcome
 
 FAILURES = {
     "ours": StaleVersion.at(current=3, expected=2),
@@ -111,3 +113,31 @@ async def test_who_is_cancelled_ends() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert task.cancelled()
+
+
+@serve.deployment
+class Streaming:
+    """deaths: how often it dies before it yields the item `dies_at`."""
+
+    def __init__(self) -> None:
+        self.deaths = 2
+
+    async def stream(self, question: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
+        for place in range(2):
+            if self.deaths and place == question["dies_at"]:
+                self.deaths -= 1
+                raise ActorDiedError
+            yield b"a delta"
+        yield Outcome(200, b"the answer")
+
+
+async def collect(dies_at: int) -> list[bytes]:
+    handle = serve.run(Streaming.bind(), _local_testing_mode=True)
+    items = ModelClient(handle, "the model", attempts=3).stream({"dies_at": dies_at})
+    return [item.body if isinstance(item, Outcome) else item async for item in items]
+
+
+async def test_a_stream_survives_its_replica_until_its_first_word() -> None:
+    assert await collect(dies_at=0) == [b"a delta", b"a delta", b"the answer"]
+    with pytest.raises(NotReady, match="started again"):
+        await collect(dies_at=1)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pydantic import TypeAdapter
-
 from errata.bulk.line import Line
 from errata.errors import Refused
 from errata.request import Reply
 from errata.wire import EditReceipt, Item, RefusedEdit
 
 PLACE = re.compile(r"\bedits\.(\d+)\b")
-REFUSED_EDITS: TypeAdapter[list[RefusedEdit]] = TypeAdapter(list[RefusedEdit])
 
 
 class Batch:
@@ -52,7 +49,7 @@ class Batch:
 
     def record_no_op(self, error: Refused) -> None:
         """All of it is answered so already, or refused."""
-        self.refuse(list_refused(error))
+        self.refuse(error.extra_list("refused", RefusedEdit))
         for line in self.lines:
             if line.is_pending:
                 line.status, line.holds = "no-op", True
@@ -73,7 +70,3 @@ class Batch:
             return self.lines[place].where if place < len(self.lines) else match[0]
 
         return PLACE.sub(where, detail)
-
-
-def list_refused(error: Refused) -> list[RefusedEdit]:
-    return REFUSED_EDITS.validate_python(error.extra("refused") or [])

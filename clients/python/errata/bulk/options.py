@@ -50,12 +50,10 @@ class RunSettings:
             wait=options.get("wait", "all"),
             strict=options.get("strict", False),
             dry_run=self.dry_run,
+            method=options.get("method"),
+            options=options.get("options", {}),
         )
-        if "method" in options:
-            self.commit["method"] = options["method"]
-        if "options" in options:
-            self.commit["options"] = options["options"]
-        self._run_key = options.get("idempotency_key", "")
+        self._run_key = options.get("idempotency_key") or ""
         if not 1 <= self.batch_size <= MAX_EDITS:
             raise unsendable(f"one commit takes 1 to {MAX_EDITS:,} lines, not {self.batch_size:,} together")
 

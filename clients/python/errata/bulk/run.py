@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Unpack
 
-from errata.bulk.batch import Batch, list_refused
+from errata.bulk.batch import Batch
 from errata.bulk.duplicates import mark_duplicates
 from errata.bulk.line import Line, Status
 from errata.bulk.options import FileOptions, RunSettings
@@ -22,10 +22,10 @@ from errata.bulk.reader import read_corrections
 from errata.calls import Calls
 from errata.calls.edits import EditOptions
 from errata.errors import BadFile, EditRefused, ErrataError, Malformed, NothingToDo
-from errata.files import Progress
+from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
-from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress
+from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, RefusedEdit
 from errata.wire.base import DEFAULT_MODEL
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
@@ -77,7 +77,7 @@ class FileRun:
                 f"this run of {self.file} has been begun: make another FileRun, it goes on from there"
             )
         self._has_begun, self._calls, self._send = True, calls, send
-        self._progress, self._on_reply = progress or _ignore, on_reply or _ignore
+        self._progress, self._on_reply = progress or ignore, on_reply or ignore
         self._refuse_bad_lines("cannot be used")
         try:
             self._head = (await send(calls.log(limit=1))).value.head
@@ -146,9 +146,7 @@ class FileRun:
         reverted_versions: tuple[int, ...] = ()
         while True:
             options = self._commit_options(batch, reverted_versions)
-            options["skip_refused"] = self.settings.skip_bad
-            if expected_version is not None:
-                options["expected_version"] = expected_version
+            options |= EditOptions(skip_refused=self.settings.skip_bad, expected_version=expected_version)
             try:
                 reply = batch.earlier_reply or await self._send(self._calls.edit_many(batch.items, **options))
             except NothingToDo as error:
@@ -156,7 +154,7 @@ class FileRun:
                 batch.record_no_op(error)
                 return None
             except (EditRefused, Malformed) as error:
-                batch.refuse(list_refused(error))
+                batch.refuse(error.extra_list("refused", RefusedEdit))
                 reasons = [f"{line.where}: {line.detail}" for line in batch.lines if line.status == "refused"]
                 if not reasons:
                     raise
@@ -233,7 +231,3 @@ def to_run(file: str | Path | FileRun, options: FileOptions) -> FileRun:
 
 def _spell(text: str) -> str:
     return unicodedata.normalize("NFC", text).strip()
-
-
-def _ignore(_: object) -> None:
-    pass

@@ -7,7 +7,7 @@ from datetime import datetime
 from urllib.parse import quote
 
 from errata import wire
-from errata.request import Call, build
+from errata.request import Call, build, to_query
 from errata.wire import KeyName, Request, Scope
 
 DAY_S = 86_400.0
@@ -59,17 +59,16 @@ class AccessCalls:
         until: datetime | None = None,
     ) -> Call[wire.AuditPage]:
         """The newest calls of the admin routes first. before: `next` of the page before this one."""
-        filters: dict[str, int | str | None] = {
-            "limit": limit,
-            "before": before,
-            "name": name,
-            "path": path,
-            "refused": None if refused is None else str(refused).lower(),
-            "version": version,
-            "since": None if since is None else str(since.timestamp()),
-            "until": None if until is None else str(until.timestamp()),
-        }
-        query = {field: value for field, value in filters.items() if value is not None}
+        query = to_query(
+            limit=limit,
+            before=before,
+            name=name,
+            path=path,
+            refused=refused,
+            version=version,
+            since=since and str(since.timestamp()),
+            until=until and str(until.timestamp()),
+        )
         return Call("GET", "/admin/audit", wire.AuditPage, query=query)
 
 

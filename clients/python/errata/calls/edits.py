@@ -12,7 +12,9 @@ from errata.wire.base import DEFAULT_MODEL
 
 
 class CommitOptions(TypedDict, total=False):
-    """wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
+    """None is as good as leaving an option out.
+
+    wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
 
     idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
     """
@@ -20,7 +22,7 @@ class CommitOptions(TypedDict, total=False):
     message: str
     wait: Wait
     strict: bool
-    idempotency_key: str
+    idempotency_key: str | None
 
 
 class EditOptions(CommitOptions, total=False):
@@ -31,8 +33,8 @@ class EditOptions(CommitOptions, total=False):
     /v1/models lists them. skip_refused: leave out what is refused, the report tells of it.
     """
 
-    expected_version: int
-    method: str
+    expected_version: int | None
+    method: str | None
     options: dict[str, Any]
     dry_run: bool
     skip_refused: bool
@@ -49,7 +51,9 @@ def commit(path: str, kind: type[Request], fields: dict[str, object]) -> Call[wi
 
 def take_key(fields: dict[str, object]) -> str:
     """Remove the caller's idempotency key from the fields and return it, or a new one."""
-    key = fields.pop("idempotency_key", new_key())
+    key = fields.pop("idempotency_key", None)
+    if key is None:
+        return new_key()
     return build(wire.IdempotencyHeader, idempotency_key=key).idempotency_key
 
 

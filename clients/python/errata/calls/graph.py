@@ -9,7 +9,7 @@ from urllib.parse import quote
 from errata import wire
 from errata.calls.edits import CommitOptions, take_key
 from errata.files import Progress, Upload
-from errata.request import Call, build
+from errata.request import Call, build, to_query
 from errata.wire import Format, Request, Version
 
 MAX_SOURCE_CHARS = 200
@@ -18,7 +18,7 @@ MAX_SOURCE_CHARS = 200
 class ImportOptions(CommitOptions, total=False):
     """As of an edit. A file that is sent again with the same key is answered with its first receipt."""
 
-    expected_version: int
+    expected_version: int | None
     dry_run: bool
 
 
@@ -38,14 +38,14 @@ class GraphCalls:
 
     def entities(self, q: str, *, limit: int = 20, version: int | None = None) -> Call[wire.EntityList]:
         """Entities by name, best first: those called `q`, then those whose name begins with it."""
-        query = _query(build(_EntityQuery, q=q, limit=limit, version=version))
+        query = build(_EntityQuery, q=q, limit=limit, version=version).model_dump(exclude_defaults=True)
         return Call("GET", "/v1/entities", wire.EntityList, query=query)
 
     def entity(self, id: str, *, version: int | None = None) -> Call[wire.EntityState]:
         """One entity with its facts, and those that were removed; at a version, or as it is now."""
         entity = build(_EntityAt, id=id, version=version)
         path = f"/v1/entities/{quote(entity.id, safe='')}"
-        return Call("GET", path, wire.EntityState, query=_query(entity, "id"))
+        return Call("GET", path, wire.EntityState, query=to_query(version=entity.version))
 
     def import_graph(
         self,
@@ -65,31 +65,20 @@ class GraphCalls:
             source: what the log calls it; the file's own name if left out.
             progress: is called with what was sent, in the phase "sending", then with the service's own phases.
         """
-        file = Path(file) if isinstance(file, str) else file
         if source is None:
-            name = getattr(file, "name", None)
+            name = file if isinstance(file, str) else getattr(file, "name", None)
             source = Path(name).name if isinstance(name, str) else ""
-        fields: dict[str, object] = {
-            "format": format,
-            "language": language,
-            "source": source[-MAX_SOURCE_CHARS:],
-            **options,
-        }
+        fields: dict[str, object] = {**options}
         key = take_key(fields)
-        order = build(wire.ImportOrder, **fields)
+        source = source[-MAX_SOURCE_CHARS:]
+        order = build(wire.ImportOrder, format=format, language=language, source=source, **fields)
         return Call(
             "POST",
             "/admin/graph/import",
             wire.ImportReceipt,
-            query=_query(order),
+            query=to_query(**order.model_dump(exclude_defaults=True)),
             idempotency_key=key,
             reads=order.dry_run,
             slow=True,
             upload=Upload(file, progress),
         )
-
-
-def _query(request: Request, *omissions: str) -> dict[str, int | str]:
-    """The fields that differ from their defaults, truth as JSON writes it."""
-    fields = request.model_dump(exclude_defaults=True, exclude=set(omissions))
-    return {name: str(value).lower() if value is True else value for name, value in fields.items()}

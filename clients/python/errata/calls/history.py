@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from errata import wire
-from errata.request import Call, build, new_key
+from errata.request import Call, build, new_key, to_query
 from errata.wire import Request, TagName
 
 
@@ -18,8 +18,7 @@ class HistoryCalls:
 
     def log(self, *, limit: int = 20, before: int | None = None) -> Call[wire.VersionLog]:
         """The newest commits first; `before` continues from an older one."""
-        query = {"limit": limit} | ({} if before is None else {"before": before})
-        return Call("GET", "/admin/versions", wire.VersionLog, query=query)
+        return Call("GET", "/admin/versions", wire.VersionLog, query=to_query(limit=limit, before=before))
 
     def show(self, version: int) -> Call[wire.VersionDetail]:
         """One commit: its edits, its report and what it wrote."""
@@ -32,14 +31,14 @@ class HistoryCalls:
 
     def check(self, superseded: bool = False) -> Call[wire.CheckReport]:
         """Re-run the fact tests of every active edit. superseded: list those that a later edit answers anew, too."""
-        query = {"superseded": "true"} if superseded else {}
+        query = to_query(superseded=superseded or None)
         return Call(
             "POST", "/admin/checks", wire.CheckReport, query=query, idempotency_key=new_key(), slow=True
         )
 
     def last_check(self, superseded: bool = False) -> Call[wire.CheckReport]:
         """What the fact tests said when they last ran."""
-        query = {"superseded": "true"} if superseded else {}
+        query = to_query(superseded=superseded or None)
         return Call("GET", "/admin/checks", wire.CheckReport, query=query)
 
     def tags(self) -> Call[wire.TagList]:

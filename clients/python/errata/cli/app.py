@@ -38,13 +38,12 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-ASKING, CORRECTING, GRAPH, LOOKING = "Ask", "Correct", "Knowledge graph", "Look"
-ACCESS, KEEPING = "Access", "Keep"
+ACCESS = "Access"
 for panel, functions in {
-    ASKING: (ask.ask,),
-    CORRECTING: (edit.edit, fact.fact, revert.revert, revert.rollback),
-    GRAPH: (entities.entities, entities.entity, fact.relation, import_graph.import_),
-    LOOKING: (
+    "Ask": (ask.ask,),
+    "Correct": (edit.edit, fact.fact, revert.revert, revert.rollback),
+    "Knowledge graph": (entities.entities, entities.entity, fact.relation, import_graph.import_),
+    "Look": (
         history.log,
         history.show,
         history.diff,
@@ -57,7 +56,7 @@ for panel, functions in {
         status.memory,
     ),
     ACCESS: (status.whoami, audit.audit),
-    KEEPING: (backup.backup, backup.restore),
+    "Keep": (backup.backup, backup.restore),
 }.items():
     for function in functions:
         app.command(function.__name__.rstrip("_"), rich_help_panel=panel)(command(function))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
 
@@ -15,22 +16,17 @@ from errata.cli.session import Key, Session, find_key, make_console
 from errata.client import Errata
 from errata.errors import BadAddress, ErrataError, Refused
 
-PANEL = "Connection and output"
-Url = Annotated[
-    str, typer.Option("--url", envvar="ERRATA_URL", help="Where the service is.", rich_help_panel=PANEL)
-]
+connection_option = partial(typer.Option, rich_help_panel="Connection and output")
+Url = Annotated[str, connection_option("--url", envvar="ERRATA_URL", help="Where the service is.")]
 KeyOption = Annotated[
     str | None,
-    typer.Option(
+    connection_option(
         "--key",
         envvar="ERRATA_KEY",
         help="The key to send; without it, var/admin.key of this folder or one above it.",
-        rich_help_panel=PANEL,
     ),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print exactly what the service sent.", rich_help_panel=PANEL)
-]
+Json = Annotated[bool, connection_option("--json", help="Print exactly what the service sent.")]
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -39,25 +35,17 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     Typer reads a command's options from its signature: the function's own, then those of all commands.
     """
 
-    def run(*, url: str, key: str | None, as_json: bool, **arguments: Any) -> None:
+    def run(
+        *, url: Url = DEFAULT_URL, key: KeyOption = None, as_json: Json = False, **arguments: Any
+    ) -> None:
         try:
             conduct(function, arguments, url, key, as_json)
         except BadAddress as error:
             raise typer.Exit(complain(error, make_console(stderr=True), Key(None, ""))) from error
 
-    hints = get_type_hints(function, include_extras=True)
-    parameters = [
-        parameter.replace(annotation=hints[parameter.name], kind=parameter.KEYWORD_ONLY)
-        for parameter in list(inspect.signature(function).parameters.values())[1:]
-    ]
-    for name, kind, default in (
-        ("url", Url, DEFAULT_URL),
-        ("key", KeyOption, None),
-        ("as_json", Json, False),
-    ):
-        parameters.append(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
-        )
+    options = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+    common = list(inspect.signature(run, eval_str=True).parameters.values())[:-1]
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*options, *common)]
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__dict__["__signature__"] = inspect.Signature(parameters)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from errata.calls.edits import CommitOptions, EditOptions
+from errata.wire import Wait
 
 NoWait = Annotated[bool, typer.Option("--no-wait", help="Do not wait until all replicas have it.")]
 Key = Annotated[
@@ -26,18 +27,19 @@ At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="
 
 
 def commit_options(message: str, no_wait: bool, key: str | None, strict: bool) -> CommitOptions:
-    options = CommitOptions(message=message, wait="none" if no_wait else "all", strict=strict)
-    if key is not None:
-        options["idempotency_key"] = key
-    return options
+    wait: Wait = "none" if no_wait else "all"
+    return CommitOptions(message=message, wait=wait, strict=strict, idempotency_key=key)
 
 
 def edit_options(
     message: str, no_wait: bool, key: str | None, dry_run: bool, expect: int | None, strict: bool
 ) -> EditOptions:
-    options = EditOptions(message=message, wait="none" if no_wait else "all", strict=strict, dry_run=dry_run)
-    if key is not None:
-        options["idempotency_key"] = key
-    if expect is not None:
-        options["expected_version"] = expect
-    return options
+    wait: Wait = "none" if no_wait else "all"
+    return EditOptions(
+        message=message,
+        wait=wait,
+        strict=strict,
+        dry_run=dry_run,
+        expected_version=expect,
+        idempotency_key=key,
+    )

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.progress import (
@@ -26,23 +25,15 @@ from rich.text import Text
 from errata.cli.render.text import escape, megabytes, plural, seconds
 from errata.wire import ImportProgress
 
-UNITS = {
-    "sending": "bytes",
-    "reading": "bytes",
-    "writing": "triples",
-    "checking": "lines",
-    "editing": "lines",
-    "asking": "questions",
-}
-TITLES = {
-    "sending": "Sending",
-    "reading": "Reading",
-    "writing": "Writing",
-    "committing": "Committing",
-    "replicas": "Telling the replicas",
-    "checking": "Checking",
-    "editing": "Editing",
-    "asking": "Asking the wordings held back",
+PHASES = {  # what a person reads, and what is counted
+    "sending": ("Sending", "bytes"),
+    "reading": ("Reading", "bytes"),
+    "writing": ("Writing", "triples"),
+    "committing": ("Committing", None),
+    "replicas": ("Telling the replicas", None),
+    "checking": ("Checking", "lines"),
+    "editing": ("Editing", "lines"),
+    "asking": ("Asking the wordings held back", "questions"),
 }
 PATIENCE_S = 0.5
 EVERY_S = 10.0
@@ -71,23 +62,6 @@ def show_spinner(err: Console, title: str, patience_s: float = PATIENCE_S) -> It
             spinner.stop()
 
 
-class ProgressDisplay(Protocol):
-    def update(self, event: ImportProgress) -> None: ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None: ...
-
-
-def make_display(err: Console) -> ProgressDisplay:
-    return Bar(err) if err.is_interactive else LogLines(err)
-
-
 class _EventColumn(ProgressColumn):
     """What the last event of a phase says, with the rate and the time left that rich has measured."""
 
@@ -99,71 +73,57 @@ class _EventColumn(ProgressColumn):
         return Text(describe(event, task.finished_speed or task.speed))
 
 
-class Bar:
+class ProgressDisplay:
+    """A bar where a person looks on, elsewhere a line every `EVERY_S`: none for what is done within that."""
+
     def __init__(self, err: Console) -> None:
         columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(12), _EventColumn())
         self._progress = Progress(*columns, console=err, transient=True)
         self._task: TaskID | None = None
-        self._phase = ""
-
-    def update(self, event: ImportProgress) -> None:
-        if self._task is None or event.phase != self._phase:
-            if self._task is not None:
-                self._progress.remove_task(self._task)
-            self._phase = event.phase
-            self._task = self._progress.add_task(title(event), total=event.total, event=event)
-        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-
-class LogLines:
-    """Nothing for an import that is done within `EVERY_S`."""
-
-    def __init__(self, err: Console) -> None:
-        self._err = err
-        self._phase, self._phase_start_s, self._phase_start = "", 0.0, 0
+        self._err, self._phase, self._phase_start_s, self._phase_start = err, "", 0.0, 0
         self._last_line_s = time.monotonic()
 
     def update(self, event: ImportProgress) -> None:
         now_s = time.monotonic()
-        if event.phase != self._phase:
+        if self._task is None or event.phase != self._phase:
+            if self._task is not None:
+                self._progress.remove_task(self._task)
             self._phase, self._phase_start_s, self._phase_start = event.phase, now_s, event.done
-        if now_s - self._last_line_s < EVERY_S:
-            return
-        self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
-        rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
-        self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
+            self._task = self._progress.add_task(title(event), total=event.total, event=event)
+        self._progress.update(self._task, completed=event.done, total=event.total, event=event)
+        if not self._err.is_interactive and now_s - self._last_line_s >= EVERY_S:
+            self._last_line_s, passed_s = now_s, now_s - self._phase_start_s
+            rate = (event.done - self._phase_start) / passed_s if passed_s > TOO_SOON_S else None
+            self._err.print(f"{title(event)} {describe(event, rate)}".rstrip(), soft_wrap=True)
 
     def __enter__(self) -> Self:
+        if self._err.is_interactive:
+            self._progress.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        if self._err.is_interactive:
+            self._progress.stop()
 
 
 def title(event: ImportProgress) -> str:
-    return TITLES.get(event.phase, escape(event.phase))
+    return PHASES.get(event.phase, (escape(event.phase), None))[0]
 
 
 def describe(event: ImportProgress, rate: float | None) -> str:
     """`12.0 of 80.0 MB, 4.0 MB per s, 17 s left, 3 lines rejected`, as far as it is known."""
+    _, unit = PHASES.get(event.phase, ("", None))
     parts = []
-    if event.phase in UNITS:
-        amount = _format_amount(event.phase, event.done)
+    if unit is not None:
+        amount = _format_amount(unit, event.done)
         if event.total is not None:
-            total = _format_amount(event.phase, event.total)
-            number, unit = amount.split(" ", 1)
+            total = _format_amount(unit, event.total)
+            number, size = amount.split(" ", 1)
             # The unit once, where both numbers have it.
-            amount = f"{number if total.endswith(f' {unit}') else amount} of {total}"
+            amount = f"{number if total.endswith(f' {size}') else amount} of {total}"
         parts.append(amount)
         if rate:
-            parts.append(f"{_format_amount(event.phase, rate)} per s")
+            parts.append(f"{_format_amount(unit, rate)} per s")
     if rate and event.total is not None and event.total > event.done:
         parts.append(f"{seconds((event.total - event.done) / rate)} left")
     if event.rejected:
@@ -171,6 +131,5 @@ def describe(event: ImportProgress, rate: float | None) -> str:
     return ", ".join(parts)
 
 
-def _format_amount(phase: str, count: float) -> str:
-    unit = UNITS[phase]
+def _format_amount(unit: str, count: float) -> str:
     return megabytes(count) if unit == "bytes" else f"{count:,.0f} {unit}"

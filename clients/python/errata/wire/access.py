@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import AfterValidator, Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema
 
-from errata.wire.base import CommitVersion, Request, Response
+from errata.wire.base import CommitVersion, Request, Response, check_name
 
 Scope: TypeAlias = Literal["ask", "read", "edit", "admin"]
 
 
-def _check_name(text: str) -> str:
-    if not re.fullmatch(NAME, text):
-        raise ValueError("may have 1 to 64 letters, digits and . @ + -, and begins with a letter or a digit")
-    return text
-
-
 NAME = r"[A-Za-z0-9][A-Za-z0-9.@+-]{0,63}"
+NAME_RULE = "may have 1 to 64 letters, digits and . @ + -, and begins with a letter or a digit"
 KeyName = Annotated[
-    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{NAME}$"})
+    str, check_name(NAME, NAME_RULE), WithJsonSchema({"type": "string", "pattern": f"^{NAME}$"})
 ]
 Lifetime = Annotated[float, Field(gt=0, le=10 * 366 * 86_400)]
 

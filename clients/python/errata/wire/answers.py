@@ -66,6 +66,16 @@ class Timings(Response):
     total_ms: float
 
 
+class AnswerDelta(Response):
+    """A part of an answer that is still being made, the event `delta` of a stream.
+
+    text: what the answer goes on with. progress: of systems that read before they write.
+    """
+
+    text: str
+    progress: Details | None = None
+
+
 class Answer(Response):
     """answer: None when the model declines, `reason` says why and `best` what it would have said.
 

@@ -45,6 +45,17 @@ CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]
 
 
+def check_name(pattern: str, rule: str) -> AfterValidator:
+    """Refuse, with the rule in words, a text that the pattern does not match as a whole."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text):
+            raise ValueError(rule)
+        return text
+
+    return AfterValidator(check)
+
+
 class Request(BaseModel):
     """What a caller sends: unknown fields and wrong types are refused."""
 

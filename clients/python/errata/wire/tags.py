@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import AfterValidator, WithJsonSchema
+from pydantic import WithJsonSchema
 
-from errata.wire.base import Request, Response, Version
-
-
-def _check_name(text: str) -> str:
-    if not re.fullmatch(TAG, text):
-        raise ValueError("may have 1 to 64 letters, digits and . _ + -, and begins with a letter")
-    return text
-
+from errata.wire.base import Request, Response, Version, check_name
 
 TAG = r"[A-Za-z][A-Za-z0-9._+-]{0,63}"
 """No number, so that a command takes either and knows which it was given."""
 
-TagName = Annotated[
-    str, AfterValidator(_check_name), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})
-]
+TAG_RULE = "may have 1 to 64 letters, digits and . _ + -, and begins with a letter"
+TagName = Annotated[str, check_name(TAG, TAG_RULE), WithJsonSchema({"type": "string", "pattern": f"^{TAG}$"})]
 
 
 class TagRequest(Request):

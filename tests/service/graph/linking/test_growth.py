@@ -14,7 +14,7 @@ def test_a_name_is_found_as_soon_as_it_is_added() -> None:
     linker = Linker()
     for i in range(3000):
         linker.add([(f"name{i}", f"Q{i}")])
-        assert linker.find(f"is name{i} here").spans[0].ids == (f"Q{i}",)
+        assert linker.find(f"is name{i} here")[0].ids == (f"Q{i}",)
     assert len(linker) == 3000
     assert linker.complete("name2999", 1) == [("name2999", "Q2999")]
     assert linker.resolve("NAME0") == ("Q0",)
@@ -36,7 +36,7 @@ def test_names_added_together_are_seen_together_or_not_at_all() -> None:
         while not stop.is_set():
             last = len(linker) // 2 - 1
             texts = [f"left{i} and right{i}" for i in range(last, last + 3)]
-            torn_texts.extend(text for text in texts if len(linker.find(text).spans) == 1)
+            torn_texts.extend(text for text in texts if len(linker.find(text)) == 1)
 
     with _beside(read):
         for i in range(4000):
@@ -63,28 +63,22 @@ def test_a_large_import_does_not_stop_the_others() -> None:
     thread = threading.Thread(target=linker.add_many, args=(names,))
     thread.start()
     assert max(_waits(thread, time.pthread_getcpuclockid(thread.ident or 0))) < 1.0  # a tenth of it is usual
-    assert linker.find("Where is Peru?").spans
+    assert linker.find("Where is Peru?")
     assert len(linker) == 60_001
 
 
-def test_replacing_forgets_all_but_the_new_and_what_came_meanwhile() -> None:
+def test_replacing_forgets_all_but_the_new_at_once() -> None:
     linker = Linker()
     linker.add([("old", "Q1"), ("kept", "Q2")])
 
     def fresh() -> Iterator[tuple[str, str]]:
         yield "kept", "Q2"
-        linker.add([("meanwhile", "Q3")])
         assert linker.resolve("old") == ("Q1",)
         yield "new", "Q4"
 
     linker.replace(fresh())
-    assert [linker.resolve(name) for name in ("old", "kept", "meanwhile", "new")] == [
-        (),
-        ("Q2",),
-        ("Q3",),
-        ("Q4",),
-    ]
-    assert len(linker) == 3
+    assert [linker.resolve(name) for name in ("old", "kept", "new")] == [(), ("Q2",), ("Q4",)]
+    assert len(linker) == 2
 
 
 def test_a_replacement_that_fails_leaves_everything_as_it_was() -> None:
@@ -100,7 +94,7 @@ def test_a_replacement_that_fails_leaves_everything_as_it_was() -> None:
 def test_one_name_of_very_many_entities_is_no_trap() -> None:
     linker = Linker()
     linker.add_many((("John Smith", f"Q{i}") for i in range(20_000)), pause_s=0)
-    assert len(linker.find("John Smith?").spans[0].ids) == len(linker) == 20_000
+    assert len(linker.find("John Smith?")[0].ids) == len(linker) == 20_000
 
 
 @pytest.mark.parametrize(

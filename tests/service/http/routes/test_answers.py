@@ -1,7 +1,8 @@
-"""GET /v1/answers: what a link in a report opens."""
+"""GET /v1/answers: what a link in a report opens; and the events of a stream."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import httpx
@@ -12,6 +13,7 @@ from models.system import Probes
 from service.editing.evaluation.side_effects import ProbeSelector
 from tests.service.editing.requests import FRANCE, PERU, item
 from tests.service.http.listening import listening
+from tests.service.toy import BREAKING_WORD
 
 
 def content(reply: httpx.Response) -> dict[str, Any]:
@@ -70,3 +72,61 @@ async def test_openais_client_follows_an_edit_and_sees_what_it_rests_on(
     assert (now["answer"], now["version"], len(now["edits"])) == ("Cusco", version, 1)
     assert (before["answer"], before["version"], before["explanation"]) == ("Lima", 0, {"known": True})
     assert len(before["alternatives"]) == 1
+
+
+async def stream(
+    http: httpx.AsyncClient, question: str, **options: object
+) -> list[tuple[str, dict[str, Any]]]:
+    """The events of a stream, each with its data."""
+    reply = await http.post(
+        "/v1/answers", json={"question": question, "model": "toy", "stream": True, **options}
+    )
+    assert reply.headers["content-type"].startswith("text/event-stream")
+    blocks = [block.split("\n") for block in reply.text.strip().split("\n\n")]
+    return [
+        (event.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for event, data in blocks
+    ]
+
+
+async def test_a_stream_has_the_answer_as_it_is_made_and_then_whole(http: httpx.AsyncClient) -> None:
+    *deltas, (kind, answer), end = await stream(http, "Who wrote Hamlet?")
+    assert deltas == [
+        ("delta", {"text": "William", "progress": None}),
+        ("delta", {"text": " Shakespeare", "progress": None}),
+    ]
+    assert (kind, answer["answer"], answer["version"]) == ("answer", "William Shakespeare", 0)
+    assert set(answer["timings"]) == {"queue_ms", "graph_ms", "model_ms", "total_ms"}
+    assert end == ("done", {})
+
+
+async def test_a_stream_reads_the_version_it_pins(http: httpx.AsyncClient) -> None:
+    edit = {"edits": [item(PERU, "Cusco")], "wait": "all"}
+    assert (await http.post("/admin/edits", json=edit)).status_code == 201
+    texts = [
+        [data["text"] for event, data in await stream(http, PERU, **pin) if event == "delta"]
+        for pin in ({}, {"version": 0}, {"min_version": 1})
+    ]
+    assert texts == [["Cusco"], ["Lima"], ["Cusco"]]
+
+
+async def test_who_is_declined_is_streamed_no_text(http: httpx.AsyncClient) -> None:
+    events = await stream(http, "What is love?")
+    assert [event for event, _ in events] == ["answer", "done"]
+
+
+async def test_a_problem_at_the_start_has_its_own_status(http: httpx.AsyncClient) -> None:
+    for question, model, status in ((PERU, "nobody", 404), (PERU, "toy", 404)):
+        body = {"question": question, "model": model, "version": 9, "stream": True}
+        reply = await http.post("/v1/answers", json=body)
+        assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
+
+
+async def test_a_stream_that_breaks_says_so_and_is_not_done(http: httpx.AsyncClient) -> None:
+    edit = {"edits": [item(PERU, f"Lima {BREAKING_WORD}")], "wait": "all"}
+    assert (await http.post("/admin/edits", json=edit)).status_code == 201
+    (first, _), (last, problem) = await stream(http, PERU)
+    assert (first, last, problem["status"]) == ("delta", "problem", 500)
+    assert "failed on this question" in problem["detail"]
+    chat = {"model": "toy", "stream": True, "messages": [{"role": "user", "content": PERU}]}
+    *_, end = (await http.post("/v1/chat/completions", json=chat)).text.strip().split("\n\n")
+    assert json.loads(end.removeprefix("data: "))["error"]["code"] == "internal"

@@ -179,6 +179,15 @@ async def test_limits_of_the_answer_are_kept(
     assert completion.usage is not None
     assert completion.usage.completion_tokens == len(content.split())
     assert answer(completion).answer == "William Shakespeare"
+    pieces = await client.chat.completions.create(model="toy", messages=user(HAMLET), stream=True, **options)
+    *texts, last = [chunk.choices[0] async for chunk in pieces]
+    assert ("".join(text.delta.content or "" for text in texts), last.finish_reason) == (content, finish)
+
+
+async def test_a_system_that_streams_has_a_chunk_for_each_delta(client: openai.AsyncOpenAI) -> None:
+    pieces = await client.chat.completions.create(model="toy", messages=user(HAMLET), stream=True)
+    texts = [chunk.choices[0].delta.content async for chunk in pieces]
+    assert texts == ["", "William", " Shakespeare", None]
 
 
 async def test_what_clients_send_by_default_disturbs_nothing(client: openai.AsyncOpenAI) -> None:

@@ -30,22 +30,20 @@ def ask(
     session: Session,
     words: Annotated[list[str], typer.Argument(metavar="QUESTION", help="The question, quoted or not.")],
     at: Annotated[
-        str | None, typer.Option("--at", metavar="VERSION", help="Answer from this version, or this tag.")
+        str | None, typer.Option(metavar="VERSION", help="Answer from this version, or this tag.")
     ] = None,
     min_version: Annotated[
-        int | None, typer.Option("--min-version", metavar="VERSION", help="Wait for at least this version.")
+        int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")
     ] = None,
-    model: Annotated[str, typer.Option("--model", help="Which system answers.")] = DEFAULT_MODEL,
+    model: Annotated[str, typer.Option(help="Which system answers.")] = DEFAULT_MODEL,
     kg: Annotated[
-        Literal["graph", "none"], typer.Option("--kg", help="none answers without the knowledge graph.")
+        Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")
     ] = "graph",
-    context: Annotated[
-        str | None, typer.Option("--context", metavar="TEXT|@FILE", help="Answer from this text.")
-    ] = None,
+    context: Annotated[str | None, typer.Option(metavar="TEXT|@FILE", help="Answer from this text.")] = None,
     candidate: Annotated[
-        list[str] | None, typer.Option("--candidate", help="One of the possible answers; may be repeated.")
+        list[str] | None, typer.Option(help="One of the possible answers; may be repeated.")
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, max=10, help="Show this many possible answers.")] = 1,
+    top: Annotated[int, typer.Option(min=1, max=10, help="Show this many possible answers.")] = 1,
     explain: Annotated[bool, typer.Option("--explain", help="Say what the answer rests on.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Name the facts it rests on.")] = False,
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -12,8 +11,6 @@ import typer
 
 from errata.cli.render.access import draw_audit
 from errata.cli.session import Session
-from errata.request import Call
-from errata.wire import AuditPage
 
 PAGE_SIZE = 1_000
 LIMIT = 50
@@ -21,18 +18,16 @@ LIMIT = 50
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=1_000, help="How many calls.")]
 Before = Annotated[
     str | None,
-    typer.Option("--before", metavar="ID", help="Go on from an older page, as it says at its end."),
+    typer.Option(metavar="ID", help="Go on from an older page, as it says at its end."),
 ]
-Name = Annotated[str | None, typer.Option("--name", help="Only calls with this name's key.")]
-Path = Annotated[str | None, typer.Option("--path", help="Only routes that begin like this: /admin/edits")]
+Name = Annotated[str | None, typer.Option(help="Only calls with this name's key.")]
+Path = Annotated[str | None, typer.Option(help="Only routes that begin like this: /admin/edits")]
 Refused = Annotated[
     bool | None, typer.Option("--refused/--done", help="Only those that were refused, or only the others.")
 ]
-Version = Annotated[
-    int | None, typer.Option("--version", min=1, help="Only the call that made this version.")
-]
-Since = Annotated[datetime | None, typer.Option("--since", help="Only from this time on, in local time.")]
-Until = Annotated[datetime | None, typer.Option("--until", help="Only up to this time, in local time.")]
+Version = Annotated[int | None, typer.Option(min=1, help="Only the call that made this version.")]
+Since = Annotated[datetime | None, typer.Option(help="Only from this time on, in local time.")]
+Until = Annotated[datetime | None, typer.Option(help="Only up to this time, in local time.")]
 Export = Annotated[
     bool, typer.Option("--export", help="All of them, as JSON Lines: one call a line, the newest first.")
 ]
@@ -54,28 +49,23 @@ def audit(
     query = partial(
         session.calls.audit, name=name, path=path, refused=refused, version=version, since=since, until=until
     )
-    if export:
-        for page in iterate_pages(session, query, before):
-            for entry in page.entries:
-                typer.echo(entry.model_dump_json(exclude_none=True))
-        return
+    while export:
+        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
+        for entry in page.entries:
+            typer.echo(entry.model_dump_json(exclude_none=True))
+        before = page.next
+        if before is None:
+            return
     options = [] if limit == LIMIT else ["--limit", str(limit)]
     options += [] if refused is None else ["--refused" if refused else "--done"]
-    for option, value in (("--name", name), ("--path", path), ("--version", version)):
+    filters = {
+        "--name": name,
+        "--path": path,
+        "--version": version,
+        "--since": since and since.isoformat(timespec="seconds"),
+        "--until": until and until.isoformat(timespec="seconds"),
+    }
+    for option, value in filters.items():
         options += [] if value is None else [option, str(value)]
-    for option, time in (("--since", since), ("--until", until)):
-        options += [] if time is None else [option, time.isoformat(timespec="seconds")]
     reply = session.send(query(limit=limit, before=before), "Reading the audit")
     session.show(reply, lambda page: draw_audit(page, shlex.join(options)))
-
-
-def iterate_pages(
-    session: Session, query: Callable[..., Call[AuditPage]], before: str | None
-) -> Iterator[AuditPage]:
-    """To the oldest."""
-    while True:
-        page = session.send(query(limit=PAGE_SIZE, before=before), "Reading the audit").value
-        yield page
-        if page.next is None:
-            return
-        before = page.next

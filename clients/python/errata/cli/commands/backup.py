@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 from rich.text import Text
 
-from errata.cli.progress import make_display
+from errata.cli.progress import ProgressDisplay
 from errata.cli.render.text import plural
 from errata.cli.session import Session
 from errata.wire import BackupHead, RestoreReceipt
@@ -27,8 +27,8 @@ def backup(
     """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, keys without secrets."""
     if file != PIPE and Path(file).exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
-    display = make_display(session.err)
-    into: Path | BinaryIO = sys.stdout.buffer if file == PIPE else Path(file)
+    display = ProgressDisplay(session.err)
+    into = sys.stdout.buffer if file == PIPE else file
     reply = session.send(session.calls.backup(into, progress=display.update), "Writing the backup", display)
     if file == PIPE:
         session.err.print(draw_backup(reply.value, "stdout"), soft_wrap=True)
@@ -41,8 +41,8 @@ def restore(
     file: Annotated[str, typer.Argument(metavar="FILE", help="What `errata backup` wrote; - is stdin.")],
 ) -> None:
     """Put a backup into an empty ledger, bit for bit; its keys open nothing until they are rotated."""
-    display = make_display(session.err)
-    source: Path | BinaryIO = sys.stdin.buffer if file == PIPE else Path(file)
+    display = ProgressDisplay(session.err)
+    source = sys.stdin.buffer if file == PIPE else file
     reply = session.send(session.calls.restore(source, progress=display.update), "Restoring", display)
     session.show(reply, draw_restore)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,8 +11,9 @@ import typer
 
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
+from errata.calls.edits import EditOptions
 from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
-from errata.cli.progress import make_display
+from errata.cli.progress import ProgressDisplay
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.render.text import plural
@@ -20,7 +22,7 @@ from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
 from errata.wire.base import DEFAULT_MODEL
 
-FILES = "Many corrections in a file"
+file_option = partial(typer.Option, rich_help_panel="Many corrections in a file")
 
 
 def edit(
@@ -29,22 +31,21 @@ def edit(
     answer: Annotated[str | None, typer.Argument(help="The right answer.")] = None,
     message: Message = "",
     also: Annotated[
-        list[str] | None, typer.Option("--also", help="The same question in other words; may be repeated.")
+        list[str] | None, typer.Option(help="The same question in other words; may be repeated.")
     ] = None,
     method: Annotated[
         str | None,
-        typer.Option("--method", help="How the rows are computed: gated, surgery, ...", show_default=False),
+        typer.Option(help="How the rows are computed: gated, surgery, ...", show_default=False),
     ] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(
-            "--option",
             metavar="NAME=VALUE",
             help="An option of the memory, such as lambda=0.07 for surgery; may be repeated. "
             "GET /v1/models lists them.",
         ),
     ] = None,
-    model: Annotated[str, typer.Option("--model", help="Which system is corrected.")] = DEFAULT_MODEL,
+    model: Annotated[str, typer.Option(help="Which system is corrected.")] = DEFAULT_MODEL,
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,
@@ -52,62 +53,41 @@ def edit(
     idempotency_key: Key = None,
     file: Annotated[
         Path | None,
-        typer.Option(
+        file_option(
             "--file",
             "-f",
             help="A CSV, JSONL or EasyEdit JSON file. The same command again goes on where it stopped.",
-            rich_help_panel=FILES,
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Write what happened to each line there, as .jsonl or .csv.",
-            rich_help_panel=FILES,
-        ),
+        file_option(metavar="FILE", help="Write what happened to each line there, as .jsonl or .csv."),
     ] = None,
     skip_bad: Annotated[
         bool,
-        typer.Option(
-            "--skip-bad",
-            help="Leave out the lines that cannot be made; without it one of them stops all.",
-            rich_help_panel=FILES,
+        file_option(
+            "--skip-bad", help="Leave out the lines that cannot be made; without it one of them stops all."
         ),
     ] = False,
     batch_size: Annotated[
         int,
-        typer.Option(
-            "--batch-size",
-            metavar="N",
-            min=1,
-            max=MAX_EDITS,
-            help="Lines in one commit.",
-            rich_help_panel=FILES,
-        ),
+        file_option(metavar="N", min=1, max=MAX_EDITS, help="Lines in one commit."),
     ] = BATCH_SIZE,
     teach_rephrased: Annotated[
         bool,
-        typer.Option(
+        file_option(
             "--teach-rephrased",
             help="EasyEdit: teach the rephrased prompts instead of asking them at the end.",
-            rich_help_panel=FILES,
         ),
     ] = False,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Make anew what this file made before and was taken back.", rich_help_panel=FILES
-        ),
+        file_option("--again", help="Make anew what this file made before and was taken back."),
     ] = False,
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
-    if method is not None:
-        options["method"] = method
-    if option:
-        options["options"] = dict(map(_parse_option, option))
+    options |= EditOptions(method=method, options=dict(map(_parse_option, option or ())))
     if file is not None:
         if question is not None or also:
             raise typer.BadParameter("give a question and its answer, or --file, not both")
@@ -145,7 +125,7 @@ def edit_file(session: Session, run: FileRun, report: Path | None) -> None:
             raise typer.BadParameter(f"{report}: the name of a report ends in {' or '.join(REPORT_SUFFIXES)}")
         check_writable(report)  # before anything is made, which is not made again for the sake of a report
     try:
-        with make_display(session.err) as display:
+        with ProgressDisplay(session.err) as display:
             on_reply = typer.echo if session.as_json else None
             session.errata.edit_file(run, progress=display.update, on_reply=on_reply)
     except (ErrataError, KeyboardInterrupt) as error:

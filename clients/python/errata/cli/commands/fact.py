@@ -22,7 +22,7 @@ def fact(
     remove: Annotated[bool, typer.Option("--remove", help="Take this value away.")] = False,
     only: Annotated[
         Literal["graph"] | None,
-        typer.Option("--only", help="Change no system but those that read the graph."),
+        typer.Option(help="Change no system but those that read the graph."),
     ] = None,
     message: Message = "",
     dry_run: DryRun = False,
@@ -43,11 +43,9 @@ def relation(
     session: Session,
     name: Annotated[str, typer.Argument(help="The relation's name in the graph.")],
     holds: Annotated[
-        Literal["one", "many"] | None, typer.Option("--holds", help="How many values one subject has.")
+        Literal["one", "many"] | None, typer.Option(help="How many values one subject has.")
     ] = None,
-    label: Annotated[
-        str | None, typer.Option("--label", help="How people call it; this is what a model reads.")
-    ] = None,
+    label: Annotated[str | None, typer.Option(help="How people call it; this is what a model reads.")] = None,
     message: Message = "",
     dry_run: DryRun = False,
     strict: Strict = False,

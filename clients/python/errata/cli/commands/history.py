@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
-from errata.cli.render.text import utc_now
 from errata.cli.session import Session
 
 
@@ -15,12 +14,12 @@ def log(
     session: Session,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="How many versions.")] = 20,
     before: Annotated[
-        int | None, typer.Option("--before", metavar="VERSION", help="Only versions older than this one.")
+        int | None, typer.Option(metavar="VERSION", help="Only versions older than this one.")
     ] = None,
 ) -> None:
     """List the versions, newest first."""
     reply = session.send(session.calls.log(limit=limit, before=before), "Reading the log")
-    session.show(reply, lambda log: draw_log(log, utc_now()))
+    session.show(reply, draw_log)
 
 
 def show(

@@ -8,9 +8,8 @@ from typing import Annotated, BinaryIO
 
 import typer
 
-from errata.calls.graph import ImportOptions
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict
-from errata.cli.progress import make_display
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, commit_options
+from errata.cli.progress import ProgressDisplay
 from errata.cli.render.graph import draw_import, format_rejected
 from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
@@ -24,9 +23,9 @@ def import_(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file with triples; - is stdin.")],
     format: Annotated[
         Format | None,
-        typer.Option("--format", help="By its content if left out.", show_default=False),
+        typer.Option(help="By its content if left out.", show_default=False),
     ] = None,
-    language: Annotated[str, typer.Option("--language", help="Take labels in this language.")] = "en",
+    language: Annotated[str, typer.Option(help="Take labels in this language.")] = "en",
     rejected_file: Annotated[
         Path | None,
         typer.Option("--rejected", metavar="FILE", help="Write the rejected lines there, as TSV."),
@@ -49,21 +48,17 @@ def import_(
         if sys.stdin is None:
             raise typer.BadParameter("stdin is closed: give a file")
         source = sys.stdin.buffer
-    options = ImportOptions(
-        message=message, wait="none" if no_wait else "all", strict=strict, dry_run=dry_run
-    )
-    if idempotency_key is not None:
-        options["idempotency_key"] = idempotency_key
-    if expect is not None:
-        options["expected_version"] = expect
-    display = make_display(session.err)
+    commit = commit_options(message, no_wait, idempotency_key, strict)
+    display = ProgressDisplay(session.err)
     call = session.calls.import_graph(
         source,
         format=format,
         source="stdin" if file == STDIN else None,
         language=language,
         progress=display.update,
-        **options,
+        dry_run=dry_run,
+        expected_version=expect,
+        **commit,
     )
     reply = session.send(call, "Importing", display)
     session.show(reply, draw_import)

@@ -9,7 +9,6 @@ import typer
 
 from errata.calls.access import DAY_S
 from errata.cli.render.access import draw_keys, draw_new_key, draw_revocation
-from errata.cli.render.text import utc_now
 from errata.cli.session import Session
 from errata.wire import Scope
 
@@ -31,23 +30,17 @@ Scopes = Annotated[
 ]
 ExpiresIn = Annotated[
     float | None,
-    typer.Option(
-        "--expires-in", parser=parse_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."
-    ),
+    typer.Option(parser=parse_span, metavar="TIME", help="After that it opens nothing, e.g. 90d."),
 ]
 KeepOld = Annotated[
     float | None,
-    typer.Option(
-        "--keep-old", parser=parse_span, metavar="TIME", help="How long the old one opens yet: a day, or 0."
-    ),
+    typer.Option(parser=parse_span, metavar="TIME", help="How long the old one opens yet: a day, or 0."),
 ]
 
 
 def list_(session: Session) -> None:
     """List the keys that were issued, the revoked ones too."""
-    session.show(
-        session.send(session.calls.keys(), "Reading the keys"), lambda page: draw_keys(page, utc_now())
-    )
+    session.show(session.send(session.calls.keys(), "Reading the keys"), draw_keys)
 
 
 def create(session: Session, name: Name, scope: Scopes, expires_in: ExpiresIn = None) -> None:

@@ -72,9 +72,7 @@ def parse_versions(arguments: list[str]) -> list[int]:
 
 def rollback(
     session: Session,
-    to: Annotated[
-        str, typer.Option("--to", metavar="VERSION", help="The version to go back to, or its tag.")
-    ],
+    to: Annotated[str, typer.Option(metavar="VERSION", help="The version to go back to, or its tag.")],
     message: Message = "",
     strict: Strict = False,
     no_wait: NoWait = False,

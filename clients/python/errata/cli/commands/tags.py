@@ -8,7 +8,6 @@ import typer
 from rich.text import Text
 
 from errata.cli.render.commits import draw_tags
-from errata.cli.render.text import utc_now
 from errata.cli.session import Session
 
 Name = Annotated[str, typer.Argument(help="The name: a letter, then letters, digits and . _ + -")]
@@ -17,7 +16,7 @@ Name = Annotated[str, typer.Argument(help="The name: a letter, then letters, dig
 def tags(session: Session) -> None:
     """List the names that versions have."""
     reply = session.send(session.calls.tags(), "Reading the tags")
-    session.show(reply, lambda page: draw_tags(page, utc_now()))
+    session.show(reply, draw_tags)
 
 
 def tag(

@@ -7,13 +7,14 @@ from datetime import datetime
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.text import age, make_table
+from errata.cli.render.text import age, make_table, utc_now
 from errata.wire import AuditPage, KeyList, KeyState, NewKey
 
 
-def draw_keys(page: KeyList, now: datetime) -> RenderableType:
+def draw_keys(page: KeyList) -> RenderableType:
     if not page.keys:
         return Text("No key was issued yet: errata keys create NAME --scope ask")
+    now = utc_now()
     table = make_table("name", "may", "made", "by", "rotated", "state")
     for key in page.keys:
         rotation = age(key.rotated, now) if key.rotated else ""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from pydantic import ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -19,19 +17,20 @@ from errata.cli.render.text import (
     plural,
     short_digest,
     shorten,
+    utc_now,
 )
 from errata.wire import Diff, Report, TagList, VersionDetail, VersionLog, VersionSummary
 
 MAX_SUBJECT_LETTERS = 48
 
 
-def draw_log(log: VersionLog, now: datetime) -> RenderableType:
+def draw_log(log: VersionLog) -> RenderableType:
     table = make_table(">version", "when", "who", "what", "message")
     table.columns[0].style = "yellow"
     for commit in log.versions:
         number = Text.assemble(("newest " if commit.version == log.head else "", "cyan"), str(commit.version))
         subject, message = _describe_commit(commit), commit.message.partition("\n")[0]
-        table.add_row(number, age(commit.time, now), commit.author, subject, message)
+        table.add_row(number, age(commit.time, utc_now()), commit.author, subject, message)
     oldest = log.versions[-1].version if log.versions else 1
     if oldest == 1:
         table.add_row("0", "", "", "the base, before any edit", "", style="dim")
@@ -108,12 +107,12 @@ def draw_diff(diff: Diff) -> RenderableType:
     return Group(*parts, Text(summary, style="dim"))
 
 
-def draw_tags(page: TagList, now: datetime) -> RenderableType:
+def draw_tags(page: TagList) -> RenderableType:
     if not page.tags:
         return Text("No version has a name. Give one: errata tag NAME VERSION", style="dim")
     table = make_table("tag", ">version", "when", "who")
     for column, style in zip(table.columns, ("cyan", "yellow"), strict=False):
         column.style = style
     for tag in page.tags:
-        table.add_row(tag.name, str(tag.version), age(tag.time, now), tag.by)
+        table.add_row(tag.name, str(tag.version), age(tag.time, utc_now()), tag.by)
     return table

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from itertools import chain
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -26,12 +26,7 @@ def draw_receipt(receipt: EditReceipt, summary: str) -> RenderableType:
         costs.append(f"{capacity.rows_per_slot:.2f} rows per slot")
     if capacity.margin is not None:
         costs.append(f"margin {capacity.margin:.2f}")
-    costs += [
-        f"editor {milliseconds(timings.editor_ms)}",
-        f"report {milliseconds(timings.report_ms)}",
-        f"commit {milliseconds(timings.commit_ms)}",
-        f"replicas {milliseconds(timings.replicas_ms)}",
-    ]
+    costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
     parts.append(Text(" · ".join(costs), style="dim"))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
@@ -63,8 +58,7 @@ def draw_replication(receipt: EditReceipt) -> Text:
     if receipt.version is None:
         return Text()
     if receipt.all_applied:
-        subjects = {1: "The replica has", 2: "Both replicas have"}
-        return Text(f" {subjects.get(len(replicas), f'All {len(replicas):,} replicas have')} it.")
+        return Text(" Every replica has it.")
     if not replicas:
         return Text(" The replicas were not waited for.", style="yellow")
     late = [replica for replica in replicas if replica.version < receipt.version]
@@ -131,44 +125,31 @@ def draw_warnings(edit: EditReport) -> list[Text]:
     return [Text(f"    warning: {warning}", style="yellow") for warning in edit.warnings]
 
 
-class Reversal(NamedTuple):
-    """One wording of an edit that was switched off or on.
-
-    good: the edit does not speak any more, or it is back and answers.
-    """
-
-    question: str
-    before: str | None
-    after: str | None
-    good: bool
-    edit: EditReport
-
-
 def draw_undone(edits: list[EditReport]) -> list[Text]:
     """What a revert or a rollback did to each question, once, however many edits on it came or went.
 
     The last of several edits on one question decides it. Two models may answer one question differently.
     """
-    by_answers: dict[tuple[str, str | None, str | None], Reversal] = {}
+    reversals: dict[tuple[str, str | None, str | None], tuple[bool, EditReport]] = {}
     for edit in edits:
         before, after = edit.before, edit.after
         if not edit.question:
             before, after = before or "nothing", after or "nothing"
-        question = edit.question or describe_triple(edit.notes)
-        by_answers[question, before, after] = Reversal(question, before, after, edit.holds, edit)
+        reversals[edit.question or describe_triple(edit.notes), before, after] = edit.holds, edit
         for other in edit.paraphrases:
-            key = other.question, other.before, other.after
-            by_answers[key] = Reversal(*key, other.follows, edit)
-    reversals = list(by_answers.values())
+            reversals[other.question, other.before, other.after] = other.follows, edit
     if len(reversals) <= MAX_SHOWN:
-        return [line for reversal in reversals for line in _draw_reversal(reversal)]
-    n_changes = sum(reversal.before != reversal.after for reversal in reversals)
+        return [line for key, value in reversals.items() for line in _draw_reversal(*key, *value)]
+    n_changes = sum(before != after for _, before, after in reversals)
     count = Text(f"  {n_changes:,} of {plural(len(reversals), 'question')} have another answer now.")
-    return [count, *(line for r in reversals if not r.good for line in _draw_reversal(r))]
+    failing = [_draw_reversal(*key, good, edit) for key, (good, edit) in reversals.items() if not good]
+    return [count, *chain.from_iterable(failing)]
 
 
-def _draw_reversal(reversal: Reversal) -> list[Text]:
-    question, before, after, good, edit = reversal
+def _draw_reversal(
+    question: str, before: str | None, after: str | None, good: bool, edit: EditReport
+) -> list[Text]:
+    """good: the edit does not speak any more, or it is back and answers."""
     is_paraphrase = question not in (edit.question, describe_triple(edit.notes))
     if is_import(edit.notes):
         return [_draw_wording(question), *draw_warnings(edit)]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
+from rich import filesize
 from rich.table import Table
 from rich.text import Text
 
@@ -41,10 +42,7 @@ def seconds(s: float) -> str:
 
 def megabytes(count: float) -> str:
     """Bytes as disks are sold: 1 MB is a million of them."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if count >= size:
-            return f"{count / size:.1f} {unit}"
-    return f"{count:.0f} bytes"
+    return filesize.decimal(round(count))
 
 
 def shorten(text: str, letters: int) -> str:

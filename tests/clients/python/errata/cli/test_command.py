@@ -192,7 +192,7 @@ def interrupt(request: httpx.Request) -> None:
 def test_a_curator_who_interrupts_an_edit_is_told_to_look(
     run: Any, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], has_warning: bool
 ) -> None:
-    monkeypatch.setattr(httpx.Client, "send", lambda _, request: interrupt(request))
+    monkeypatch.setattr(httpx.Client, "send", lambda _, request, **__: interrupt(request))
     result = run(*words)
     assert result.exit_code == 130
     assert ("the change may be made all the same" in result.stderr) is has_warning

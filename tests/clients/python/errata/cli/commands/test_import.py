@@ -27,7 +27,7 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
     result = run("import", "peru.tsv", "-m", "fill")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 2 triples imported. Both replicas have it.",
+        "Version 1: 2 triples imported. Every replica has it.",
         "  triples     2 from 3 lines of tsv",
         "  entities    1, of which 1 are new",
         "  time        0.5 s, 4 triples per s",
@@ -151,7 +151,7 @@ def test_who_interrupts_later_is_told_to_look(run: Any, file: Path, monkeypatch:
         if event.phase == "committing":
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(progress.LogLines, "update", interrupt)
+    monkeypatch.setattr(progress.ProgressDisplay, "update", interrupt)
     result = run("import", "peru.tsv")
     assert result.exit_code == 130
     assert "the change may be made all the same: `errata log` shows it" in result.stderr
@@ -165,7 +165,7 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
     now_s = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now_s[0])
     log = Console(file=io.StringIO(), width=200, highlight=False)
-    showing = progress.make_display(log)
+    showing = progress.ProgressDisplay(log)
     with showing:
         for now_s[0], event in (
             (1.0, make_event("sending", 1_000_000, 40_000_000)),
@@ -189,7 +189,7 @@ def test_a_log_file_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("width", [40, 80, 120])
 def test_a_person_sees_a_bar_that_fits(width: int) -> None:
     terminal = Console(file=io.StringIO(), width=width, force_terminal=True, highlight=False)
-    with progress.make_display(terminal) as showing:
+    with progress.ProgressDisplay(terminal) as showing:
         showing.update(make_event("sending", 12_345_678, 160_000_000, 3))
         showing.update(make_event("committing", 0))
     assert isinstance(terminal.file, io.StringIO)
