@@ -156,7 +156,7 @@ class Editor:
         # What would be refused, or what the key has made already. No writer has to wait for it.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
-        result = await self._pipeline.first_result(plan, idempotency_key) if idempotency_key else None
+        result = await self._pipeline.first_result(plan, author, idempotency_key) if idempotency_key else None
         if result is None:
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)
