@@ -48,7 +48,7 @@ ANSWERS = Counter(
 )
 ANSWER_PARTS = Histogram(
     "errata_answer_seconds",
-    "Time of a question by part: queue, model, total.",
+    "Time of a question by part: queue, graph, model, total.",
     ["model", "part"],
     buckets=SECONDS,
 )
@@ -102,6 +102,12 @@ VERSION_MAX = Gauge(
 LAG = Gauge(
     "errata_replica_lag",
     "Versions by which the furthest replica is behind the ledger.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+BEHIND = Gauge(
+    "errata_replica_behind_seconds",
+    "Age of the oldest commit that the furthest replica has not applied, as that replica saw it.",
     ["model"],
     multiprocess_mode="livemax",
 )
@@ -160,6 +166,11 @@ REDIS_FAILURES = Counter(
     "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
 )
 AUDIT_LOST = Counter("errata_audit_lost", "Admin calls that could not be written to the audit.")
+RATE_LIMITED = Counter(
+    "errata_rate_limited",
+    "Calls refused by a limit, by what they are counted by (key, address) and by limit (rate, concurrent).",
+    ["by", "limit"],
+)
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
 HTTP_SECONDS = Histogram(
     "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
@@ -223,11 +234,12 @@ def set_memory_usage(
         MARGIN.labels(memory).set(margin)
 
 
-def set_replica_version(model: str, version: int, head: int) -> None:
+def set_replica_version(model: str, version: int, head: int, behind_s: float) -> None:
     """Sets the version of this process's replica, and how far it is behind the ledger's."""
     VERSION_MIN.labels(model).set(version)
     VERSION_MAX.labels(model).set(version)
     LAG.labels(model).set(max(0, head - version))
+    BEHIND.labels(model).set(behind_s)
 
 
 def count_start(part: str) -> None:
@@ -263,6 +275,18 @@ def count_commit(author: str) -> None:
         author = "others"
     _authors.add(author)
     COMMITS.labels(author).inc()
+
+
+def create_rate_limit_series() -> None:
+    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    for by in ("key", "address"):
+        for limit in ("rate", "concurrent"):
+            RATE_LIMITED.labels(by, limit)
+
+
+def count_rate_limited(by: str, limit: str) -> None:
+    """Counts a call that a limit refused."""
+    RATE_LIMITED.labels(by, limit).inc()
 
 
 def render() -> bytes:
