@@ -16,7 +16,8 @@ MAX_WIDTH = 256  # fields of one object
 TOO_WIDE = f"an object of the body has more than {MAX_WIDTH} fields: /docs lists those that it may have"
 STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+("|\\?\Z)', re.DOTALL)  # to its end, or to that of the data
 NOT_STRUCTURE = bytes(set(range(256)) - set(b"{}[]:,"))
-OPEN_OBJECT, OPEN_LIST, CLOSE_OBJECT, CLOSE_LIST, COLON = b"{[}]:"
+OPEN_OBJECT, OPEN_LIST, COLON = b"{[:"
+OPENING, CLOSING = b"{[", b"}]"
 SLICE_BYTES = 16_384  # a millisecond or two, at worst
 
 
@@ -55,7 +56,7 @@ class BodyScanner:
     def _measure(self, structure: bytes) -> None:
         widths = self._widths
         for sign in structure:
-            if sign == OPEN_OBJECT or sign == OPEN_LIST:
+            if sign in OPENING:
                 widths.append(0 if sign == OPEN_OBJECT else -1)
                 self._n_items += sign == OPEN_LIST
                 self._n_objects += sign == OPEN_OBJECT
@@ -63,7 +64,7 @@ class BodyScanner:
                     raise MalformedJson(
                         f"the body is JSON nested more than {MAX_DEPTH} deep: send it flatter"
                     )
-            elif sign == CLOSE_OBJECT or sign == CLOSE_LIST:
+            elif sign in CLOSING:
                 if widths:
                     widths.pop()
             elif sign == COLON:
