@@ -58,6 +58,8 @@ class MortalHead(TwoNodes):
         self._process.wait(10)
 
     def start_again(self) -> None:
+        """As on a machine of its own, where no file says that a head is there already."""
+        (self._temp / "ray_current_cluster").unlink()
         self._process = self._start()
 
 
