@@ -9,7 +9,7 @@ from errata.wire.base import DEFAULT_MODEL
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
+from service.http.body import ANSWER_BOUNDS, BATCH_BOUNDS, describe_invalid, json_body
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
@@ -17,8 +17,8 @@ from service.outcome import Outcome
 
 BATCH = "/v1/answers/batch"
 
-AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_LIMIT)]
-BatchBody = Annotated[BatchRequest, json_body(BatchRequest, ANSWER_LIMIT)]
+AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_BOUNDS)]
+BatchBody = Annotated[BatchRequest, json_body(BatchRequest, BATCH_BOUNDS)]
 
 
 def build_router(models: ModelRouter) -> APIRouter:
