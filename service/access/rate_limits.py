@@ -1,4 +1,4 @@
-"""How often one caller may call: a sliding window, counted in Redis for all ingresses together.
+"""How much one caller may call for: a sliding window, counted in Redis for all ingresses together.
 
 With Redis away each process counts for itself, so that a limit holds about as well and answers go on.
 
@@ -87,24 +87,30 @@ class RateLimiter:
         self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._calls: Counter[str] = Counter()
 
-    async def count(self, caller: str) -> None:
-        """Count one call. Raises TooMany when it is one too many."""
+    async def count(self, caller: str, cost: int = 1) -> None:
+        """Count a call as so many. Raises TooMany, and counts nothing, when these are too many."""
         if self._rate.limit is None:
             return
         if self._shared is not None and self._clock() >= self._local_until:
             try:
                 async with asyncio.timeout(self._timeout_s):
-                    await self._hit(self._shared, self._rate.limit, caller)
+                    await self._hit(self._shared, self._rate.limit, caller, cost)
                     return
             except TooMany:
                 raise
             except Exception as error:  # whatever the library meets on its way to Redis
                 log.warning("calls are counted here alone for %g s: %s", RETRY_REDIS_S, type(error).__name__)
                 self._local_until = self._clock() + RETRY_REDIS_S
-        await self._hit(self._local, self._rate.limit, caller)
+        await self._hit(self._local, self._rate.limit, caller, cost)
 
-    async def _hit(self, window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str) -> None:
-        if not await window.hit(limit, caller):
+    async def _hit(
+        self, window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str, cost: int
+    ) -> None:
+        if cost > limit.amount:
+            raise TooMany(
+                f"this counts as {cost:,} calls, and this caller may call {limit}: send less at once"
+            )
+        if not await window.hit(limit, caller, cost=cost):
             stats = await window.get_window_stats(limit, caller)
             wait_s = max(1, math.ceil(stats.reset_time - time.time()))
             raise TooMany(f"this caller may call {limit}: try again in {wait_s} s", retry_after_s=wait_s)
