@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from errata.wire import RestoreReceipt
+from more_itertools import chunked
 
 from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
@@ -23,7 +24,7 @@ from service.backup.archive import seal
 from service.backup.layout import About
 from service.backup.restore import Restore
 from service.graph.imports.store import ImportStore
-from service.ledger.rows import chunks
+from service.ledger.rows import BLOCKS_PER_CALL
 from service.ledger.snapshots import read_page
 from service.ledger.store import RedisLedger
 from service.ledger.tags import Tags
@@ -84,7 +85,7 @@ class Backup:
             entries = (entry for commit in commits for entry in commit.entries())
             fresh = {entry[2]: entry for entry in entries if entry[2] not in digests}
             digests |= fresh.keys()
-            for batch in chunks(fresh.values()):
+            for batch in chunked(fresh.values(), BLOCKS_PER_CALL):
                 for block in await self.ledger.blocks(batch):
                     yield layout.BLOCKS + block.digest.removeprefix("sha256:"), block.encoded
                     if block.kind == IMPORT:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, BinaryIO, TypeVar
 
+from more_itertools import chunked
 from pydantic import ValidationError
 
 from models.graph.blocks import IMPORT, Manifest, read_manifest
@@ -90,15 +91,17 @@ class VerifiedBackup:
             yield [Commit.decode(line) for line in data.splitlines()]
 
     def blocks(self) -> Iterator[list[Block]]:
-        return rows.chunks(_read_block(*member) for member in self.archive.members(layout.BLOCKS))
+        blocks = (_read_block(*member) for member in self.archive.members(layout.BLOCKS))
+        return chunked(blocks, rows.BLOCKS_PER_CALL)
 
     def import_rows(self, imports: Container[str]) -> Iterator[list[tuple[str, bytes]]]:
         """Key and content of the rows of these imports."""
-        return rows.chunks(
+        import_rows = (
             (key, data)
             for name, data in self.archive.members()
             if layout.IMPORT_ROW.fullmatch(name) and keys.source_of(key := layout.key_of(name)) in imports
         )
+        return chunked(import_rows, rows.BLOCKS_PER_CALL)
 
     def keys(self) -> Iterator[list[ApiKey]]:
         return self._read_lines(layout.KEYS, ApiKey.model_validate_json)

@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from errata.wire import (
     CheckReport,
@@ -65,17 +65,15 @@ LINK_S = 60.0  # for replicas to link the names of an import
 RETRY_S = 2.0  # until the ledger is there
 
 P = ParamSpec("P")
-Self = TypeVar("Self")
-Method = Callable[Concatenate[Self, P], Awaitable[Outcome]]
 
 
-def outcome(method: Method[Self, P]) -> Method[Self, P]:
+def outcome(method: Callable[P, Awaitable[Outcome]]) -> Callable[P, Awaitable[Outcome]]:
     """What a method raises becomes its outcome; an unforeseen error is logged whole and answered in short."""
 
     @wraps(method)
-    async def call(editor: Self, /, *args: P.args, **kwargs: P.kwargs) -> Outcome:
+    async def call(*args: P.args, **kwargs: P.kwargs) -> Outcome:
         try:
-            return await method(editor, *args, **kwargs)
+            return await method(*args, **kwargs)
         except ErrataError as error:
             return Outcome.of(error, None)
         except Exception as error:

@@ -339,13 +339,8 @@ class Models:
 def _build_rows(
     memory: Memory, changes: Sequence[Change], options: Options
 ) -> list[Material | MemoryRefusal]:
-    """As `Memory.build`; of a memory that raises a refusal each change is built alone, so that the others stand."""
-    try:
-        rows = memory.build(changes, options)
-    except MemoryRefusal as refusal:
-        if len(changes) == 1:
-            return [refusal]
-        return [row for change in changes for row in _build_rows(memory, [change], options)]
+    """As `Memory.build`, held to what it promises."""
+    rows = memory.build(changes, options)
     if len(rows) != len(changes) or not all(isinstance(row, Material | MemoryRefusal) for row in rows):
         detail = f"the memory {memory.name!r} returned {len(rows)} results for {len(changes)} changes"
         raise Internal(f"{detail}: `build` has to return a Material or an EditRefused for each, in order")

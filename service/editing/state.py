@@ -21,10 +21,10 @@ from models.memory import Material, block_key
 from service.concurrency import SingleFlight
 from service.editing.models import MemoryAtVersion, Models, ModelsAtVersion
 from service.editing.plans.base import Draft
-from service.errors import LedgerCorrupt, UnknownModel
+from service.errors import UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
-from service.ledger.snapshots import read_newer
+from service.ledger.snapshots import check_image, read_newer
 from service.ledger.store import Ledger
 
 OLD_VERSIONS = 4  # kept for comparison
@@ -124,16 +124,15 @@ class StateBuilder:
         if await self._ledger.head() == current.version:
             return current
         commits = await read_newer(self._ledger, current.version, current.digest)
-        if state is None:
-            await asyncio.to_thread(fold.active, commits)  # LedgerCorrupt when they contradict each other
         edits = fold.edits(commits)
         await self.materials.load(edit for edit in edits.values() if edit.memory in self._models.memories)
         names = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
-        ids = _active_after(commits, current.active)
+        ids = fold.active_ids(commits, current.active)
         active = [edit for key, edit in {**current.edits, **edits}.items() if key in ids]
         memories = await self._fold(active, names, current.memories)
         for name in names:
-            _check(memories[name], commits)
+            last = [commit for commit in commits if name in commit.writes][-1]
+            check_image(name, memories[name].image, last, "folds to")
         return self.followed_by(current, commits, memories)
 
     def followed_by(
@@ -147,7 +146,7 @@ class StateBuilder:
         return EditorState(
             (*state.commits, *(commit.packed() for commit in commits)),
             {**state.edits, **fold.edits(commits)},
-            _active_after(commits, state.active),
+            fold.active_ids(commits, state.active),
             memories,
             models or self._assemble(memories, state.models),
         )
@@ -234,24 +233,3 @@ class StateBuilder:
             )
             models[name] = old if old is not None and same else model
         return models
-
-
-def _active_after(commits: Sequence[Commit], active: frozenset[str]) -> frozenset[str]:
-    """Ids of the active edits after `commits`, of those that were active before."""
-    ids = set(active)
-    for commit in commits:
-        ids.difference_update(commit.deactivates)
-        ids.update(commit.activates)
-    return frozenset(ids)
-
-
-def _check(memory: MemoryAtVersion, commits: Sequence[Commit]) -> None:
-    """LedgerCorrupt where this editor's fold differs from that of the one who wrote the commits."""
-    name, actual = memory.memory.name, memory.image.checksum
-    last = next((commit for commit in reversed(commits) if name in commit.writes), None)
-    if last is not None and last.writes[name].checksum != actual:
-        detail = (
-            f"{name} at version {last.version} should be {last.writes[name].checksum} and folds to {actual}"
-        )
-        advice = "either this process runs another checkpoint than the writer, or rows were altered"
-        raise LedgerCorrupt(f"{detail}: {advice}", version=last.version, memory=name)

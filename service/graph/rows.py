@@ -9,11 +9,12 @@ import asyncio
 import json
 import logging
 import zlib
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import TypeAlias
 
 from cachetools import LRUCache
+from more_itertools import chunked
 
 from models.graph.blocks import Manifest
 from models.graph.statement import ALIAS, LABEL, Statement
@@ -71,11 +72,11 @@ class Rows:
         """What had no room in the entity's bucket."""
         bucket = bucket_codec.bucket_of(entity, manifest.buckets)
         first = keys.bucket(manifest.id, bucket)
-        start, count = bucket_codec.decode(first, (await self._read([first]))[first]).parts.get(
+        start, count = bucket_codec.decode(first, (await read(self._connection, [first]))[first]).parts.get(
             entity, (0, 0)
         )
-        parts = await self._read(
-            [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
+        parts = await read(
+            self._connection, [keys.bucket(manifest.id, bucket, part) for part in range(start, start + count)]
         )
 
         def decode() -> Statements:
@@ -94,16 +95,15 @@ class Rows:
         """
         for number, digest in enumerate(manifest.names):
             key = keys.names(manifest.id, number)
-            data = (await self._read([key]))[key]
+            data = (await read(self._connection, [key]))[key]
             if data is None or "sha256:" + sha256(data).hexdigest() != digest:
                 log.error("the names %s are missing or altered: they are read out of the rows", key)
                 break
             yield await asyncio.to_thread(_decode_names, data)
         else:
             return
-        for start in range(0, manifest.buckets, KEYS_PER_READ):
-            buckets = range(start, min(start + KEYS_PER_READ, manifest.buckets))
-            contents = await self._read([keys.bucket(manifest.id, bucket) for bucket in buckets])
+        for buckets in chunked(range(manifest.buckets), KEYS_PER_READ):
+            contents = await read(self._connection, [keys.bucket(manifest.id, bucket) for bucket in buckets])
 
             def decode(contents: Mapping[str, bytes | None] = contents) -> list[tuple[str, str]]:
                 return [
@@ -121,7 +121,7 @@ class Rows:
             row: keys.bucket(manifest.id, bucket_codec.bucket_of(row[1], manifest.buckets))
             for row, manifest in missing.items()
         }
-        contents = await self._read(sorted(set(bucket_keys.values())))
+        contents = await read(self._connection, sorted(set(bucket_keys.values())))
         buckets: dict[str, Bucket] = {}
         rows: dict[RowKey, Statements] = {}
         damage: LedgerCorrupt | None = None
@@ -138,13 +138,14 @@ class Rows:
             raise damage
         return rows
 
-    async def _read(self, redis_keys: list[str]) -> dict[str, bytes | None]:
-        contents: dict[str, bytes | None] = {}
-        for start in range(0, len(redis_keys), KEYS_PER_READ):
-            batch = redis_keys[start : start + KEYS_PER_READ]
-            async with self._connection.call("read the graph"):
-                contents |= zip(batch, await self._connection.commands.mget(batch), strict=True)
-        return contents
+
+async def read(connection: Connection, redis_keys: Sequence[str]) -> dict[str, bytes | None]:
+    """Key -> content, in this order; None where there is nothing."""
+    contents: dict[str, bytes | None] = {}
+    for batch in chunked(redis_keys, KEYS_PER_READ):
+        async with connection.call("read the graph"):
+            contents |= zip(batch, await connection.commands.mget(batch), strict=True)
+    return contents
 
 
 def _decode_names(data: bytes) -> list[tuple[str, str]]:

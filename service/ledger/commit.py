@@ -42,8 +42,6 @@ def edit_order(version: int, index: int) -> int:
 class Triple:
     """What an edit of the graph is about. subject: an entity's id. act: set, add or remove."""
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
     subject: str
     relation: str
     object: str
@@ -57,8 +55,6 @@ class EditRecord:
     model: whose answers show what the edit does. question: "" where nobody knows how to ask for it.
     triple: of an edit of the graph; None for a correction of one model's answers, and for an import.
     """
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     id: str
     model: str
@@ -81,8 +77,6 @@ class EditRecord:
 @dataclass(frozen=True)
 class Write:
     """What a commit changes in one memory. checksum: of the whole memory afterwards."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     checksum: str
     puts: tuple[Entry, ...] = ()
@@ -120,7 +114,7 @@ class Commit:
     """
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(
-        extra="forbid",
+        extra="forbid",  # in what a commit is made of, too
         ser_json_inf_nan="constants",  # then `canonical` refuses what JSON cannot say
     )
 

@@ -27,20 +27,26 @@ def edits(commits: Iterable[Commit]) -> dict[str, EditRecord]:
     return {edit.id: edit for commit in commits for edit in commit.edits}
 
 
-def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
-    """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
-    ids: set[str] = set()
+def active_ids(commits: Iterable[Commit], before: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Ids of the active edits after `commits`. before: of those that were active before them."""
+    ids = set(before)
     for commit in commits:
         if not ids.isdisjoint(commit.activates) or not ids.issuperset(commit.deactivates):
             raise corrupt(commit.version, "it switches edits that are not as it expects them")
         ids.difference_update(commit.deactivates)
         ids.update(commit.activates)
+    return frozenset(ids)
+
+
+def active(commits: Sequence[Commit]) -> dict[str, EditRecord]:
+    """The active edits after all of `commits` (versions 1, 2, ...), in ledger order."""
+    ids = active_ids(commits)
     return {key: edit for key, edit in edits(commits).items() if key in ids}
 
 
 def revert(commits: Sequence[Commit], version: int) -> Change:
     """What a new commit must switch to take commit `version` back. NothingToDo when it has no effect left."""
-    commit = _existing(commits, version)
+    commit = find(commits, version)
     now = active(commits)
     on = [key for key in commit.deactivates if key not in now]
     off = [key for key in commit.activates if key in now]
@@ -53,7 +59,7 @@ def revert(commits: Sequence[Commit], version: int) -> Change:
 def rollback(commits: Sequence[Commit], to: int) -> Change:
     """What a new commit must switch to be version `to` again. NothingToDo when the same edits are active."""
     if to != 0:
-        _existing(commits, to)
+        find(commits, to)
     then, now = active(commits[:to]), active(commits)
     if then.keys() == now.keys():
         detail = f"the edits of version {to} are the active ones already; there is nothing to roll back"
@@ -61,7 +67,8 @@ def rollback(commits: Sequence[Commit], to: int) -> Change:
     return _change(commits, then.keys() - now.keys(), now.keys() - then.keys())
 
 
-def _existing(commits: Sequence[Commit], version: int) -> Commit:
+def find(commits: Sequence[Commit], version: int) -> Commit:
+    """NotFound when there is no such version."""
     if not 1 <= version <= len(commits):
         head = len(commits)
         raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)

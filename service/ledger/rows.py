@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
-from itertools import islice
-from typing import TypeAlias, TypeVar
+from collections.abc import Iterable, MutableMapping, Sequence
+from typing import TypeAlias
+
+from more_itertools import chunked
 
 from models.memory import Block, BlockError
 from service.errors import LedgerCorrupt
@@ -13,13 +14,12 @@ from service.ledger.commit import Entry
 from service.ledger.redis.connection import Connection
 
 BLOCKS_PER_CALL = 256
-T = TypeVar("T")
 BlockCache: TypeAlias = MutableMapping[Entry, Block]
 
 
 async def store(connection: Connection, blocks: Iterable[Block]) -> None:
     """Writes those that are not there. The same content has the same name, so writing twice is harmless."""
-    for batch in chunks(blocks):
+    for batch in chunked(blocks, BLOCKS_PER_CALL):
         async with connection.call("look for rows"):
             pipeline = connection.commands.pipeline(transaction=False)
             for block in batch:
@@ -40,7 +40,7 @@ async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCac
         LedgerCorrupt: names the first that is missing or altered.
     """
     blocks: list[Block] = []
-    for batch in chunks(entries):
+    for batch in chunked(entries, BLOCKS_PER_CALL):
         by_entry = {entry: block for entry in batch if (block := cache.get(entry)) is not None}
         missing = [entry for entry in batch if entry not in by_entry]
         if missing:
@@ -57,12 +57,6 @@ async def load(connection: Connection, entries: Sequence[Entry], cache: BlockCac
         cache.update(by_entry)
         blocks += [by_entry[entry] for entry in batch]
     return blocks
-
-
-def chunks(items: Iterable[T], size: int = BLOCKS_PER_CALL) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk
 
 
 def _damage(entry: Entry, reason: str) -> LedgerCorrupt:

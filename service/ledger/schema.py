@@ -58,16 +58,9 @@ async def migrate(connection: Connection, steps: Mapping[int, Step] = STEPS, cur
     if number > current:
         detail = f"the data at {connection.address} has layout {number}, and this Errata knows layouts up to {current}"
         raise LedgerUnavailable(f"{detail}: start the newer one, or restore a backup elsewhere")
-    while number < current:
-        await steps[number](connection)
-        number += 1
+    for layout in range(number, current):
+        await steps[layout](connection)
         if not is_new:
-            log.warning("the data at %s has layout %d now", connection.address, number)
-        await _note(connection, number)
-    if data is None:
-        await _note(connection, number)
-
-
-async def _note(connection: Connection, number: int) -> None:
-    async with connection.call("note its layout"):
-        await connection.commands.set(keys.SCHEMA, number)
+            log.warning("the data at %s has layout %d now", connection.address, layout + 1)
+        async with connection.call("note its layout"):
+            await connection.commands.set(keys.SCHEMA, layout + 1)

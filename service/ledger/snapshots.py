@@ -43,7 +43,7 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
         blocks = await ledger.blocks(list(entries.values()))
         images[memory] = Image(start.base, {block.key: block for block in blocks})
         if later:
-            _check(memory, images[memory], later[-1])
+            check_image(memory, images[memory], later[-1])
     return images
 
 
@@ -96,7 +96,7 @@ async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], 
     puts, removes = _merge_writes(commit.writes[memory] for commit in writing)
     blocks = await ledger.blocks(list(puts.values()))
     result = image.apply(Delta(tuple(blocks), tuple(key for key in removes if key in image.blocks)))
-    _check(memory, result, writing[-1])
+    check_image(memory, result, writing[-1])
     return result
 
 
@@ -113,9 +113,10 @@ def _merge_writes(writes: Iterable[Write]) -> tuple[dict[str, Entry], set[str]]:
     return puts, removes
 
 
-def _check(memory: str, image: Image, commit: Commit) -> None:
+def check_image(memory: str, image: Image, commit: Commit, verb: str = "is") -> None:
+    """LedgerCorrupt when the memory is not what the last commit that wrote it recorded."""
     expected = commit.writes[memory].checksum
     if image.checksum != expected:
-        detail = f"{memory} at version {commit.version} should be {expected} and is {image.checksum}"
+        detail = f"{memory} at version {commit.version} should be {expected} and {verb} {image.checksum}"
         advice = "either this process runs another checkpoint than the writer, or rows were altered"
         raise LedgerCorrupt(f"{detail}: {advice}", version=commit.version, memory=memory)

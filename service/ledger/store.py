@@ -30,7 +30,7 @@ class RedisLedger:
     """
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self.connection = connection  # for the rows of the graph too, which are too many for the ledger
         self._redis = connection.commands
         self._block_cache: rows.BlockCache = WeakValueDictionary()  # versions share most of their rows
         self._append = self._redis.register_script(load_script("append"))
@@ -42,17 +42,12 @@ class RedisLedger:
         """`redis://`, `rediss://` or `unix://`, or nodes of a cluster. Nothing is sent before the first call."""
         return RedisLedger(Connection(url, limit_s))
 
-    @property
-    def connection(self) -> Connection:
-        """For the rows of the graph, which are too many for the ledger."""
-        return self._connection
-
     async def aclose(self) -> None:
-        await self._connection.aclose()
+        await self.connection.aclose()
 
     async def check(self) -> Server:
         """Whether this server can hold the ledger, and how well. Once, at the start."""
-        return await check_server(self._connection)
+        return await check_server(self.connection)
 
     async def head(self) -> int:
         """The newest version; 0 when there is no commit."""
@@ -60,7 +55,7 @@ class RedisLedger:
 
     async def end(self) -> tuple[int, str]:
         """The newest version and the digest of its commit, which tells one ledger from another of its length."""
-        async with self._connection.call("tell its version"):
+        async with self.connection.call("tell its version"):
             version, digest = await self._end(keys=[keys.LOG])
         return int(version), digest.decode()
 
@@ -81,7 +76,7 @@ class RedisLedger:
         Commit.decode(commit.encoded, commit.version)  # what could not be read back must not get in
         blocks = list(blocks)
         for _ in range(STORE_ATTEMPTS):
-            await rows.store(self._connection, blocks)
+            await rows.store(self.connection, blocks)
             version = await self._run_append(commit, blocks, idempotency_key)
             if version != ROWS_MISSING:
                 return version
@@ -89,12 +84,12 @@ class RedisLedger:
 
     async def begin_restore(self, version: int) -> None:
         """From now on `append` refuses every commit before `version` is reached; `put_back` makes them."""
-        async with self._connection.call("begin a restore"):
+        async with self.connection.call("begin a restore"):
             await self._redis.set(keys.RESTORE, version)
 
     async def check_restored(self, newest: int) -> None:
         """NotReady while a restore is under way, of which `newest` versions are there."""
-        async with self._connection.call("look whether it is being restored"):
+        async with self.connection.call("look whether it is being restored"):
             version = int(await self._redis.get(keys.RESTORE) or 0)
         if version > newest:
             raise _restoring(newest, version)
@@ -116,7 +111,7 @@ class RedisLedger:
         args = [commit.version, commit.previous, commit.digest, commit.encoded]
         args += [0 if idempotency_key is None else keys.IDEMPOTENCY_TTL_S, "back" if by_restore else ""]
         args += [edit.id for edit in commit.edits if edit.method == IMPORT]
-        async with self._connection.call("append a commit"):
+        async with self.connection.call("append a commit"):
             try:
                 version = int(await self._append(keys=script_keys, args=args))
             except ResponseError as error:
@@ -135,7 +130,7 @@ class RedisLedger:
 
     async def find_version(self, idempotency_key: str) -> int | None:
         """The version that a request with this key made."""
-        async with self._connection.call("look up an Idempotency-Key"):
+        async with self.connection.call("look up an Idempotency-Key"):
             version = await self._redis.get(keys.idempotency(idempotency_key))
         return None if version is None else int(version)
 
@@ -155,7 +150,7 @@ class RedisLedger:
         return decode_chain(entries[1:], after + 1, digest)
 
     async def _range(self, first: str, last: str, count: int) -> list[StreamEntry]:
-        async with self._connection.call("read commits"):
+        async with self.connection.call("read commits"):
             return list(await self._redis.xrange(keys.LOG, min=first, max=last, count=count))
 
     async def get(self, version: int) -> Commit:
@@ -168,14 +163,14 @@ class RedisLedger:
 
     async def blocks(self, entries: Sequence[Entry]) -> list[Block]:
         """The rows that (key, order, digest) name, in this order."""
-        return await rows.load(self._connection, entries, self._block_cache)
+        return await rows.load(self.connection, entries, self._block_cache)
 
     async def put_manifest(self, version: int, images: Mapping[str, Image]) -> None:
         """Stores what every memory holds at this version, for quick starts."""
         await rows.store(
-            self._connection, (block for image in images.values() for block in image.ordered_blocks)
+            self.connection, (block for image in images.values() for block in image.ordered_blocks)
         )
-        async with self._connection.call("keep a manifest"):
+        async with self.connection.call("keep a manifest"):
             pipeline = self._redis.pipeline(transaction=True)
             pipeline.set(keys.manifest(version), manifests.encode(images))
             pipeline.zadd(keys.MANIFESTS, {str(version): version})
@@ -189,7 +184,7 @@ class RedisLedger:
 
     async def nearest_manifest(self, version: int) -> tuple[int, Mapping[str, Manifest]] | None:
         """The newest that is not newer than `version`, by memory, and the version it is of."""
-        async with self._connection.call("look for a manifest"):
+        async with self.connection.call("look for a manifest"):
             while versions := await self._redis.zrange(
                 keys.MANIFESTS, version, 0, desc=True, byscore=True, offset=0, num=1
             ):
@@ -203,18 +198,18 @@ class RedisLedger:
     async def wait(self, after: int, block_s: float) -> bool:
         """True as soon as there is a version above `after`; False after block_s or 1 s, whichever is less."""
         block_s = min(max(block_s, 0.001), TAIL_BLOCK_S)  # BLOCK 0 would wait for ever
-        async with self._connection.call("wait for a commit", extra_s=block_s):
+        async with self.connection.call("wait for a commit", extra_s=block_s):
             streams = {keys.LOG: keys.entry(after)}
-            return bool(await self._connection.tail.xread(streams, count=1, block=int(block_s * 1000)))
+            return bool(await self.connection.tail.xread(streams, count=1, block=int(block_s * 1000)))
 
     async def heartbeat(self, replica_id: str, payload: Mapping[str, Any]) -> None:
-        async with self._connection.call("note a heartbeat"):
+        async with self.connection.call("note a heartbeat"):
             args = [replica_id, json.dumps(payload), FORGET_REPLICA_AFTER_S]
             await self._heartbeat(keys=[keys.REPLICAS], args=args)
 
     async def replicas(self) -> dict[str, dict[str, Any]]:
         """Replica id -> its last payload, with `seen_s_ago` by the server's clock."""
-        async with self._connection.call("list the replicas"):
+        async with self.connection.call("list the replicas"):
             seconds, micros = await self._redis.time()
             heartbeats = await self._redis.hgetall(keys.REPLICAS)
         now_s = seconds + micros / 1e6
@@ -228,7 +223,7 @@ class RedisLedger:
         return replicas
 
     async def forget(self, replica_id: str) -> None:
-        async with self._connection.call("forget a replica"):
+        async with self.connection.call("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
 
 

@@ -19,7 +19,8 @@ from safetensors.torch import save
 from models.checkpoint import CheckpointError, read_config, read_tensors, verify_sums
 from models.memory import Block, BlockError, Image
 from service.errors import LedgerCorrupt
-from service.graph.formats import GraphFileError, GraphFileReader, Rejection
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import GraphFileError, Rejection
 from service.ledger import manifests
 from service.ledger.commit import Commit
 

@@ -40,8 +40,9 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
     sent_bytes, total_bytes: how far it is; None where nobody knows how much there will be, as in a pipe.
     """
 
-    def __init__(self, source: Path | BinaryIO, progress: Progress | None = None) -> None:
+    def __init__(self, source: str | Path | BinaryIO, progress: Progress | None = None) -> None:
         """Malformed when it is empty, UnreadableFile when it cannot be read. A file that is given stays open."""
+        source = Path(source) if isinstance(source, str) else source
         self.progress = progress or ignore
         self.whole, self.sent_bytes = False, 0
         self.name = str(source) if isinstance(source, Path) else str(getattr(source, "name", "the file"))
@@ -116,8 +117,9 @@ class Upload(httpx.SyncByteStream, httpx.AsyncByteStream):
 class Download:
     """A backup on its way into a file, which is there when it is whole, and not there before."""
 
-    def __init__(self, into: Path | BinaryIO, progress: Progress | None = None) -> None:
+    def __init__(self, into: str | Path | BinaryIO, progress: Progress | None = None) -> None:
         """into: a path, or a file open for writing bytes. progress: is called with the bytes that came."""
+        into = Path(into) if isinstance(into, str) else into
         self._into, self._progress = into, progress or ignore
         self.name = str(into) if isinstance(into, Path) else str(getattr(into, "name", "the file"))
         self._draft = Path(f"{self.name}.{os.getpid()}.part")

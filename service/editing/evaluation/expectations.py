@@ -82,6 +82,11 @@ def describe(edit: PlannedEdit | EditRecord) -> dict[str, Any]:
     }
 
 
+def report_paraphrase(wording: str, before: Answers, after: Answers, follows: bool) -> ParaphraseReport:
+    old, new = before[wording].text, after[wording].text
+    return ParaphraseReport(question=wording, before=old, after=new, follows=follows)
+
+
 def report_no_op(edit: PlannedEdit, answers: Mapping[str, Answer]) -> EditReport:
     """The report of an edit for which nothing is written: its answers come out in all wordings."""
     current = answers[edit.question].text if edit.question else edit.answer

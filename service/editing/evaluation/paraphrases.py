@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from errata.wire import ParaphraseReport
 from errata.wire.wording import END, normalize_question
 
-from service.editing.evaluation.expectations import comes_out
+from service.editing.evaluation.expectations import comes_out, report_paraphrase
 from service.editing.models import ModelsAtVersion
 from service.ledger.commit import EditRecord
 
@@ -84,12 +84,6 @@ async def measure_paraphrases(
         old = await before[edit.model].ask(questions)
         new = await after[edit.model].ask_unless_routed(questions, texts)
         reports[edit.id] = [
-            ParaphraseReport(
-                question=question,
-                before=old[question].text,
-                after=new[question].text,
-                follows=comes_out(edit, new[question]),
-            )
-            for question in questions
+            report_paraphrase(question, old, new, comes_out(edit, new[question])) for question in questions
         ]
     return reports

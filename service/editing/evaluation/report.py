@@ -11,7 +11,14 @@ from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
 from service.editing.evaluation.capacity import SlotBudget
-from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_all, ask_edits, comes_out, describe
+from service.editing.evaluation.expectations import (
+    DOES_NOT_HOLD,
+    ask_all,
+    ask_edits,
+    comes_out,
+    describe,
+    report_paraphrase,
+)
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
@@ -165,13 +172,7 @@ def _report_edit(
         return edit.id not in answer.edits if is_deactivated else comes_out(edit, answer)
 
     paraphrases = [
-        ParaphraseReport(
-            question=wording,
-            before=before[wording].text,
-            after=after[wording].text,
-            follows=is_expected(wording),
-        )
-        for wording in edit.paraphrases
+        report_paraphrase(wording, before, after, is_expected(wording)) for wording in edit.paraphrases
     ]
     holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
     values: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from itertools import islice
 from time import monotonic
 from typing import Any
 
 from errata.wire import ImportOrder
+from more_itertools import chunked
 
 from models.graph.blocks import Manifest, manifest_block
 from models.graph.knowledge import Entity
@@ -80,8 +80,7 @@ class ImportSession:
 
     def add(self, rows: Iterable[Row | Rejection]) -> None:
         """Many together, so that their names are looked up together."""
-        rows = iter(rows)
-        while batch := list(islice(rows, ROWS_PER_LOOKUP)):
+        for batch in chunked(rows, ROWS_PER_LOOKUP):
             self.resolver.objects_by_name = self.reader.format in ("tsv", "csv")
             self.resolver.prefetch(batch)
             for row in batch:

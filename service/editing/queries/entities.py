@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
 
 from errata.wire import EntityFact, EntityHead, EntityList, EntityState, RemovedFact
 
@@ -51,7 +50,7 @@ class Entities:
             if len(matches) >= limit or len(names) < n_names or n_names >= MAX_NAMES:
                 break
             n_names *= NAMES_PER_ENTITY
-        heads = [EntityHead(**_head(entity)) for entity in list(matches.values())[:limit]]
+        heads = [_head(entity) for entity in list(matches.values())[:limit]]
         return EntityList(version=self.version, entities=heads)
 
     async def state(self, id: str) -> EntityState:
@@ -63,18 +62,11 @@ class Entities:
             )
         since, removed_facts = await asyncio.to_thread(self._replay, id, await self._statements(id))
         facts = [
-            EntityFact(
-                relation=fact.relation,
-                label=fact.label,
-                object=fact.object,
-                object_id=fact.object_id,
-                edit=fact.edit,
-                added_in=since.get((fact.relation, fact.object_id or fact.object), 0),
-            )
+            EntityFact(**asdict(fact), added_in=since.get((fact.relation, fact.object_id or fact.object), 0))
             for fact in entity.facts[:MAX_FACTS]
         ]
         return EntityState(
-            **_head(entity),
+            **dict(_head(entity)),
             version=self.version,
             facts=facts,
             facts_left_out=max(0, entity.degree - MAX_FACTS),
@@ -153,11 +145,5 @@ def _values(sources: Sequence[SourceStatements]) -> dict[Key, Value]:
     }
 
 
-def _head(entity: Entity) -> dict[str, Any]:
-    return {
-        "id": entity.id,
-        "label": entity.label,
-        "aliases": list(entity.aliases),
-        "description": entity.description,
-        "degree": entity.degree,
-    }
+def _head(entity: Entity) -> EntityHead:
+    return EntityHead.model_validate(entity, from_attributes=True)

@@ -19,7 +19,7 @@ from errata.wire import (
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
 from service.editing.state import EditorState
-from service.errors import NotFound
+from service.ledger import fold
 from service.ledger.commit import Commit
 
 HEAD_NOTES = ("subject", "relation", "object", "act", "define", "holds", "label", "source", "triples")
@@ -43,7 +43,7 @@ class Versions:
         return VersionLog(versions=summaries, head=head)
 
     def show(self, version: int) -> VersionDetail:
-        commit = self._commit(version)
+        commit = fold.find(self.state.commits, version)
         return VersionDetail(
             **_head(commit),
             edits=[
@@ -74,13 +74,7 @@ class Versions:
 
     def check_exists(self, version: int) -> int:
         """The version itself, 0 included. NotFound when there is none."""
-        return version and self._commit(version).version
-
-    def _commit(self, version: int) -> Commit:
-        head = self.state.version
-        if not 1 <= version <= head:
-            raise NotFound(f"there is no version {version}: the newest is {head}", version=version, head=head)
-        return self.state.commits[version - 1]
+        return version and fold.find(self.state.commits, version).version
 
 
 def _head(commit: Commit) -> dict[str, Any]:

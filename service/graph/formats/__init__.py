@@ -3,8 +3,3 @@
 Nothing here knows Redis or HTTP. `GraphFileReader` is the way in. A file passes through `gunzip`, `lines`, `detect`
 and the reader of its format; `text` is the one place that says what a name may look like.
 """
-
-from service.graph.formats.reader import READERS, GraphFileReader
-from service.graph.formats.row import GraphFileError, Rejection, Row
-
-__all__ = ["READERS", "GraphFileError", "GraphFileReader", "Rejection", "Row"]

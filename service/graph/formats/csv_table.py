@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from service.graph.formats.base import Reader
 from service.graph.formats.detect import header_name
 from service.graph.formats.row import LINE_BYTES, Code, GraphFileError, Line, LongLine, Refused, Result, Row
-from service.graph.formats.text import clean, clean_id, clean_relation, excerpt, not_utf8
+from service.graph.formats.text import clean, clean_id, clean_relation, decode, excerpt
 
 MAX_RECORD_BYTES = 1_000_000
 
@@ -153,10 +153,7 @@ def _fields(record: list[bytes | LongLine]) -> list[str]:
     lines = [line for line in record if isinstance(line, bytes)]
     if len(lines) < len(record):
         raise Refused("the record has a line that is too long to be read", "too_long")
-    try:
-        text = "\n".join([line.decode().removesuffix("\r") for line in lines])
-    except UnicodeDecodeError as cause:
-        raise not_utf8(cause) from cause
+    text = "\n".join(map(decode, lines))
     if "\r" in text:
         raise Refused("the control character U+000D stands within a line", "control")
     if '"' not in text:

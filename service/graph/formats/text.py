@@ -69,11 +69,7 @@ def decode(line: bytes | LongLine) -> str:
     try:
         return line.decode().removesuffix("\r")
     except UnicodeDecodeError as cause:
-        raise not_utf8(cause) from cause
-
-
-def not_utf8(cause: UnicodeDecodeError) -> Refused:
-    return Refused(f"not UTF-8 ({cause.reason} at byte {cause.start})", "encoding")
+        raise Refused(f"not UTF-8 ({cause.reason} at byte {cause.start})", "encoding") from cause
 
 
 def refuse_control(raw: str) -> None:

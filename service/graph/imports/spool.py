@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator
-from tempfile import SpooledTemporaryFile, gettempdir
+from tempfile import SpooledTemporaryFile
 from typing import TypeAlias
 
 PARTS = 32  # a power of two
@@ -21,7 +21,7 @@ SpooledRow: TypeAlias = tuple[str, str, str, str, str]
 
 class Spool:
     def __init__(self) -> None:
-        self._files = [_open_file() for _ in range(PARTS)]
+        self._files = [SpooledTemporaryFile(MAX_MEMORY_BYTES) for _ in range(PARTS)]  # noqa: SIM115  until `close`
         self._pending: list[list[str]] = [[] for _ in range(PARTS)]
         self.rows = 0
 
@@ -50,7 +50,3 @@ class Spool:
         if pending:
             self._files[part].write(("\n".join(pending) + "\n").encode())
             pending.clear()
-
-
-def _open_file() -> SpooledTemporaryFile[bytes]:
-    return SpooledTemporaryFile(MAX_MEMORY_BYTES, dir=gettempdir())

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import logging
 import zlib
-from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
+
+from more_itertools import chunked, constrained_batches
 
 from models.graph.blocks import Manifest
 from service.concurrency import iterate_in_thread
 from service.errors import LedgerCorrupt, NotReady
 from service.graph import bucket_codec, keys
 from service.graph.imports.bucket_builder import BucketBuilder, chunk
+from service.graph.rows import read
 from service.ledger import keys as ledger_keys
 from service.ledger.lua import load_script
 from service.ledger.redis.connection import Connection
@@ -134,7 +137,7 @@ class ImportStore:
             total = sha256()
             for bucket in range(first, end):
                 with suppress(LedgerCorrupt):
-                    for _, data in await self._read_bucket(manifest.id, bucket):
+                    for data in (await self._read_bucket(manifest.id, bucket)).values():
                         total.update(data or b"")
             if "sha256:" + total.hexdigest() != digest:
                 return f"the rows of buckets {first} to {end - 1} of the import {manifest.id} are missing or altered"
@@ -146,7 +149,7 @@ class ImportStore:
             for row in _check_present(await self._read_bucket(manifest.id, bucket)):
                 yield row
         for number in range(len(manifest.names)):
-            for row in _check_present(await self._read([keys.names(manifest.id, number)])):
+            for row in _check_present(await read(self._connection, [keys.names(manifest.id, number)])):
                 yield row
 
     async def announce(self, source: str, import_keys: Iterable[str]) -> None:
@@ -155,20 +158,15 @@ class ImportStore:
 
     async def store(self, contents: Sequence[tuple[str, bytes]]) -> None:
         """Write keys with their contents, as many at once as a pipeline carries within its time."""
-        start = 0
-        while start < len(contents):
-            end, size = start, 0
-            while end < len(contents) and end - start < KEYS_PER_BATCH:
-                size += len(contents[end][1])
-                if end > start and size > BYTES_PER_BATCH:
-                    break
-                end += 1
+        batches = constrained_batches(
+            contents, BYTES_PER_BATCH, KEYS_PER_BATCH, get_len=lambda row: len(row[1]), strict=False
+        )
+        for batch in batches:
             async with self._connection.call("store the graph"):
                 pipeline = self._connection.commands.pipeline(transaction=False)
-                for key, data in contents[start:end]:
+                for key, data in batch:
                     pipeline.set(key, data)
                 await pipeline.execute()
-            start = end
 
     async def drop(self, source: str) -> bool:
         """Leave nothing of an import that no commit names. False when a commit names it: then it stays."""
@@ -176,10 +174,9 @@ class ImportStore:
             data = await self._claim_import(keys=[ledger_keys.IMPORTS, ledger_keys.DROPPING], args=[source])
         if data is None:
             return False
-        import_keys = list(ImportNote.decode(data).keys(source))
-        for start in range(0, len(import_keys), KEYS_PER_BATCH):
+        for batch in chunked(ImportNote.decode(data).keys(source), KEYS_PER_BATCH):
             async with self._connection.call("drop an import"):
-                await self._connection.commands.unlink(*import_keys[start : start + KEYS_PER_BATCH])
+                await self._connection.commands.unlink(*batch)
         async with self._connection.call("forget an import"):
             await self._connection.commands.hdel(ledger_keys.DROPPING, source)
         return True
@@ -194,18 +191,13 @@ class ImportStore:
         if n_dropped:
             log.warning("dropped what %d unfinished imports had left", n_dropped)
 
-    async def _read_bucket(self, source: str, bucket: int) -> list[tuple[str, bytes | None]]:
+    async def _read_bucket(self, source: str, bucket: int) -> Mapping[str, bytes | None]:
         """Key and content of it and its further parts, in the order in which they were written. LedgerCorrupt."""
         key = keys.bucket(source, bucket)
-        ((_, data),) = await self._read([key])
-        ends = [start + count for start, count in bucket_codec.decode(key, data).parts.values()]
+        content = await read(self._connection, [key])
+        ends = [start + count for start, count in bucket_codec.decode(key, content[key]).parts.values()]
         further = [keys.bucket(source, bucket, part) for part in range(1, max(ends, default=1))]
-        return [*await self._read(further), (key, data)]
-
-    async def _read(self, redis_keys: Sequence[str]) -> list[tuple[str, bytes | None]]:
-        async with self._connection.call("read the graph"):
-            contents = await self._connection.commands.mget(redis_keys) if redis_keys else []
-        return list(zip(redis_keys, contents, strict=True))
+        return await read(self._connection, further) | content
 
     async def _note(self, source: str, note: ImportNote, first: bool = False) -> None:
         """NotReady when another editor took the import for dead."""
@@ -216,8 +208,8 @@ class ImportStore:
             raise NotReady("another editor took this import for dead: nothing was imported; send it again")
 
 
-def _check_present(rows: Iterable[tuple[str, bytes | None]]) -> Iterator[tuple[str, bytes]]:
-    for key, data in rows:
+def _check_present(rows: Mapping[str, bytes | None]) -> Iterator[tuple[str, bytes]]:
+    for key, data in rows.items():
         if data is None:
             raise LedgerCorrupt(
                 f"the graph's row {key} is missing; restore the data of Redis from a backup", row=key

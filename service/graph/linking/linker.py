@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
-from itertools import islice
 from threading import Lock
+
+from more_itertools import chunked
 
 from service.graph.linking.completion import Entry, best
 from service.graph.linking.folding import fold, fold_text
@@ -44,8 +45,7 @@ class Linker:
 
     def add_many(self, names: Iterable[Name], pause_s: float = 0.001) -> None:
         """A large import, in steps that are seen one by one. For a thread of its own: others run between the steps."""
-        remaining = iter(names)
-        while batch := list(islice(remaining, BATCH)):
+        for batch in chunked(names, BATCH):
             self.add(batch)
             time.sleep(pause_s)
 

@@ -100,10 +100,6 @@ class ValkeyFiles:
         except OSError:
             return False
 
-    @property
-    def log_size(self) -> int:
-        return self.log.stat().st_size if self.log.exists() else 0
-
     def last_log_lines(self, offset: int) -> str:
         """The last lines after `offset` bytes, for a message."""
         with self.log.open("rb") as log:

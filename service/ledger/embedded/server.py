@@ -120,8 +120,8 @@ class EmbeddedValkey:
         try:
             self._files.remove_stale()
             self._files.write_config()
-            log_offset = self._files.log_size
             with self._files.log.open("ab") as log:
+                log_offset = log.tell()
                 self._process = subprocess.Popen(
                     [str(_binary()), str(self._files.config)],
                     stdin=subprocess.DEVNULL,

@@ -29,7 +29,7 @@ from redis.exceptions import AskError, ClusterDownError, MovedError, RedisError,
 
 from service.ledger import keys
 from service.ledger.redis.address import DEFAULT_PORT, ServerSettings
-from service.ledger.redis.failover import SHARE_OF_LIMIT, Node, ask_quorum
+from service.ledger.redis.failover import Node, ask_quorum
 from service.ledger.redis.pool import Pool
 
 SLOT = key_slot(keys.PREFIX.encode())
@@ -65,7 +65,6 @@ class ClusterLocator:
     def __init__(self, servers: Sequence[ServerSettings], pool: Pool) -> None:
         self._servers, self._pool = servers, pool
         self._nodes: Collection[Node] = ()
-        self._timeout_s = pool.connect_s * SHARE_OF_LIMIT
 
     def settings(self, node: Node) -> ServerSettings:
         return self._servers[0] | {"host": node[0], "port": node[1]}
@@ -87,7 +86,7 @@ class ClusterLocator:
     async def _views(self, nodes: Collection[Node]) -> list[View]:
         voters = random.sample(list(nodes), min(len(nodes), MAX_VOTERS))
         requests = [self._view(node) for node in voters]
-        return await ask_quorum(requests, self._timeout_s, lambda view: view.holder)
+        return await ask_quorum(requests, self._pool, lambda view: view.holder)
 
     async def _view(self, node: Node) -> View:
         return View.parse(await self._pool.ask(self.settings(node), "CLUSTER SLOTS"), node)

@@ -91,7 +91,7 @@ class FailoverEndpoint:
 
 
 async def ask_quorum(
-    requests: Sequence[Coroutine[Any, Any, T]], timeout_s: float, vote: Callable[[T], Hashable]
+    requests: Sequence[Coroutine[Any, Any, T]], pool: Pool, vote: Callable[[T], Hashable]
 ) -> list[T]:
     """Asks several servers at once, so that a frozen one delays nobody, until most of them agree.
 
@@ -106,6 +106,7 @@ async def ask_quorum(
         RedisError, OSError: what one server failed with, or that none answered in time.
     """
     replies: list[T] = []
+    timeout_s = pool.connect_s * SHARE_OF_LIMIT
     failure: Exception = RedisTimeout(f"none of its nodes answered within {timeout_s:g} s")
     tasks = [asyncio.create_task(request) for request in requests]
     try:

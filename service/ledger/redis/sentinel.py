@@ -11,14 +11,13 @@ from collections import Counter
 from redis.exceptions import ConnectionError
 
 from service.ledger.redis.address import SentinelAddress, ServerSettings
-from service.ledger.redis.failover import SHARE_OF_LIMIT, Node, ask_quorum
+from service.ledger.redis.failover import Node, ask_quorum
 from service.ledger.redis.pool import Pool
 
 
 class SentinelLocator:
     def __init__(self, address: SentinelAddress, pool: Pool) -> None:
         self._address, self._pool = address, pool
-        self._timeout_s = pool.connect_s * SHARE_OF_LIMIT
 
     def settings(self, node: Node) -> ServerSettings:
         return self._address.master | {"host": node[0], "port": node[1]}
@@ -32,7 +31,7 @@ class SentinelLocator:
             return None if reply is None else (reply[0].decode(), int(reply[1]))
 
         requests = [ask_master(sentinel) for sentinel in self._address.sentinels]
-        replies = await ask_quorum(requests, self._timeout_s, lambda node: node)
+        replies = await ask_quorum(requests, self._pool, lambda node: node)
         [(node, _)] = Counter(replies).most_common(1)
         if node is None:
             raise ConnectionError(f"its Sentinels watch no master {name!r}")

@@ -233,7 +233,7 @@ class Slow(RedisLedger):
     per_commit_s = 0.02
 
     async def _range(self, first: str, last: str, count: int) -> list[StreamEntry]:
-        async with self._connection.call("read large commits"):
+        async with self.connection.call("read large commits"):
             await asyncio.sleep(self.per_commit_s * count)
         return await super()._range(first, last, count)
 

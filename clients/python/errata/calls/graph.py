@@ -65,9 +65,8 @@ class GraphCalls:
             source: what the log calls it; the file's own name if left out.
             progress: is called with what was sent, in the phase "sending", then with the service's own phases.
         """
-        file = Path(file) if isinstance(file, str) else file
         if source is None:
-            name = getattr(file, "name", None)
+            name = file if isinstance(file, str) else getattr(file, "name", None)
             source = Path(name).name if isinstance(name, str) else ""
         fields: dict[str, object] = {**options}
         key = take_key(fields)

@@ -33,13 +33,11 @@ class ServiceCalls:
         Args:
             into: a path, or a file open for writing bytes.
         """
-        file = Path(into) if isinstance(into, str) else into
-        return Call("GET", "/admin/export", wire.BackupHead, slow=True, download=Download(file, progress))
+        return Call("GET", "/admin/export", wire.BackupHead, slow=True, download=Download(into, progress))
 
     def restore(
         self, backup: str | Path | BinaryIO, *, progress: Progress | None = None
     ) -> Call[wire.RestoreReceipt]:
         """Put a backup back into an empty ledger, bit for bit. Giving the same one again goes on where it stopped."""
-        file = Path(backup) if isinstance(backup, str) else backup
-        upload = Upload(file, progress)
+        upload = Upload(backup, progress)
         return Call("POST", "/admin/import", wire.RestoreReceipt, reads=False, slow=True, upload=upload)

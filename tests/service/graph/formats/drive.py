@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.graph.formats import GraphFileReader, Rejection, Row
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import Rejection, Row
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import lzma
 
 import pytest
 
-from service.graph.formats import GraphFileError
+from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import read
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.graph.formats import GraphFileError
 from service.graph.formats.gunzip import BLOCK_BYTES, Gunzip
+from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import cut, read
 
 LINES = b"".join(b"a%d\tr\to\n" % number for number in range(500))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from service.graph.formats import Row
 from service.graph.formats.ntriples import local_name, words_of
+from service.graph.formats.row import Row
 from tests.service.graph.formats.drive import Output, read
 
 WD, WDT = "http://www.wikidata.org/entity/", "http://www.wikidata.org/prop/direct/"

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.graph.formats import GraphFileError, GraphFileReader
+from service.graph.formats.reader import GraphFileReader
+from service.graph.formats.row import GraphFileError
 from tests.service.graph.formats.drive import cut, read, read_in
 
 FILES = {

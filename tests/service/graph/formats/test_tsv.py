@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from service.graph.formats import Row
+from service.graph.formats.row import Row
 from tests.service.graph.formats.drive import read
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.graph.formats import Row
+from service.graph.formats.row import Row
 from tests.service.graph.formats.drive import Output, read
 
 

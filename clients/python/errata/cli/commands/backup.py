@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
@@ -28,7 +28,7 @@ def backup(
     if file != PIPE and Path(file).exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
     display = ProgressDisplay(session.err)
-    into: Path | BinaryIO = sys.stdout.buffer if file == PIPE else Path(file)
+    into = sys.stdout.buffer if file == PIPE else file
     reply = session.send(session.calls.backup(into, progress=display.update), "Writing the backup", display)
     if file == PIPE:
         session.err.print(draw_backup(reply.value, "stdout"), soft_wrap=True)
@@ -42,7 +42,7 @@ def restore(
 ) -> None:
     """Put a backup into an empty ledger, bit for bit; its keys open nothing until they are rotated."""
     display = ProgressDisplay(session.err)
-    source: Path | BinaryIO = sys.stdin.buffer if file == PIPE else Path(file)
+    source = sys.stdin.buffer if file == PIPE else file
     reply = session.send(session.calls.restore(source, progress=display.update), "Restoring", display)
     session.show(reply, draw_restore)
 

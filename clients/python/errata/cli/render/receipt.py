@@ -26,12 +26,7 @@ def draw_receipt(receipt: EditReceipt, summary: str) -> RenderableType:
         costs.append(f"{capacity.rows_per_slot:.2f} rows per slot")
     if capacity.margin is not None:
         costs.append(f"margin {capacity.margin:.2f}")
-    costs += [
-        f"editor {milliseconds(timings.editor_ms)}",
-        f"report {milliseconds(timings.report_ms)}",
-        f"commit {milliseconds(timings.commit_ms)}",
-        f"replicas {milliseconds(timings.replicas_ms)}",
-    ]
+    costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
     parts.append(Text(" · ".join(costs), style="dim"))
     if receipt.version is not None:
         parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
