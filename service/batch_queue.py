@@ -24,13 +24,13 @@ NOBODY = Asker()
 TURNS_PER_BATCH = 4  # that callers have, each of whom has more waiting than a batch may hold
 
 
-class Unfinished(Enum):
+class Requeue(Enum):
     """In place of a result: the item waits for another turn."""
 
-    UNFINISHED = "unfinished"
+    REQUEUE = "requeue"
 
 
-UNFINISHED = Unfinished.UNFINISHED
+REQUEUE = Requeue.REQUEUE
 
 
 @dataclass(eq=False)
@@ -59,7 +59,7 @@ class BatchQueue(Generic[Item, Result]):
 
     def __init__(
         self,
-        process: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception | Unfinished]]],
+        process: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception | Requeue]]],
         max_batch: int,
         max_running: int = 1,
         capacity: int | None = None,
@@ -115,19 +115,19 @@ class BatchQueue(Generic[Item, Result]):
         """Settle every future of the batch, whatever `process` does."""
         batch = [entry for entry in batch if not entry.future.done()]  # the others hung up
         failure: Exception = NotReady("the call to the model was given up: try again in a moment")
-        unfinished: list[Entry[Item, Result]] = []
+        requeue: list[Entry[Item, Result]] = []
         try:
             results = await self._process([entry.item for entry in batch]) if batch else []
             for entry, result in zip(batch, results, strict=True):
-                if isinstance(result, Unfinished):
-                    unfinished.append(entry)
+                if isinstance(result, Requeue):
+                    requeue.append(entry)
                 else:
                     settle(entry.future, result)
         except Exception as error:  # it belongs to those who wait
-            failure, unfinished = error, []
+            failure, requeue = error, []
         finally:
             for entry in batch:
-                if entry not in unfinished:
+                if entry not in requeue:
                     settle(entry.future, failure)
                 elif not entry.future.done():
                     self._waiting.add(entry)

@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from models.system import Ask
 from service.errors import TooLarge
 
 CHARS = 100  # of a short question
@@ -51,10 +50,6 @@ def measure_request(request: Mapping[str, Any]) -> int:
         request.get("top_k", 1),
         request.get("explain", False),
     )
-
-
-def measure_ask(ask: Ask) -> int:
-    return measure(ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, len(ask.mentions))
 
 
 def check_work(work: int) -> None:

@@ -65,4 +65,4 @@ def get_account(request: Request) -> Account:
     return account
 
 
-Charged = Annotated[Account, Depends(get_account)]
+RequestAccount = Annotated[Account, Depends(get_account)]

@@ -13,6 +13,7 @@ from service.batch_queue import NOBODY
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 from service.turns import Asker
+from service.work import measure
 
 INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
 """Field of the request -> the input that a system needs for it."""
@@ -75,6 +76,12 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
         candidates=tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
     )
+
+
+def measure_ask(ask: Ask) -> int:
+    """Its work, in short questions."""
+    names = len(ask.mentions)
+    return measure(ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, names)
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:

@@ -22,7 +22,7 @@ from models.graph.memory import GRAPH
 from models.memory import Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Reply, Streams
 from service import tracing
-from service.batch_queue import NOBODY, UNFINISHED, BatchQueue, Unfinished
+from service.batch_queue import NOBODY, REQUEUE, BatchQueue, Requeue
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -42,11 +42,17 @@ from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import Outcome
-from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, to_ask, to_wire
+from service.replicas.codec import (
+    AnsweredQuestion,
+    QueuedQuestion,
+    delta_to_wire,
+    measure_ask,
+    to_ask,
+    to_wire,
+)
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
-from service.work import measure_ask
 
 log = logging.getLogger(__name__)
 
@@ -266,7 +272,7 @@ class Replica:
 
     async def _answer_batch(
         self, questions: Sequence[QueuedQuestion]
-    ) -> list[AnsweredQuestion | Exception | Unfinished]:
+    ) -> list[AnsweredQuestion | Exception | Requeue]:
         """One forward pass, on one snapshot but for those that pin another; or a step of a question that takes many."""
         newest, start = self._follower.newest, perf_counter()
         for question in questions:
@@ -279,7 +285,7 @@ class Replica:
         else:
             metrics.BATCH.labels(self._model).observe(len(questions))
             replies = await loop.run_in_executor(self._worker, self._reply, asks, snapshots)
-        results: list[AnsweredQuestion | Exception | Unfinished] = []
+        results: list[AnsweredQuestion | Exception | Requeue] = []
         for question, snapshot, reply in zip(questions, snapshots, replies, strict=True):
             question.model_s += perf_counter() - start
             if isinstance(reply, Reply):
@@ -289,7 +295,7 @@ class Replica:
             else:
                 if reply is not None and question.on_delta is not None:
                     question.on_delta(reply)
-                results.append(UNFINISHED)
+                results.append(REQUEUE)
         return results
 
     def _begin_steps(self, question: QueuedQuestion, views: Views) -> bool:

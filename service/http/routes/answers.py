@@ -9,7 +9,7 @@ from errata.wire.base import DEFAULT_MODEL
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from service.http.auth import Charged
+from service.http.auth import RequestAccount
 from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
@@ -27,7 +27,7 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
-    async def answer(body: AnswerBody, account: Charged) -> Response:
+    async def answer(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
         await account.charge(measure_request(body.model_dump()))
         if body.stream:
@@ -36,7 +36,7 @@ def build_router(models: ModelRouter) -> APIRouter:
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
     async def look(
-        question: str, account: Charged, model: str = DEFAULT_MODEL, version: int | None = None
+        question: str, account: RequestAccount, model: str = DEFAULT_MODEL, version: int | None = None
     ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}
@@ -48,7 +48,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         return respond(await models.answer(request, account.asker))
 
     @router.post(BATCH, **document(BatchResponse))
-    async def batch(body: BatchBody, account: Charged) -> Response:
+    async def batch(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item) for item in body.questions]
         requests = [item for item in items if isinstance(item, AnswerRequest)]

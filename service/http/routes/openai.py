@@ -26,7 +26,7 @@ from errata.wire.openai import (
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
-from service.http.auth import Charged
+from service.http.auth import RequestAccount
 from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
 from service.http.model_router import ModelRouter
@@ -53,7 +53,7 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
-    async def chat(body: ChatBody, account: Charged) -> Response:
+    async def chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         options = body.errata.model_dump(exclude_defaults=True)
         try:
