@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from service.errors import NotReady, TooMany
@@ -20,7 +21,7 @@ from service.turns import Asker, Turns
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-NOBODY = Asker()
+NO_ASKER = Asker()
 TURNS_PER_BATCH = 4  # that callers have, each of whom has more waiting than a batch may hold
 
 
@@ -69,9 +70,9 @@ class BatchQueue(Generic[Item, Result]):
         self._process, self._max_batch, self._max_running = process, max_batch, max_running
         self._capacity, self._defer, self._on_length = capacity, defer, on_length
         self._waiting: Turns[Entry[Item, Result]] = Turns(max(1, max_batch // TURNS_PER_BATCH))
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], Sequence[Entry[Item, Result]]] = {}
 
-    async def submit(self, item: Item, asker: Asker = NOBODY, work: int = 1) -> Result:
+    async def submit(self, item: Item, asker: Asker = NO_ASKER, work: int = 1) -> Result:
         """Wait for the item's result.
 
         Args:
@@ -105,9 +106,12 @@ class BatchQueue(Generic[Item, Result]):
 
     def _start_batches(self, _: Any = None) -> None:
         while self._waiting and len(self._running) < self._max_running:
-            task = asyncio.create_task(self._run(self._waiting.take(self._max_batch)))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            batch = self._waiting.take(self._max_batch, chain.from_iterable(self._running.values()))
+            if not batch:
+                break  # they have a batch under way, and room is kept for others
+            task = asyncio.create_task(self._run(batch))
+            self._running[task] = batch
+            task.add_done_callback(self._running.pop)
             task.add_done_callback(self._start_batches)
         self._on_length(len(self._waiting))
 

@@ -6,9 +6,12 @@ Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
+
+RECENT_S = 0.5  # others who asked within it are expected to ask again
 
 
 class Asker(NamedTuple):
@@ -36,13 +39,18 @@ Item = TypeVar("Item", bound=Waiting)
 
 @dataclass
 class Flow(Generic[Item]):
-    """The items of one caller, or of one request. credit: work that it may still take before others have a turn."""
+    """The items of one caller, or of one request.
+
+    credit: work that it may still take before others have a turn. work: all that came while some of it waited.
+    """
 
     credit: int = 0
+    work: int = 0
     items: deque[Item] = field(default_factory=deque)
     parts: OrderedDict[Hashable, Flow[Item]] = field(default_factory=OrderedDict)
 
     def add(self, item: Item, path: Sequence[Hashable]) -> None:
+        self.work += item.work
         if path:
             self.parts.setdefault(path[0], Flow()).add(item, path[1:])
         else:
@@ -59,25 +67,30 @@ class Flow(Generic[Item]):
             self.parts.move_to_end(key)
         return self.items[0]
 
-    def remove(self, item: Item, path: Sequence[Hashable]) -> None:
+    def remove(self, item: Item, path: Sequence[Hashable]) -> int:
+        """Return the work that came with the item's request."""
         if not path:
             self.items.remove(item)
-            return
+            return self.work
         part = self.parts[path[0]]
         part.credit -= item.work
-        part.remove(item, path[1:])
+        work = part.remove(item, path[1:])
         if not part.items and not part.parts:
             del self.parts[path[0]]
+        return work
 
 
 class Turns(Generic[Item]):
-    """The items that wait. quantum: the work of one turn."""
+    """The items that wait. quantum: the work of one turn. clock: monotonic time in seconds."""
 
-    def __init__(self, quantum: int) -> None:
-        self._quantum = quantum
+    def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:
+        self._quantum, self._clock = quantum, clock
         self._root: Flow[Item] = Flow()
         self._items: set[Item] = set()
         self._counts: Counter[str] = Counter()
+        self._newest_caller: str | None = None
+        self._short_request: Asker | None = None
+        self._other_caller_at = self._short_request_at = float("-inf")
 
     def __len__(self) -> int:
         return len(self._items)
@@ -94,16 +107,27 @@ class Turns(Generic[Item]):
         self._root.add(item, item.asker)
         self._items.add(item)
         self._counts[item.asker.caller] += 1
+        if item.asker.caller != self._newest_caller:
+            self._newest_caller, self._other_caller_at = item.asker.caller, self._clock()
 
-    def take(self, max_work: int) -> list[Item]:
-        """Take the next items, of `max_work` together; the first of them may have more."""
+    def take(self, max_work: int, running: Iterable[Item] = ()) -> list[Item]:
+        """Take the next items, of `max_work` together; a single item may have more.
+
+        While others ask, too, nobody has more than a turn beyond what they have: whoever comes next waits for a short
+        batch.
+
+        Args:
+            running: What was taken before and is under way.
+        """
         items: list[Item] = []
+        share = list(running)
         while self._items:
             item = self._root.first(self._quantum)
-            if items and item.work > max_work:
+            if (items and item.work > max_work) or self._is_ahead(item, share):
                 break
             self.discard(item)
             items.append(item)
+            share.append(item)
             max_work -= item.work
         return items
 
@@ -112,7 +136,19 @@ class Turns(Generic[Item]):
         if item not in self._items:
             return
         self._items.remove(item)
-        self._root.remove(item, item.asker)
+        if self._root.remove(item, item.asker) <= self._quantum:
+            self._short_request, self._short_request_at = item.asker, self._clock()
         self._counts[item.asker.caller] -= 1
         if not self._counts[item.asker.caller]:
             del self._counts[item.asker.caller]
+
+    def _is_ahead(self, item: Item, share: Sequence[Item]) -> bool:
+        now, asker = self._clock(), item.asker
+        if now - self._other_caller_at < RECENT_S:
+            others = [other.work for other in share if other.asker.caller != asker.caller]
+        elif self._short_request != asker and now - self._short_request_at < RECENT_S:
+            others = [other.work for other in share if other.asker != asker]
+        else:
+            return False
+        total = sum(other.work for other in share)
+        return total > 0 and total + item.work > self._quantum + 2 * sum(others)

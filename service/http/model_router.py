@@ -13,7 +13,7 @@ from functools import partial
 
 from errata.wire import AnswerRequest
 
-from service.batch_queue import NOBODY, BatchQueue
+from service.batch_queue import NO_ASKER, BatchQueue
 from service.concurrency import KeyedSemaphore
 from service.errors import (
     ErrataError,
@@ -87,7 +87,7 @@ class ModelRouter:
             )
         return self._clients[name]
 
-    async def answer(self, request: AnswerRequest, asker: Asker = NOBODY) -> Outcome:
+    async def answer(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Outcome:
         """Answer one question. One that may take long goes alone, so that no other waits with it."""
         client, question = self.get(request.model), _to_question(request, asker)
         try:
@@ -104,7 +104,7 @@ class ModelRouter:
         _count(request.model, outcome)
         return outcome
 
-    async def stream(self, request: AnswerRequest, asker: Asker = NOBODY) -> AsyncIterator[bytes | Outcome]:
+    async def stream(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> AsyncIterator[bytes | Outcome]:
         """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
         client = self.get(request.model)
         try:
@@ -118,7 +118,7 @@ class ModelRouter:
             _count(request.model, outcome)
             yield outcome
 
-    async def answer_many(self, requests: Sequence[AnswerRequest], asker: Asker = NOBODY) -> list[Outcome]:
+    async def answer_many(self, requests: Sequence[AnswerRequest], asker: Asker = NO_ASKER) -> list[Outcome]:
         """Return one outcome a request, in order. Nothing is raised: a call that fails is the outcome of its items.
 
         So many wait at once as fill the next batches, and leave room for those of others.

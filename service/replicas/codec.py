@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 from models.system import AnswerDelta, Ask, Reply, System
-from service.batch_queue import NOBODY
+from service.batch_queue import NO_ASKER
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
 from service.turns import Asker
@@ -33,7 +33,7 @@ class QueuedQuestion:
 
     ask: Ask
     snapshot: Snapshot | None = None
-    asker: Asker = NOBODY
+    asker: Asker = NO_ASKER
     work: int = 1
     on_delta: Callable[[AnswerDelta], None] | None = None
     steps: Iterator[AnswerDelta | Reply | None] | None = None

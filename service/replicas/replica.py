@@ -22,7 +22,7 @@ from models.graph.memory import GRAPH
 from models.memory import Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Reply, Streams
 from service import tracing
-from service.batch_queue import NOBODY, REQUEUE, BatchQueue, Requeue
+from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
@@ -175,7 +175,7 @@ class Replica:
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
         """With its snapshot, if it pins one, and with what the graph says of its words."""
-        question = QueuedQuestion(to_ask(request, self._system), asker=request.get("asker", NOBODY))
+        question = QueuedQuestion(to_ask(request, self._system), asker=request.get("asker", NO_ASKER))
         question.snapshot = await self._find_snapshot(request)
         if self._lookup is not None:
             question.ask = await self._informing.submit(question, question.asker)
