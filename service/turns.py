@@ -107,8 +107,9 @@ class Turns(Generic[Item]):
         self._root.add(item, item.asker)
         self._items.add(item)
         self._counts[item.asker.caller] += 1
-        if item.asker.caller != self._newest_caller:
-            self._newest_caller, self._other_caller_at = item.asker.caller, self._clock()
+        if self._newest_caller not in (None, item.asker.caller):
+            self._other_caller_at = self._clock()
+        self._newest_caller = item.asker.caller
 
     def take(self, max_work: int, running: Iterable[Item] = ()) -> list[Item]:
         """Take the next items, of `max_work` together; a single item may have more.
@@ -145,10 +146,10 @@ class Turns(Generic[Item]):
     def _is_ahead(self, item: Item, share: Sequence[Item]) -> bool:
         now, asker = self._clock(), item.asker
         if now - self._other_caller_at < RECENT_S:
-            others = [other.work for other in share if other.asker.caller != asker.caller]
+            rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
         elif self._short_request != asker and now - self._short_request_at < RECENT_S:
-            others = [other.work for other in share if other.asker != asker]
+            rivals = [rival.work for rival in share if rival.asker != asker]
         else:
             return False
-        total = sum(other.work for other in share)
-        return total > 0 and total + item.work > self._quantum + 2 * sum(others)
+        total = sum(entry.work for entry in share)
+        return total > 0 and total + item.work > self._quantum + 2 * sum(rivals)
