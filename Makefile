@@ -6,7 +6,7 @@ GOLDEN ?= tests/parity/golden
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: serve test live fuzz chaos lint parity bench bench-editing train pack clean
+.PHONY: serve test live fuzz chaos chaos-wide lint parity bench bench-editing train pack clean
 
 serve: .venv/serve
 	@exec $(BIN)/python -m service --port $(PORT) --var $(VAR)
@@ -30,6 +30,11 @@ fuzz: .venv/dev
 chaos: .venv/dev
 	@tests/chaos/install.sh
 	$(BIN)/python -m tests.chaos
+
+# It listens on every address, so it has a network of its own with nobody else in it. Takes root.
+chaos-wide: .venv/dev
+	@tests/chaos/install.sh
+	unshare --net sh -c 'ip link set lo up && exec $(BIN)/python -m tests.chaos --wide'
 
 lint: .venv/dev
 	$(BIN)/ruff check .

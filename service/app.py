@@ -19,6 +19,7 @@ from ray.serve import Application
 from ray.serve.config import AutoscalingConfig
 
 from service.config import Settings
+from service.cores import count_cores
 from service.editing.deployment import EditorDeployment
 from service.http.ingress import IngressDeployment
 from service.replicas.replica import ReplicaDeployment
@@ -37,21 +38,25 @@ SEE_ALL_GPUS = {"env_vars": {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}
 def build(settings: Settings, n_gpus: int = 0, tries: int = ONE_TRY) -> Application:
     """The application that Ray Serve runs.
 
+    Here and nowhere else replicas and threads follow from the cores, those of this process: the editor on another
+    machine waits for as many replicas as were started.
+
     Args:
         n_gpus: how many Ray counts; 0 also where they are not there yet.
         tries: how often a part may fail before it has run once; Ray takes no more than three for each replica.
     """
+    settings = settings.share_cores(count_cores())
     common = {
         "health_check_period_s": HEALTH_CHECK_EVERY_S,
         "graceful_shutdown_timeout_s": STOP_S,
         "max_constructor_retry_count": tries,
     }
     if settings.max_replicas is None:
-        scale: dict[str, Any] = {"num_replicas": settings.replicas}
+        scale: dict[str, Any] = {"num_replicas": settings.min_replicas}
     else:
         scale = {
             "autoscaling_config": AutoscalingConfig(
-                min_replicas=settings.replicas,
+                min_replicas=settings.min_replicas,
                 max_replicas=settings.max_replicas,
                 target_ongoing_requests=CALLS_PER_REPLICA,
                 upscale_delay_s=UPSCALE_DELAY_S,

@@ -1,9 +1,9 @@
 """The service's one settings object: what a person may choose, checked before anything starts.
 
 Each setting's description is what `--help` says of it. Two things do not belong on a command line or in a file and come
-from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_KEY, the admin key; or the files
-that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started later
-would inherit them. The key itself is not kept: only its SHA-256 is.
+from the environment: ERRATA_REDIS_URL, the address of the ledger's Redis, and ERRATA_ADMIN_KEY, the admin key; or the
+files that ..._FILE names. Both are taken out of the environment when they are read, for every process that is started
+later would inherit them. The key itself is not kept: only its SHA-256 is.
 """
 
 from __future__ import annotations
@@ -35,7 +35,6 @@ CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
 ALL = "*"  # in what is chosen by model: all the models that are not named
-DEFAULT_NOT_COMPUTED = "default_factory_not_called"  # of a setting that follows from another that is wrong
 
 
 def is_loopback(host: str) -> bool:
@@ -44,11 +43,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def count_cores() -> int:
-    """The cores this process may use, which a container or `taskset` may have made fewer than the machine's."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _check_rate(text: str) -> str:
@@ -62,8 +56,10 @@ def _check_network(text: str) -> str:
 
 
 def _check_issuer(url: str) -> str:
-    """Refuses a line that others can listen to: keys that came over it prove nothing."""
+    """Refuses a line that others can listen to: keys that came over it prove nothing. And all but host and path."""
     parts = urlsplit(url)
+    if "@" in parts.netloc or "?" in url or "#" in url:
+        raise ValueError("the issuer is an address without a user, a query or a fragment")
     if parts.scheme != "https" and not is_loopback(parts.hostname or ""):
         raise ValueError(f"the issuer {url} has to be an https address")
     return url
@@ -114,12 +110,15 @@ class Oidc(BaseModel):
     scopes: str = Field("scope", description="claim with the scopes")
     prefix: str = Field("errata:", description="how ours begin in that claim, as in errata:ask")
     name: str = Field("sub", description="claim that names the author")
+    jwks_host: Annotated[str, Field(pattern=r"^[^\s/@?#]+$")] | None = Field(
+        None, description="HOST or HOST:PORT of the issuer's keys, where it is another than the issuer's"
+    )
 
 
 class Settings(BaseModel):
     """What a person may choose. It is made once, where the service is launched, and travels to every process.
 
-    `replicas` and `torch_threads` are computed from the cores of the machine where it is made.
+    `replicas` and `torch_threads` that nobody has chosen are None until the service is built: `share_cores`.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -133,8 +132,8 @@ class Settings(BaseModel):
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
         SYSTEMS, description="a model to serve; may be repeated"
     )
-    replicas: Count = Field(
-        default_factory=lambda: 2 if count_cores() >= CORES_FOR_TWO else 1,
+    replicas: Count | None = Field(
+        None,
         description="of each model; 1-4: one to four, as there is to answer "
         f"(default: 2 with {CORES_FOR_TWO} cores or more, else 1)",
     )
@@ -193,12 +192,7 @@ class Settings(BaseModel):
         description="serve /metrics of each machine on a port of its own, too: Ray's proxies ask any machine for it",
     )
 
-    torch_threads: Count = Field(
-        default_factory=lambda fields: max(
-            1, count_cores() // (fields["max_replicas"] or fields["replicas"])
-        ),
-        description="of each replica (default: its share of the cores)",
-    )
+    torch_threads: Count | None = Field(None, description="of each replica (default: its share of the cores)")
     max_batch: Count = Field(32, description="questions in a forward pass")
     max_queued: Annotated[int, Field(ge=1, le=100_000)] = Field(
         256, description="questions that wait at an ingress for a model; further ones get 429"
@@ -215,7 +209,7 @@ class Settings(BaseModel):
     def _check_together(self) -> Self:
         if (self.tls_cert is None) != (self.tls_key is None):
             raise ValueError("TLS needs both a certificate and its key: give --tls-cert and --tls-key")
-        if self.max_replicas is not None and self.max_replicas < self.replicas:
+        if self.max_replicas and self.replicas and self.max_replicas < self.replicas:
             raise ValueError(f"max_replicas {self.max_replicas} is below replicas {self.replicas}")
         for setting in ("device", "dtype"):
             unknown = sorted(getattr(self, setting).keys() - {ALL} - self.systems.keys())
@@ -225,6 +219,25 @@ class Settings(BaseModel):
                     f"{', '.join(self.systems)}"
                 )
         return self
+
+    def share_cores(self, n_cores: int) -> Self:
+        """With as many replicas and threads as so many cores are good for, where nobody has chosen how many."""
+        usual = 2 if n_cores >= CORES_FOR_TWO else 1
+        replicas = self.replicas or min(usual, self.max_replicas or usual)
+        threads = self.torch_threads or max(1, n_cores // (self.max_replicas or replicas))
+        return self.model_copy(update={"replicas": replicas, "torch_threads": threads})
+
+    @property
+    def min_replicas(self) -> int:
+        """The fewest replicas that a model has when all is well."""
+        assert self.replicas is not None, "share_cores() comes first"
+        return self.replicas
+
+    @property
+    def n_threads(self) -> int:
+        """Of each replica."""
+        assert self.torch_threads is not None, "share_cores() comes first"
+        return self.torch_threads
 
     @property
     def url(self) -> str:
@@ -258,7 +271,7 @@ class Settings(BaseModel):
     @property
     def replica_limit(self) -> int:
         """The most replicas that a model ever has."""
-        return self.max_replicas or self.replicas
+        return self.max_replicas or self.min_replicas
 
     def device_of(self, model: str) -> str:
         """auto, cpu, cuda or cuda:N."""
@@ -274,8 +287,6 @@ def explain(error: ValidationError) -> str:
     sentences: list[str] = []
     for details in error.errors():
         place, message = details["loc"], details["msg"].removeprefix("Value error, ")
-        if details["type"] == DEFAULT_NOT_COMPUTED:
-            continue
         if place == ("redis_url",):
             message = f"ERRATA_REDIS_URL is not the address of a Redis: {FORMS}"
         elif place and place[0] in ("device", "dtype") and details["type"] == "value_error":
@@ -299,9 +310,9 @@ def take_redis_url() -> str | None:
     return _take_secret("ERRATA_REDIS_URL")
 
 
-def take_key() -> str | None:
-    """Reads ERRATA_KEY, once: it is gone afterwards. SecretMissing."""
-    return _take_secret("ERRATA_KEY")
+def take_admin_key() -> str | None:
+    """Reads ERRATA_ADMIN_KEY, once: it is gone afterwards. SecretMissing."""
+    return _take_secret("ERRATA_ADMIN_KEY")
 
 
 def _take_secret(name: str) -> str | None:

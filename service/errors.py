@@ -26,7 +26,8 @@
     ├── Unavailable                      the same request may succeed later
     │   ├── VersionAhead                 503 version_ahead        Retry-After
     │   ├── NotReady                     503 not_ready            Retry-After
-    │   └── LedgerUnavailable            503 ledger_unavailable   Retry-After; in_doubt where a commit may be made
+    │   └── LedgerUnavailable            503 ledger_unavailable   Retry-After
+    │                                    both: in_doubt where a write may be made, idempotency_key to repeat it
     ├── LedgerCorrupt                    503 ledger_corrupt       extras: version or block
     └── Internal                         500 internal
 

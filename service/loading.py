@@ -25,7 +25,7 @@ def load_system(settings: Settings, model: str) -> Bundle:
         DeviceUnavailable: its device or dtype cannot be had in this process.
         Exception: whatever its loader raises.
     """
-    torch.set_num_threads(settings.torch_threads)
+    torch.set_num_threads(settings.n_threads)
     module, _, attribute = settings.systems[model].partition(":")
     loader = getattr(importlib.import_module(module), attribute)
     device = resolve_device(settings.device_of(model))

@@ -1,6 +1,7 @@
 """The admin's key: made at the first start, so that no service ever runs with a key that everybody knows.
 
-Owns the file `admin.key` in the var folder (mode 600), which the `errata` command reads there.
+Owns the file `admin.key` in the var folder (mode 600), which the `errata` command reads there. The command's own
+variable, ERRATA_KEY, is never read here: it holds whatever key the person of that terminal has, of whichever service.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import os
 import re
 import secrets
 from pathlib import Path
+
+from service.access.api_keys import parse_name
 
 FILE = "admin.key"
 MIN_CHARS = 16
@@ -20,9 +23,9 @@ class BadKey(ValueError):
 
 
 def load_admin_key(var: Path, key: str | None) -> str:
-    """Return `key` (from ERRATA_KEY), else the one in the file, which is made when there is none."""
+    """Return `key` (from ERRATA_ADMIN_KEY), else the one in the file, which is made when there is none."""
     if key is not None:
-        return check_key(key, "ERRATA_KEY")
+        return check_key(key, "ERRATA_ADMIN_KEY")
     path = var / FILE
     if not path.exists():
         new_key, draft = secrets.token_urlsafe(32), path.with_name(f"{FILE}.{os.getpid()}")
@@ -38,7 +41,7 @@ def load_admin_key(var: Path, key: str | None) -> str:
         try:
             path.chmod(0o600)
         except OSError as error:
-            advice = "give a key in ERRATA_KEY, or keep --var on another file system"
+            advice = "give a key in ERRATA_ADMIN_KEY, or keep --var on another file system"
             raise BadKey(
                 f"others may read {path}, and that cannot be changed ({error.strerror}): {advice}"
             ) from error
@@ -46,8 +49,11 @@ def load_admin_key(var: Path, key: str | None) -> str:
 
 
 def check_key(key: str, source: str) -> str:
-    """Return the key. Raises BadKey when it is weak."""
+    """Return the key. Raises BadKey when it is weak, or a key that was issued to somebody."""
     if not re.fullmatch(rf"[!-~]{{{MIN_CHARS},}}", key):
         advice = f"use at least {MIN_CHARS} characters without spaces, or remove it and a key is made"
         raise BadKey(f"the admin key in {source} is empty, too short or not printable: {advice}")
+    if name := parse_name(key):
+        advice = "give another, or remove it and a key is made"
+        raise BadKey(f"the admin key in {source} looks like the one that was issued to {name!r}: {advice}")
     return key

@@ -195,7 +195,8 @@ class KeyStore:
         """Replace a key's record by compare-and-set."""
         if name == ADMIN.name:
             raise NotFound(
-                "the key of admin is in VAR/admin.key, ERRATA_KEY or ERRATA_KEY_FILE: it is changed there"
+                "the key of admin is in VAR/admin.key, ERRATA_ADMIN_KEY or ERRATA_ADMIN_KEY_FILE: "
+                "it is changed there"
             )
         for _ in range(ATTEMPTS):
             record = await self._read(name)

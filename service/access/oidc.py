@@ -97,11 +97,14 @@ class Jwks:
 
     Args:
         issuer: Its address.
+        host: Where its keys are, with the port if it is not the usual one; None for the issuer's own host.
         clock: Monotonic time in seconds.
     """
 
-    def __init__(self, issuer: str, clock: Callable[[], float] = time.monotonic) -> None:
-        self._issuer, self._clock = issuer.rstrip("/"), clock
+    def __init__(
+        self, issuer: str, host: str | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._issuer, self._host, self._clock = issuer.rstrip("/"), host, clock
         self._keys: Mapping[str | None, jwt.PyJWK] = {}
         self._fetched_at = self._tried_at = float("-inf")
         self._refreshing: asyncio.Task[None] | None = None
@@ -134,7 +137,7 @@ class Jwks:
     async def _update(self) -> None:
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                self._keys = await fetch_keys(self._issuer)
+                self._keys = await fetch_keys(self._issuer, self._host)
             self._fetched_at = self._clock()
         except Exception as error:  # whatever it sends
             log.warning("the keys of %s cannot be read: %s: %s", self._issuer, type(error).__name__, error)
@@ -142,20 +145,32 @@ class Jwks:
             self._tried_at, self._refreshing = self._clock(), None
 
 
-async def fetch_keys(issuer: str) -> Mapping[str | None, jwt.PyJWK]:
+async def fetch_keys(issuer: str, host: str | None) -> Mapping[str | None, jwt.PyJWK]:
     """Return the issuer's signing keys by id, and also under None where there is only one."""
     async with httpx.AsyncClient(timeout=TIMEOUT_S) as client:
         about = await get_json(client, issuer + DISCOVERY)
         if about["issuer"].rstrip("/") != issuer:
             raise ValueError(f"it says that it is {about['issuer']}")
         address = httpx.URL(about["jwks_uri"])
-        if address.scheme != httpx.URL(issuer).scheme:
-            raise ValueError(f"its keys are at {address}, which is not as safe as it is itself")
+        check_jwks_address(address, httpx.URL(issuer), host)
         jwks = jwt.PyJWKSet.from_dict(await get_json(client, str(address)))
     keys: dict[str | None, jwt.PyJWK] = {
         key.key_id: key for key in jwks.keys if key.public_key_use in (None, "sig")
     }
     return {**keys, None: next(iter(keys.values()))} if len(keys) == 1 else keys
+
+
+def check_jwks_address(address: httpx.URL, issuer: httpx.URL, host: str | None) -> None:
+    """Raise ValueError for an address to which the issuer should not send us: it may be one of our own network."""
+    if address.scheme != issuer.scheme:
+        raise ValueError(f"its keys are at {address}, which is not as safe as it is itself")
+    if address.userinfo or address.query or address.fragment:
+        raise ValueError(f"its keys are at {address}: a user, a query or a fragment has no place there")
+    expected, actual = host or issuer.netloc.decode(), address.netloc.decode()
+    if actual != expected:
+        raise ValueError(
+            f"its keys are at {actual} and not at {expected}: name that host in --oidc-jwks-host"
+        )
 
 
 async def get_json(client: httpx.AsyncClient, url: str) -> dict[str, Any]:

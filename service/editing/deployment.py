@@ -106,9 +106,10 @@ class Editor:
             partial(check_address, settings.redis_url),
             self._builder,
             evaluator,
+            self._models.turns,
             settings.snapshot_every,
         )
-        expected = dict.fromkeys(bundles, settings.replicas)
+        expected = dict.fromkeys(bundles, settings.min_replicas)
         self._patience = Patience(settings.ack_timeout_s, expected)
         self._importer = Importer(self._pipeline, self._models, ImportStore(self._ledger.connection))
         self._tags = tags.Tags(self._ledger.connection)
@@ -117,7 +118,8 @@ class Editor:
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
-        self._tasks = [self._warm_up_task, asyncio.create_task(watch_replicas(self._ledger, expected))]
+        watches = [watch_replicas(self._ledger, expected), self._importer.watch()]
+        self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
 

@@ -43,6 +43,7 @@ from models.system import (
     Side,
     System,
 )
+from service.editing.turns import Turns, piece_size
 from service.errors import EditRefused, ErrataError, Internal, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
@@ -125,7 +126,7 @@ class ModelAtVersion:
         questions = list(dict.fromkeys(questions))
         missing = {question for question in questions if question not in self._cache}
         by_length = sorted(missing, key=lambda question: (len(question), question))  # little padding
-        for batch in _batches(by_length, QUESTIONS_PER_PASS):
+        for batch in _batches(by_length, piece_size(QUESTIONS_PER_PASS)):
             asks = await self._asks(batch)
             replies: list[Reply] = await self.run(self.system.answer, asks, [self.views] * len(asks))
             for question, reply in zip(batch, replies, strict=True):
@@ -171,7 +172,7 @@ class ModelAtVersion:
         if not isinstance(self.system, Routes):
             return [None] * len(questions)
         edits: list[str | None] = []
-        for batch in _batches(questions, QUESTIONS_PER_COMPARISON):
+        for batch in _batches(questions, piece_size(QUESTIONS_PER_COMPARISON)):
             edits += await self.run(self.system.route, await self._asks(batch), self.views)
         return edits
 
@@ -189,7 +190,7 @@ class ModelAtVersion:
         if not isinstance(self.system, Foresees):
             return list(dict.fromkeys(questions))
         differing: list[str] = []
-        for batch in _batches(list(dict.fromkeys(questions)), QUESTIONS_PER_COMPARISON):
+        for batch in _batches(list(dict.fromkeys(questions)), piece_size(QUESTIONS_PER_COMPARISON)):
             sides = Side(await before._asks(batch), before.views), Side(await self._asks(batch), self.views)
             may_differ = await self.run(self.system.may_differ, *sides)
             for question, differs in zip(batch, may_differ, strict=True):
@@ -202,7 +203,7 @@ class ModelAtVersion:
     async def prepare_comparison(self, questions: Iterable[str]) -> None:
         """So that `differing_since` finds the questions encoded."""
         if isinstance(self.system, Foresees):
-            for batch in _batches(list(questions), QUESTIONS_PER_COMPARISON):
+            for batch in _batches(list(questions), piece_size(QUESTIONS_PER_COMPARISON)):
                 side = Side(await self._asks(batch), self.views)
                 await self.run(self.system.may_differ, side, side)
 
@@ -233,6 +234,7 @@ class Models:
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
+        self.turns = Turns()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -275,6 +277,8 @@ class Models:
         return self._systems[model]
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One piece of work in the models' thread, when it is its turn."""
+        await self.turns.wait()
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
@@ -319,7 +323,7 @@ class Models:
             if key is not None and key in self._materials:
                 results[place] = _assign(self._materials[key], change.id)
         missing = [place for place, result in enumerate(results) if result is None]
-        for turn in _batches(missing, CHANGES_PER_TURN):
+        for turn in _batches(missing, piece_size(CHANGES_PER_TURN)):
             batch = [changes[place] for place in turn]
             rows = await self.run(_build_rows, self.memories[memory], batch, options)
             for place, material in zip(turn, rows, strict=True):

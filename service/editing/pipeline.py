@@ -22,6 +22,7 @@ from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
 from service.editing.state import Build, EditorState, StateBuilder
 from service.editing.timings import Timings
+from service.editing.turns import Turns
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
@@ -85,11 +86,12 @@ class Pipeline:
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
         evaluator: Evaluator,
+        turns: Turns,
         snapshot_every: int,
     ) -> None:
         self._ledger, self._check_server, self._builder = ledger, check_server, builder
-        self._evaluator, self._snapshot_every = evaluator, snapshot_every
-        self._writing, self._reading = asyncio.Lock(), asyncio.Lock()
+        self._evaluator, self._snapshot_every, self._turns = evaluator, snapshot_every, turns
+        self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shared_read: asyncio.Task[EditorState] | None = None
         self._manifest_version = 0  # of the last one; what an earlier process stored is not looked up
         self._manifest_task: asyncio.Task[None] | None = None
@@ -98,12 +100,16 @@ class Pipeline:
     async def newest(self) -> EditorState:
         """The state with all that others have written. Raises what is wrong with the ledger."""
         async with self._reading:
-            if self.state is None:
-                await self._ledger.head()  # one that is away is known sooner by this
-                server = await self._check_server()
-                for warning in server.warnings:
-                    log.warning("%s %s: %s", server.name, server.version, warning)
-            return self._learn(await self._builder.caught_up(self.state))
+            with self._turns.first():  # a commit may wait for it
+                return await self._catch_up()
+
+    async def _catch_up(self) -> EditorState:
+        if self.state is None:
+            await self._ledger.head()  # one that is away is known sooner by this
+            server = await self._check_server()
+            for warning in server.warnings:
+                log.warning("%s %s: %s", server.name, server.version, warning)
+        return self._learn(await self._builder.caught_up(self.state))
 
     async def read(self) -> EditorState:
         """As `newest`, by one read for all who ask meanwhile: with the ledger hung they do not queue up."""
@@ -123,18 +129,26 @@ class Pipeline:
             return self.state
 
     async def write(self, plan: Plan, order: Order, timings: Timings) -> Result:
-        """One commit, or what it would be. Raises what is wrong with the plan or with the ledger."""
+        """One commit, or what it would be. Raises what is wrong with the plan or with the ledger.
+
+        A dry run holds up no commit: it is measured on the version at hand, one at a time.
+        """
+        if order.dry_run:
+            async with self._trying:
+                return await self._attempt(plan, order, timings)
         async with self._writing:
-            for _ in range(MAX_ATTEMPTS):
-                try:
-                    return await self._attempt(plan, order, timings)
-                except StaleVersion as stale:
-                    if order.expected_version is not None:
-                        raise
-                    log.info("another writer was faster: %s", stale.detail)
-            raise NotReady(
-                f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished"
-            )
+            with self._turns.first():
+                return await self._write(plan, order, timings)
+
+    async def _write(self, plan: Plan, order: Order, timings: Timings) -> Result:
+        for _ in range(MAX_ATTEMPTS):
+            try:
+                return await self._attempt(plan, order, timings)
+            except StaleVersion as stale:
+                if order.expected_version is not None:
+                    raise
+                log.info("another writer was faster: %s", stale.detail)
+        raise NotReady(f"other writers were faster {MAX_ATTEMPTS} times: try again when they have finished")
 
     async def newest_restored(self) -> EditorState:
         """As `newest`. NotReady while a restore is not at its end."""
@@ -191,7 +205,9 @@ class Pipeline:
                 )
             except LedgerUnavailable as error:
                 doubt = "whether the commit was made is not known: look at the log before you send it again"
-                raise LedgerUnavailable(f"{error.detail}; {doubt}", in_doubt=True) from error
+                raise LedgerUnavailable(
+                    f"{error.detail}; {doubt}", in_doubt=True, idempotency_key=key
+                ) from error
         if not is_own:
             return await self._result_at(version, plan)
         self._builder.materials.add(build.draft.materials)

@@ -21,6 +21,7 @@ from service.http.middleware.metrics import MetricsMiddleware
 from service.http.middleware.request_id import RequestIdMiddleware
 from service.http.middleware.security_headers import SecurityHeadersMiddleware
 from service.http.model_router import ModelRouter
+from service.http.readiness import Readiness
 from service.http.routes import (
     answers,
     audit,
@@ -50,7 +51,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     tokens = None
     if oidc := settings.oidc:
         claims = Claims(oidc.issuer, oidc.audience, oidc.scopes, oidc.prefix, oidc.name)
-        tokens = OidcVerifier(claims, Jwks(oidc.issuer))
+        tokens = OidcVerifier(claims, Jwks(oidc.issuer, oidc.jwks_host))
     access = Access.connect(
         settings.redis_url,
         settings.redis_timeout_s,
@@ -81,7 +82,9 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         (backup.build_router(Backup.over(access), models), admin),
     ):
         app.include_router(router, dependencies=[Depends(guard)])
-    app.include_router(status.build_probe_router(models, editor, metrics.render, settings.replicas))
+    readiness = Readiness(models, editor, settings.min_replicas)
+    app.router.on_startup.append(readiness.start)
+    app.include_router(status.build_probe_router(readiness, metrics.render))
     # A browser that is given the bare address sees what there is.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     app.add_middleware(AuditMiddleware, audit=access.audit)

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Generic, TypeVar
+from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
@@ -125,11 +126,15 @@ async def read_chunks(request: Request) -> AsyncIterator[bytes]:
         yield bytes(buffer)
 
 
-def read_idempotency_key(request: Request) -> str | None:
-    """Return the Idempotency-Key, if there is one. Raises InvalidInput."""
+def read_idempotency_key(request: Request) -> str:
+    """Return the Idempotency-Key, a new one if there is none: with it a write is sent again and made once.
+
+    Raises:
+        InvalidInput
+    """
     key = request.headers.get("idempotency-key")
     if key is None:
-        return None
+        return f"request-{uuid4().hex}"
     try:
         return IdempotencyHeader(idempotency_key=key).idempotency_key
     except ValidationError as error:

@@ -25,6 +25,8 @@ TAG_S = 60.0
 COMMIT_S = 600.0  # a thousand edits, each measured before and after
 FEED_S = 120.0
 FINISH_S = 3_600.0
+COMMIT_ATTEMPTS = 3
+DOUBT = "it may have been made: look at the log, or send it again with the same Idempotency-Key"
 
 log = logging.getLogger(__name__)
 
@@ -155,14 +157,32 @@ class EditorClient(DeploymentClient):
         outcome: Outcome = await self.send(method, *args, timeout_s=timeout_s)
         return outcome
 
-    async def edit(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
-        return await self._outcome(self.handle.edit, request, author, idempotency_key, timeout_s=COMMIT_S)
+    async def _write(
+        self, method: Any, *args: Any, key: str | None, timeout_s: float = COMMIT_S, attempts: int = 1
+    ) -> Outcome:
+        """Send a write; one that dies with the editor again, if its key makes sure that it is made once.
 
-    async def revert(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
-        return await self._outcome(self.handle.revert, request, author, idempotency_key, timeout_s=COMMIT_S)
+        Raises:
+            NotReady: with `in_doubt` and the key: it may have been made.
+        """
+        try:
+            outcome: Outcome = await self._call(lambda: method.remote(*args), timeout_s, attempts)
+        except NotReady as error:
+            raise NotReady(f"{error.detail}; {DOUBT}", in_doubt=True, idempotency_key=key) from error
+        return outcome
 
-    async def rollback(self, request: Mapping[str, Any], author: str, idempotency_key: str | None) -> Outcome:
-        return await self._outcome(self.handle.rollback, request, author, idempotency_key, timeout_s=COMMIT_S)
+    async def edit(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
+        if request["dry_run"] or not request["measure"]:
+            return await self._outcome(self.handle.edit, request, author, key, timeout_s=COMMIT_S)
+        return await self._write(self.handle.edit, request, author, key, key=key, attempts=COMMIT_ATTEMPTS)
+
+    async def revert(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
+        return await self._write(self.handle.revert, request, author, key, key=key, attempts=COMMIT_ATTEMPTS)
+
+    async def rollback(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
+        return await self._write(
+            self.handle.rollback, request, author, key, key=key, attempts=COMMIT_ATTEMPTS
+        )
 
     async def check(self, superseded: bool) -> Outcome:
         """Run the fact tests."""
@@ -172,10 +192,8 @@ class EditorClient(DeploymentClient):
         """Return what the fact tests said when they last ran."""
         return await self._outcome(self.handle.check, False, superseded)
 
-    async def import_begin(
-        self, order: Mapping[str, Any], author: str, idempotency_key: str | None
-    ) -> Outcome:
-        return await self._outcome(self.handle.import_begin, order, author, idempotency_key, timeout_s=FEED_S)
+    async def import_begin(self, order: Mapping[str, Any], author: str, key: str) -> Outcome:
+        return await self._outcome(self.handle.import_begin, order, author, key, timeout_s=FEED_S)
 
     async def import_feed(self, session: str, data: bytes) -> Outcome:
         return await self._outcome(self.handle.import_feed, session, data, timeout_s=FEED_S)
@@ -183,8 +201,9 @@ class EditorClient(DeploymentClient):
     async def import_progress(self, session: str) -> Outcome:
         return await self._outcome(self.handle.import_progress, session, timeout_s=FEED_S)
 
-    async def import_finish(self, session: str, wait: Wait) -> Outcome:
-        return await self._outcome(self.handle.import_finish, session, wait, timeout_s=FINISH_S)
+    async def import_finish(self, session: str, wait: Wait, key: str) -> Outcome:
+        """Commit what was fed with this key. An editor that died has lost it, so it is not sent again."""
+        return await self._write(self.handle.import_finish, session, wait, key=key, timeout_s=FINISH_S)
 
     async def import_abandon(self, session: str) -> None:
         await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
@@ -202,10 +221,10 @@ class EditorClient(DeploymentClient):
         return await self._outcome(self.handle.tags, timeout_s=TAG_S)
 
     async def tag(self, name: str, version: int, author: str) -> Outcome:
-        return await self._outcome(self.handle.tag, name, version, author, timeout_s=TAG_S)
+        return await self._write(self.handle.tag, name, version, author, key=None, timeout_s=TAG_S)
 
     async def untag(self, name: str) -> Outcome:
-        return await self._outcome(self.handle.untag, name, timeout_s=TAG_S)
+        return await self._write(self.handle.untag, name, key=None, timeout_s=TAG_S)
 
     async def entities(self, text: str, limit: int, version: int | None) -> Outcome:
         return await self._outcome(self.handle.entities, text, limit, version)
@@ -224,8 +243,7 @@ class EditorClient(DeploymentClient):
         outcome = await self._outcome(self.handle.replicas, timeout_s=READY_S)
         return ReplicaList.model_validate_json(outcome.body) if outcome.status < 400 else None
 
-    async def ready(self) -> str | None:
-        """Return the code of what keeps the editor from editing; None where nothing does."""
+    async def state(self) -> dict[str, Any]:
+        """Return whether the editor can edit; `degraded` is the code of what keeps it from that."""
         state: dict[str, Any] = await self.send(self.handle.ready, timeout_s=READY_S)
-        degraded: str | None = state["degraded"]
-        return degraded
+        return state

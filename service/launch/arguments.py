@@ -27,14 +27,15 @@ METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
     **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
+    "oidc_jwks_host": "HOST",
     **{"host": "ADDRESS", "var": "FOLDER", "port": "PORT", "metrics_port": "PORT"},
 }
 TYPE_METAVARS: Mapping[type, str] = {int: "N", float: "X", Path: "FILE", str: "NAME"}
 ENVIRONMENT = """\
 environment:
   ERRATA_REDIS_URL   keep the ledger in this Redis or Valkey (>= 6.2) instead of an embedded one under --var
-  ERRATA_KEY         the admin key, instead of the one made in VAR/admin.key
-  ERRATA_REDIS_URL_FILE, ERRATA_KEY_FILE   the file that holds it, such as a mounted secret
+  ERRATA_ADMIN_KEY   the admin key, instead of the one made in VAR/admin.key
+  ERRATA_REDIS_URL_FILE, ERRATA_ADMIN_KEY_FILE   the file that holds it, such as a mounted secret
 """
 
 

@@ -20,19 +20,16 @@ from typing import Any
 from service import logs, tracing
 from service.config import Settings
 from service.launch import exits
+from service.launch.environment import RAY_ENVIRONMENT, REPLICA_ENVIRONMENT
 from service.launch.exits import CannotStart
 from service.launch.orphans import stop_orphans
-from service.launch.places import Places, free_port
+from service.launch.places import Places, free_port, ray_folder
 
 STOP_LIMIT_S = 10.0
 ATTEMPTS = 4  # of half a minute each
 # On a busy machine.
 LATE_SIGNS = ("timed out during startup", "Failed to start GCS", "Timed out waiting for file")
 IMPORTS_AHEAD = ("torch", "service.http.app")  # seconds of what `service.app` imports, and nothing of Ray
-REPLICA_ENVIRONMENT = {
-    "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
-    "TOKENIZERS_PARALLELISM": "false",
-}
 OBJECT_STORE_BYTES = 100_000_000  # questions and answers are small; Ray's own choice is a third of the memory
 
 EXCEPTION_LINE = re.compile(r"^[A-Za-z_][\w.]*: (.+)$", re.MULTILINE)  # the unindented lines of a traceback
@@ -45,7 +42,7 @@ log = logging.getLogger(__name__)
 @contextmanager
 def cluster(settings: Settings, places: Places, say: Callable[[str], None]) -> Iterator[None]:
     # Ray keeps a folder per run for ever; ours keeps the last one, and its logs are found in var/log/ray.
-    for path in places.ray.iterdir():
+    for path in ray_folder(places.var).iterdir():
         path.unlink() if path.is_symlink() or path.is_file() else shutil.rmtree(path, ignore_errors=True)
     link = places.log / "ray"
     link.unlink(missing_ok=True)
@@ -114,14 +111,12 @@ def _init(settings: Settings, places: Places) -> None:
 
 def _environment(settings: Settings, places: Places) -> dict[str, str]:
     return {
-        "OMP_NUM_THREADS": str(settings.torch_threads),
+        **RAY_ENVIRONMENT,
         **REPLICA_ENVIRONMENT,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": secrets.token_hex(32),
         "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # in spite of its name: every port of Ray on 127.0.0.1 alone
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_worker_niceness": "0",  # not 15: whoever answers is no background job
-        "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
         # The ingress listens itself; a request through Ray's proxy takes twice as long.
         "RAY_SERVE_ENABLE_DIRECT_INGRESS": "1",
         "RAY_SERVE_DIRECT_INGRESS_MIN_HTTP_PORT": str(settings.port),
@@ -129,7 +124,6 @@ def _environment(settings: Settings, places: Places) -> dict[str, str]:
         "RAY_SERVE_PORT_QUARANTINE_S": "0",  # an ingress that is started again needs this very port
         "RAY_SERVE_DIRECT_INGRESS_MIN_DRAINING_PERIOD_S": "1",
         "RAY_SERVE_LOG_TO_STDERR": "0",
-        "FORWARDED_ALLOW_IPS": "",  # whose X-Forwarded-For is believed is ours to say; uvicorn believes this machine
         "RAY_ENABLE_UV_RUN_RUNTIME_ENV": "0",
         **(tracing.environment(settings.traces, settings.trace_sample_rate) if settings.traces else {}),
     }

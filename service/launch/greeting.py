@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from service.config import Settings
 from service.launch.places import Places
 
 USUAL_URL = "http://127.0.0.1:8000"
+CLIENT_KEY = "ERRATA_KEY"  # which the command sends; nothing of the service reads it
 READY = """
 Errata is ready after {took_s:.0f} s.
 
@@ -38,16 +40,17 @@ def ready(settings: Settings, places: Places, took_s: float, key: str | None, sh
     """
     file = None if key is None else places.var / FILE
     if file is None:
-        key_lines = "  admin key  the one in ERRATA_KEY"
+        key_lines = "  admin key  the one in ERRATA_ADMIN_KEY"
     else:
         key_lines = f"  key file   {file}"
         if shows_key:
             key_lines = f"  admin key  {key}\n{key_lines}"
-    # What the command does not find by itself: an address or a key file that are not the usual ones.
+    # What the command does not find by itself: an address or a key file that are not the usual ones, or a key file
+    # beside which the terminal has another key.
     exports = "" if settings.url == USUAL_URL else f"\n  export ERRATA_URL={shlex.quote(settings.url)}"
     cwd = Path.cwd()
-    if file is not None and file.parent != cwd / "var":
-        exports += f'\n  export ERRATA_KEY="$(cat {shlex.quote(str(file))})"'
+    if file is not None and (file.parent != cwd / "var" or CLIENT_KEY in os.environ):
+        exports += f'\n  export {CLIENT_KEY}="$(cat {shlex.quote(str(file))})"'
     errata = Path(sys.executable).with_name("errata")
     return READY.format(
         took_s=took_s,

@@ -1,7 +1,8 @@
 """Claims the port and the folder of one service, or says in a sentence who has them. Nothing is started yet.
 
 Owns in the var folder: `errata.lock` (held while the service lives), `log/`, `metrics/`; and a folder for Ray in
-the system's temporary folder, because Ray's sockets need short paths.
+the system's temporary folder, because Ray's sockets need short paths. All of them are this user's alone. Ray opens its
+own folder to everybody (mode 777), so it gets one inside the private one.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from service.ledger.embedded.lock import FolderLock
 PORTS = 65_536
 PORT_WAIT_S = 2.0
 POLL_S = 0.1
+RAY_SUBFOLDER = "r"  # with the names of Ray's sockets below it there are 107 bytes
 
 
 @dataclass(frozen=True)
 class Places:
-    """The folders of one service, all below `var` but for `ray`."""
+    """The folders of one service, all below `var` but for `ray`, which Ray makes below `ray_folder(var)`."""
 
     var: Path
     log: Path
@@ -56,12 +58,12 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
     try:
         stop_orphans(ray_folder(var))  # one of them may have the port
         check_port(host, port)
-        places = Places(var, var / "log", var / "metrics", ray_folder(var), var / "valkey")
+        places = Places(var, var / "log", var / "metrics", ray_folder(var) / RAY_SUBFOLDER, var / "valkey")
         shutil.rmtree(places.metrics, ignore_errors=True)  # counters begin with the processes that count
         for folder in (places.log, places.metrics):
-            folder.mkdir(exist_ok=True)
+            _close(folder)
         try:
-            create_private_folder(places.ray)
+            create_private_folder(ray_folder(var))
         except OSError as error:
             raise CannotStart(f"{error}: remove it, or name another temporary folder in TMPDIR") from error
         yield places
@@ -69,6 +71,17 @@ def claim(var: Path, host: str, port: int) -> Iterator[Places]:
         with suppress(OSError):
             ray_folder(var).rmdir()  # when Ray left no logs in it
         lock.release()
+
+
+def _close(folder: Path) -> None:
+    """Makes a folder, or finds it, and keeps others out of it."""
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        raise CannotStart(
+            f"{folder} cannot be kept from others: {error.strerror}; name another folder with --var"
+        ) from error
 
 
 def check_port(host: str, port: int) -> None:
@@ -110,5 +123,6 @@ def free_port() -> int:
 
 
 def ray_folder(var: Path) -> Path:
+    """The private folder around Ray's own."""
     name = hashlib.sha256(os.fsencode(var.resolve())).hexdigest()[:8]
     return Path(tempfile.gettempdir()) / f"errata-{os.getuid()}-{name}"

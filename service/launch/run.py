@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from service.access.admin_key import BadKey, load_admin_key
 from service.access.api_keys import fingerprint
-from service.config import SecretMissing, Settings, explain, take_key, take_redis_url
+from service.config import SecretMissing, Settings, explain, take_admin_key, take_redis_url
 from service.launch import exits, greeting
 from service.launch.checks import check_devices, check_systems, check_tls
 from service.launch.exits import CannotStart
@@ -53,7 +53,7 @@ def run(arguments: Mapping[str, Any], say: Say, to_terminal: bool) -> None:
 def _serve(arguments: Mapping[str, Any], places: Places, say: Say, to_terminal: bool) -> None:
     started_s = time.monotonic()
     try:
-        operator_key, redis_url = take_key(), take_redis_url()
+        operator_key, redis_url = take_admin_key(), take_redis_url()
         key = load_admin_key(places.var, operator_key)
         settings = Settings(**arguments, admin_key_sha256=fingerprint(key), redis_url=redis_url)
     except (SecretMissing, BadKey) as error:

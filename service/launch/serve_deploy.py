@@ -1,7 +1,7 @@
 """The service as `serve run` and `serve deploy` start it: on a Ray cluster that is there, from a file in deploy/serve.
 
 Ray calls `application` with the `args` of the file, which are settings by their names. What is secret stands in none,
-but in the environment of Ray's nodes, ERRATA_REDIS_URL and ERRATA_KEY or the files that ..._FILE names. HTTP is
+but in the environment of Ray's nodes, ERRATA_REDIS_URL and ERRATA_ADMIN_KEY or the files that ..._FILE names. HTTP is
 Ray's own, on every machine that the file says, so its address and port are not ours to choose.
 """
 
@@ -18,7 +18,7 @@ from ray.serve import Application
 from service.access.admin_key import check_key
 from service.access.api_keys import fingerprint
 from service.app import build
-from service.config import Settings, explain, take_key, take_redis_url
+from service.config import Settings, explain, take_admin_key, take_redis_url
 
 SET_ELSEWHERE = {
     "host": "http_options: host",
@@ -26,7 +26,7 @@ SET_ELSEWHERE = {
     "tls_cert": "a load balancer in front of Ray",
     "tls_key": "a load balancer in front of Ray",
     "redis_url": "ERRATA_REDIS_URL in the environment of Ray's nodes",
-    "admin_key_sha256": "ERRATA_KEY in the environment of Ray's nodes",
+    "admin_key_sha256": "ERRATA_ADMIN_KEY in the environment of Ray's nodes",
     "traces": "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=service.tracing:processors in the environment of Ray's nodes",
     "trace_sample_rate": "RAY_SERVE_TRACING_SAMPLING_RATIO in the environment of Ray's nodes",
     "log_format": "ERRATA_LOG_FORMAT in runtime_env: env_vars",
@@ -47,15 +47,15 @@ def read_settings(args: dict[str, Any]) -> Settings:
     for name, place in SET_ELSEWHERE.items():
         if name in args:
             raise ValueError(f"{name!r} is no setting of a deployed service: what counts is {place}")
-    redis_url, key = take_redis_url(), take_key()
+    redis_url, key = take_redis_url(), take_admin_key()
     if redis_url is None or key is None:
-        missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_KEY"
+        missing = "ERRATA_REDIS_URL" if redis_url is None else "ERRATA_ADMIN_KEY"
         raise ValueError(f"{missing} is not in the environment of Ray's nodes: set it, or {missing}_FILE")
     constants: dict[str, Any] = {
         "var": Path(tempfile.gettempdir()),  # nothing is stored there
         "host": ALL_INTERFACES,
         "redis_url": redis_url,
-        "admin_key_sha256": fingerprint(check_key(key, "ERRATA_KEY")),
+        "admin_key_sha256": fingerprint(check_key(key, "ERRATA_ADMIN_KEY")),
     }
     try:
         return Settings(**args, **constants)

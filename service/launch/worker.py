@@ -2,11 +2,9 @@
 
 Replicas of Ray Serve listen for each other on all interfaces: ours on 127.0.0.1, for all of them are on this machine.
 Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be restarted there;
-nor is a port tried again that could not be opened once, and ours is the only one. It lets any client set or switch off
-the server's time limits by a header: ours are the routes' own. It adds an X-Request-ID of its own beside ours.
-Tests look at every port of a running service, kill its ingress, and send those headers. Under `serve deploy` replicas
-are on several machines, and HTTP is that of Ray's proxies, in which nothing of an application runs: there, only
-`service.logs.configure` runs first.
+nor is a port tried again that could not be opened once, and ours is the only one. Tests look at every port of a running
+service, and kill its ingress. Under `serve deploy` none of it applies: replicas are on several machines, and the ports
+are those of Ray's proxies. What both ways need is in `environment.py`; there, only `service.logs.configure` runs first.
 """
 
 from __future__ import annotations
@@ -16,26 +14,11 @@ from typing import Any
 from service import logs
 
 ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
-NEVER_SENT = "\0"  # HTTP has no header of this name
-
-
-class PassThrough:
-    """A middleware that does nothing; a bare application, uvicorn may take for another kind."""
-
-    def __init__(self, app: Any) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        await self._app(scope, receive, send)
 
 
 def set_up() -> None:
     logs.configure()
-    from ray.serve._private import (  # only a process of Ray has a use for it
-        http_util,
-        node_port_manager,
-        replica,
-    )
+    from ray.serve._private import node_port_manager, replica  # only a process of Ray has a use for it
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server
     release = node_port_manager.PortAllocator.release
@@ -51,6 +34,3 @@ def set_up() -> None:
 
     node_port_manager.PortAllocator.release = release_without_blocking
     replica.add_port_to_grpc_server, replica.start_asgi_http_server = listen_on_loopback, serve_on_reused_port
-    http_util.RequestIdMiddleware = PassThrough
-    http_util.SERVE_HTTP_REQUEST_TIMEOUT_S_HEADER = NEVER_SENT
-    http_util.SERVE_HTTP_REQUEST_DISCONNECT_DISABLED_HEADER = NEVER_SENT

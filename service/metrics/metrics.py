@@ -8,6 +8,7 @@ model.
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Iterable, Mapping
@@ -27,12 +28,15 @@ from prometheus_client import (
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from service.metrics import exporter
+from service.metrics.deaths import claim_death
 from service.metrics.multiprocess import prepare_directory, remove_stale_gauges
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 DIRECTORY = "PROMETHEUS_MULTIPROC_DIR"
 MAX_AUTHORS = 64  # with a label of their own; the commits of further ones are counted together
+
+log = logging.getLogger(__name__)
 
 if os.environ.get(DIRECTORY):
     prepare_directory(Path(os.environ[DIRECTORY]))
@@ -227,7 +231,13 @@ def set_replica_version(model: str, version: int, head: int) -> None:
 
 
 def count_start(part: str) -> None:
-    """Counts this process as running. Starts without an end, and without a running process, were kills or crashes."""
+    """Counts this process as running, and names in the log the one that it stands in for, if that has died.
+
+    Starts without an end, and without a running process, were kills or crashes.
+    """
+    directory = os.environ.get(DIRECTORY)
+    if directory and (dead_pid := claim_death(Path(directory), part)):
+        log.warning("%s %d died, %d started", part, dead_pid, os.getpid())
     RUNNING.labels(part).set(1)
     STARTS.labels(part).inc()
     ENDS.labels(part)

@@ -32,12 +32,21 @@ def remove_stale_gauges(directory: Path) -> None:
         if match := re.search(r"_(\d+)\.db$", file.name):
             files_by_pid[int(match[1])].append(file)
     for pid, files in files_by_pid.items():
-        try:
-            maps = Path(f"/proc/{pid}/maps").read_text(errors="replace")
-        except OSError:  # no process has this id, or somebody else's
-            maps = ""
+        maps = _read_maps(pid)
         for file in files:
             with suppress(FileNotFoundError):  # another reader of the page may have been quicker
                 is_settled = time.time() - file.stat().st_mtime > SETTLED_S
                 if f"/{file.name}\n" not in maps and (not maps or is_settled):
                     file.unlink()
+
+
+def is_mapped(file: Path, pid: int) -> bool:
+    """Whether the process with this id lives and the file is its own."""
+    return f"/{file.name}\n" in _read_maps(pid)
+
+
+def _read_maps(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError:  # no process has this id, or somebody else's
+        return ""

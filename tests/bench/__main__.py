@@ -6,7 +6,17 @@ from pathlib import Path
 
 import torch
 
-from tests.bench import devices, editing, graph, inprocess, many_edits, overhttp, sentence_tree, start
+from tests.bench import (
+    contention,
+    devices,
+    editing,
+    graph,
+    inprocess,
+    many_edits,
+    overhttp,
+    sentence_tree,
+    start,
+)
 from tests.bench.memory import rows as memory_rows
 from tests.bench.table import machine, show, write
 
@@ -15,6 +25,7 @@ SECTIONS = {
     "http": overhttp.rows,
     "editing": editing.rows,
     "many": many_edits.rows,
+    "contention": contention.rows,
     "tree": sentence_tree.rows,
     "devices": devices.rows,
     "graph": graph.rows,

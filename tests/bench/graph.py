@@ -19,6 +19,7 @@ from models.graph.view import GraphView
 from models.memory import Delta
 from models.system import Ask
 from service.config import Settings
+from service.cores import count_cores
 from service.editing.deployment import Editor
 from service.graph.lookup import Lookup
 from service.graph.rows import Rows
@@ -71,7 +72,7 @@ async def _fill(url: str, folder: Path, triples: int) -> tuple[float, dict[str, 
     file.write_text("".join(f"{s}\t{r}\t{o}\n" for s, r, o in make_facts(triples)), encoding="utf-8")
     settings = Settings(
         var=folder, redis_url=url, systems={"kbert": "models.kbert.system:load"}, admin_key_sha256="0" * 64
-    )
+    ).share_cores(count_cores())
     cores = os.sched_getaffinity(0)
     async with _open_editor(settings) as editor:
         os.sched_setaffinity(0, {min(cores)})

@@ -13,6 +13,7 @@ from tests.chaos.run import Options, run
 from tests.chaos.verdict import judge
 
 RESULTS = Path(__file__).parent / "RESULTS.md"
+WIDE_RESULTS = RESULTS.with_name("RESULTS-wide.md")
 MINUTES, SEED, CLIENTS, EDITORS = 5.0, 1, 64, 4
 LONG_MINUTES, LONG_HOLD_S, SHORT_HOLD_S = 8.0, 30.0, 10.0
 
@@ -25,6 +26,7 @@ def main() -> int:
         arguments.clients,
         arguments.editors,
         arguments.out.resolve() / time.strftime("%Y%m%d-%H%M%S"),  # in the address of a socket, too
+        arguments.wide,
     )
     faults = [fault for fault in FAULTS if not arguments.only or fault.name in arguments.only]
     last = [fault for fault in LAST if not arguments.only or fault.name in arguments.only]
@@ -32,7 +34,8 @@ def main() -> int:
     result = run(options, faults, last, hold_s)
     checks = judge(result)
     show(result, checks)
-    places = [options.out / "report.md", *([RESULTS] if _is_default(arguments) else [])]
+    results = WIDE_RESULTS if arguments.wide else RESULTS
+    places = [options.out / "report.md", *([results] if _is_default(arguments) else [])]
     for place in places:
         write(place, result, checks)
     print(f"More is in {options.out}.")
@@ -48,6 +51,11 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help="of everything that is left to chance")
     parser.add_argument("--clients", type=int, default=CLIENTS, help="who ask (default: 64)")
     parser.add_argument("--editors", type=int, default=EDITORS, help="who correct (default: 4)")
+    parser.add_argument(
+        "--wide",
+        action="store_true",
+        help="reachable from outside, with keys, limits, strangers, and kbert over an imported graph",
+    )
     parser.add_argument("--only", nargs="*", choices=names, help="these faults alone")
     parser.add_argument(
         "--out", type=Path, default=Path("var/chaos"), help="folder of the reports of all runs"

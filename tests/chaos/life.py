@@ -15,6 +15,8 @@ from tests.cluster.running import Service, wait_until
 DISK_BYTES = 256_000_000
 REPLICAS = 2
 START_LIMIT_S = 300.0
+WIDE = ("--host", "0.0.0.0", "--rate-per-key", "1000000/minute", "--max-concurrent", "500")
+KBERT = ("--system", "kbert=models.kbert.system:load")
 
 
 class HarmedService(Service):
@@ -38,11 +40,15 @@ class HarmedService(Service):
 
 
 class Life:
-    """small_disk: whether the ledger's folder is a disk of its own that can be filled, which takes a mount."""
+    """small_disk: whether the ledger's folder is a disk of its own that can be filled, which takes a mount.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.service = HarmedService(folder / "var", replicas=REPLICAS)
+    wide: reachable from outside, with keys and limits, and `kbert` beside the toy.
+    """
+
+    def __init__(self, folder: Path, wide: bool = False) -> None:
+        self.folder, self.wide = folder, wide
+        words = [*WIDE, *KBERT] if wide else []
+        self.service = HarmedService(folder / "var", replicas=REPLICAS, words=words)
         self.small_disk = _mount(self.ledger)
 
     @property

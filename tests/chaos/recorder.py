@@ -52,7 +52,8 @@ class Recorder:
     """Everything that came back.
 
     broken_connections: by the fault under way. unexplained_refusals: those that nothing is a reason for. start_s: when
-    the load began, by the monotonic clock. end_s: when the last fault ended, since then.
+    the load began, by the monotonic clock. end_s: when the last fault ended, since then. facts: imported ones that were
+    answered or declined. admitted_strangers: what was not refused to somebody without a key.
     """
 
     journal: Journal
@@ -61,6 +62,9 @@ class Recorder:
     refusals: Counter[str] = field(default_factory=Counter)
     unexplained_refusals: list[str] = field(default_factory=list)
     broken_connections: Counter[str] = field(default_factory=Counter)
+    facts: Counter[str] = field(default_factory=Counter)
+    wrong_facts: list[str] = field(default_factory=list)
+    admitted_strangers: list[str] = field(default_factory=list)
     fault: str = ""
     end_s: float = float("-inf")
 
@@ -110,6 +114,16 @@ class Recorder:
         self.refusals[f"{reply.status_code} no problem document"] += 1
         self.unexplained_refusals.append(
             f"{reply.status_code} at {self.now:.1f} s during {self.fault or 'no fault'}: {reply.text[:200]!r}"
+        )
+
+    def record_fact(self, subject: str, relation: str, answer: str | None, expected: str) -> None:
+        self.facts["declined" if answer is None else "answered"] += 1
+        if answer not in (None, expected):
+            self.wrong_facts.append(f"{relation} of {subject}: {answer!r} at {self.now:.1f} s")
+
+    def record_stranger(self, request: str, status: int) -> None:
+        self.admitted_strangers.append(
+            f"{status} to {request} at {self.now:.1f} s during {self.fault or 'no fault'}"
         )
 
     def record_break(self, error: httpx.HTTPError) -> None:

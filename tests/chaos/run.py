@@ -21,10 +21,12 @@ from tests.chaos import questions
 from tests.chaos.client import Client, Pins
 from tests.chaos.editor import Editor
 from tests.chaos.faults.fault import Fault
-from tests.chaos.journal import Correction, Journal
+from tests.chaos.graph import GraphAsker, write_triples
+from tests.chaos.journal import Correction, Intent, Journal
 from tests.chaos.life import Life
 from tests.chaos.recorder import Recorder
 from tests.chaos.scene import Scene
+from tests.chaos.stranger import Stranger
 from tests.chaos.strike import FaultResult, strike
 from tests.chaos.watch import EVERY_S, Watch
 
@@ -42,6 +44,9 @@ class Options:
     clients: int
     editors: int
     out: Path
+    wide: bool = False
+    graph_askers: int = 8
+    strangers: int = 4
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Run:
 def run(options: Options, faults: Sequence[Fault], last: Sequence[Fault], hold_s: float) -> Run:
     """faults: in turn while there is time, then the load alone. last: when it is over. hold_s: of what can last."""
     options.out.mkdir(parents=True)
-    life = Life(options.out)
+    life = Life(options.out, options.wide)
     try:
         life.service.start()
         return asyncio.run(_Course(options, life, hold_s).run(faults, last))
@@ -79,8 +84,11 @@ class _Course:
         self._watch = Watch(life, self._recorder.start_s)
         self._scene = Scene(life, self._journal, self._recorder, Random(options.seed), hold_s)
         self._results: list[FaultResult] = []
+        self._asker_key = ""
 
     async def run(self, faults: Sequence[Fault], last: Sequence[Fault]) -> Run:
+        if self._options.wide:
+            await asyncio.to_thread(self._prepare_wide)
         await asyncio.to_thread(self._make_history)
         async with self._run_watch(), self._run_load():
             await asyncio.sleep(SETTLE_S)
@@ -100,6 +108,15 @@ class _Course:
             wrong_sums,
             took_s,
         )
+
+    def _prepare_wide(self) -> None:
+        """A key for those who ask, and the imported graph, which is version 1."""
+        path, intent = self._options.out / "graph.tsv", Intent("edit")
+        write_triples(path)
+        self._journal.begin(intent)
+        with self._life.service.errata(timeout_s=300) as errata:
+            self._asker_key = errata.make_key("asker", ["ask"]).key
+            errata.import_graph(path, message=intent.key)
 
     def _make_history(self) -> None:
         with self._life.service.http() as http:
@@ -132,7 +149,9 @@ class _Course:
         limits = httpx.Limits(max_connections=n_callers, keepalive_expiry=KEEP_ALIVE_S)
         service, seed = self._life.service, self._options.seed
         key = {"authorization": f"Bearer {service.key}"}
-        async with httpx.AsyncClient(base_url=service.url, limits=limits, trust_env=False) as http:
+        async with httpx.AsyncClient(
+            base_url=service.url, headers=self._asker_headers, limits=limits, trust_env=False
+        ) as http:
             pins = Pins(Random(f"{seed} pins"))
             clients = [
                 Client(http, self._recorder, pins, Random(f"{seed} asks {n}"))
@@ -147,8 +166,30 @@ class _Course:
                     )
                     for n in range(self._options.editors)
                 ]
-                async with _run_people(clients + editors):
+                async with self._run_wide(http), _run_people(clients + editors):
                     yield
+
+    @property
+    def _asker_headers(self) -> dict[str, str]:
+        return {"authorization": f"Bearer {self._asker_key}"} if self._asker_key else {}
+
+    @asynccontextmanager
+    async def _run_wide(self, http: httpx.AsyncClient) -> AsyncIterator[None]:
+        """Those who ask about the imported graph, and strangers."""
+        options, seed = self._options, self._options.seed
+        if not options.wide:
+            yield
+            return
+        graph = [
+            GraphAsker(http, self._recorder, Random(f"{seed} graph {n}")) for n in range(options.graph_askers)
+        ]
+        async with httpx.AsyncClient(base_url=http.base_url, trust_env=False) as outside:
+            strangers = [
+                Stranger(outside, self._recorder, Random(f"{seed} stranger {n}"))
+                for n in range(options.strangers)
+            ]
+            async with _run_people([*graph, *strangers]):
+                yield
 
     @asynccontextmanager
     async def _run_watch(self) -> AsyncIterator[None]:
@@ -177,7 +218,9 @@ class _Course:
             await self._ask_again((await errata.log(limit=1)).head)
             right = (await errata.memory()).checksums
             replicas = (await errata.replicas()).replicas
-            wrong = [replica.replica for replica in replicas if replica.checksums != right]
+            wrong = [
+                replica.replica for replica in replicas if not replica.checksums.items() <= right.items()
+            ]
             return await _show_all(errata, (await errata.log(limit=1)).head), wrong
 
     async def _ask_again(self, head: int) -> None:
@@ -187,7 +230,9 @@ class _Course:
             for _ in range(FINAL_PINS)
         ]
         now = [{"question": question, "min_version": head} for question in questions.EDITABLE]
-        async with httpx.AsyncClient(base_url=self._life.service.url, trust_env=False) as http:
+        async with httpx.AsyncClient(
+            base_url=self._life.service.url, headers=self._asker_headers, trust_env=False
+        ) as http:
             client = Client(http, self._recorder, Pins(chance), chance)
             for batch in (now, pins):
                 await client.ask_many(batch)
@@ -202,7 +247,9 @@ class _Course:
 
 
 @asynccontextmanager
-async def _run_people(people: Sequence[Client | Editor]) -> AsyncIterator[None]:
+async def _run_people(
+    people: Sequence[Client | Editor | GraphAsker | Stranger],
+) -> AsyncIterator[None]:
     """One that ends by an error ends the run: nobody is there to be missed."""
     tasks = [asyncio.create_task(person.run()) for person in people]
     try:

@@ -24,6 +24,7 @@ PARTS = {
     "ServeReplica:errata:editor": 1,
     "ServeReplica:errata:nkb": REPLICAS,
 }
+WIDE_PARTS = {"ServeReplica:errata:kbert": REPLICAS}
 MARK = "Which probe was the last?"
 
 
@@ -93,7 +94,8 @@ class Scene:
         return False
 
     def _whole(self) -> bool:
-        return all(len(self.life.service.pids_of(title)) == count for title, count in PARTS.items())
+        parts = PARTS | WIDE_PARTS if self.life.wide else PARTS
+        return all(len(self.life.service.pids_of(title)) == count for title, count in parts.items())
 
 
 def _ready(http: httpx.Client) -> bool:
@@ -101,4 +103,4 @@ def _ready(http: httpx.Client) -> bool:
         reply = http.get("/readyz")
     except httpx.HTTPError:
         return False
-    return reply.status_code == httpx.codes.OK and reply.json()["degraded"] is None
+    return reply.status_code == httpx.codes.OK and bool(reply.json()["converged"])

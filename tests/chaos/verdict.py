@@ -17,6 +17,7 @@ from tests.chaos.watch import ROLES, Growth, Window, early_and_late, growth, tog
 
 MAX_GROWTH = 0.05
 MAX_EXAMPLES = 5
+MAX_DECLINED = 0.1
 MORE_CONNECTIONS = 12  # a burst after a fault opens more of a pool, and they stay: 24 in a process at most
 MORE_WHILE_CALM = 2
 CALM_S = 120.0  # how long a calm stretch has to be
@@ -78,7 +79,20 @@ def judge(run: Run) -> list[Check]:
             ),
         ),
         count_examples("what was expected during a fault and was not so", run.unmet),
+        *(_check_wide(run.recorder) if run.options.wide else []),
         *_check_growth(run),
+    ]
+
+
+def _check_wide(recorder: Recorder) -> list[Check]:
+    n_facts = recorder.facts.total()
+    return [
+        count_examples("answers that name what another subject has", recorder.wrong_facts),
+        Check(
+            "imported facts that were declined", recorder.facts["declined"] / max(1, n_facts), MAX_DECLINED
+        ),
+        count_examples("requests of strangers that were not refused", recorder.admitted_strangers),
+        count_examples("askers of imported facts without any answer", [] if n_facts else ["all of them"]),
     ]
 
 

@@ -163,12 +163,12 @@ def wait_until(condition: Any, limit_s: float, description: str) -> None:
 
 
 def _is_well(http: httpx.Client) -> bool:
-    """Ready, and not only because answers go on without a ledger."""
+    """All replicas are there, with the newest version."""
     try:
         reply = http.get("/readyz")
     except httpx.HTTPError:
         return False
-    return reply.status_code == 200 and reply.json()["degraded"] is None
+    return reply.status_code == 200 and reply.json()["converged"]
 
 
 def kill(pid: int, how: signal.Signals = signal.SIGKILL) -> None:

@@ -27,6 +27,14 @@ def test_a_caller_cannot_set_the_services_limits(http: httpx.Client, limit: str)
     assert http.post("/v1/answers", json=PERU, headers=headers).status_code == 200
 
 
+@pytest.mark.parametrize("request_headers", [{}, {"x-request-id": "mine"}])
+def test_an_answer_has_one_id(http: httpx.Client, request_headers: dict[str, str]) -> None:
+    """Ray adds one of its own."""
+    ids = http.post("/v1/answers", json=PERU, headers=request_headers).headers.get_list("x-request-id")
+    assert len(ids) == 1
+    assert ids == list(request_headers.values()) or not request_headers
+
+
 def test_a_question_that_breaks_the_model_breaks_nothing_else(errata: Errata, http: httpx.Client) -> None:
     results = errata.ask_many([PERU, {"question": BREAKING}, PERU]).results
     assert [result.answer.answer for result in results if result.answer] == ["Lima", "Lima"]

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from errata import Errata, errors
 
-from tests.cluster.running import Service
+from tests.cluster.running import Service, wait_until
 
 PERU = "What is the capital of Peru?"
 OTHER_WORDS = "Peru's capital city?"
@@ -82,8 +82,14 @@ def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.
     memory, replicas = errata.memory(), errata.replicas()
     assert [replica.version for replica in replicas.replicas] == [memory.version] * 2
     assert [replica.checksums for replica in replicas.replicas] == [memory.checksums] * 2
-    ready = http.get("/readyz").json()
-    assert ready == {"ready": True, "degraded": None, "version": memory.version}
+    ready = {
+        "ready": True,
+        "converged": True,
+        "degraded": None,
+        "version": memory.version,
+        "models": {"nkb": {"live": 2, "current": 2}},
+    }
+    wait_until(lambda: http.get("/readyz").json() == ready, 10, "all to be known")
 
 
 def test_whoever_answers_has_the_priority_of_whoever_started_it(service: Service) -> None:

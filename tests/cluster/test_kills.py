@@ -58,6 +58,12 @@ def test_killing_a_replica_costs_nobody_an_answer(service: Service) -> None:
         service.wait_until_ready()
     assert somebody.failed == []
     assert other in replicas()
+    [successor] = replicas() - {other}
+    logs = service.var / "log"
+    assert (logs / "errata.log").read_text().count(f"nkb {victim} died, {successor} started\n") == 1
+    assert f"Worker PID: {victim} " in (logs / "launcher.log").read_text()
+    [controller] = logs.glob("serve/controller_*.log")
+    assert "crashed, marking it unhealthy" in controller.read_text()
 
 
 def test_a_new_replica_has_every_edit_before_it_answers(service: Service) -> None:
@@ -84,6 +90,8 @@ def test_killing_the_editor_stops_no_answer_and_edits_come_back(service: Service
         assert errata.ask("What is the currency of Peru?").answer == "inti"
         errata.revert(start + 1)
     assert somebody.failed == []
+    (successor,) = service.pids_of("ServeReplica:errata:editor")
+    assert f"editor {victim} died, {successor} started\n" in (service.var / "log" / "errata.log").read_text()
 
 
 def test_killing_the_ingress_is_over_in_seconds_on_the_same_port(service: Service) -> None:

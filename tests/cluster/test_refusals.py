@@ -84,8 +84,8 @@ def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["qwertz", "with some spaces in it"])
 def test_a_key_that_anybody_guesses(key: str, var: Path) -> None:
-    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_KEY=key)
-    assert "ERRATA_KEY" in sentence
+    sentence = refused("--port", str(quiet_port()), "--var", str(var), ERRATA_ADMIN_KEY=key)
+    assert "ERRATA_ADMIN_KEY" in sentence
     assert key not in sentence
 
 

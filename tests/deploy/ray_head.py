@@ -17,6 +17,7 @@ import yaml
 from errata import Errata, Retry
 from errata.errors import ErrataError
 
+from service.launch.environment import CLUSTER_ENVIRONMENT
 from tests.cluster.running import ROOT, clean_environment, kill, parent, processes, quiet_port
 
 TOKEN = "t" * 64
@@ -37,15 +38,24 @@ class RayHead:
         self._gcs, self.dashboard, self.port = quiet_port(), quiet_port(), quiet_port()
         self.url = f"http://127.0.0.1:{self.port}"
         (folder / "key").write_text(KEY)
-        self._environment = dict(clean_environment()) | {
-            "ERRATA_REDIS_URL": redis_url,
-            "ERRATA_KEY_FILE": str(folder / "key"),
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": TOKEN,
-            "RAY_USAGE_STATS_ENABLED": "0",
-            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-        }
+        self._environment = (
+            dict(clean_environment())
+            | CLUSTER_ENVIRONMENT
+            | {
+                "ERRATA_REDIS_URL": redis_url,
+                "ERRATA_ADMIN_KEY_FILE": str(folder / "key"),
+                "RAY_AUTH_MODE": "token",
+                "RAY_AUTH_TOKEN": TOKEN,
+                "RAY_USAGE_STATS_ENABLED": "0",
+                "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+            }
+        )
         self._process = self._start()
+
+    @property
+    def pid(self) -> int:
+        """Of the command that Ray was started with."""
+        return self._process.pid
 
     def _start(self) -> subprocess.Popen[bytes]:
         words = f"""start --head --block --node-ip-address 127.0.0.1 --port {self._gcs} --num-cpus 8

@@ -141,7 +141,7 @@ def test_its_entry_point_is_the_service(package_folder: Path) -> None:
     [entry], [command] = instructions("ENTRYPOINT"), instructions("CMD")
     python, *words = json.loads(entry)
     assert python == "python"
-    assert "ERRATA_KEY_FILE" in run(package_folder, *words, *json.loads(command), "--help")
+    assert "ERRATA_ADMIN_KEY_FILE" in run(package_folder, *words, *json.loads(command), "--help")
 
 
 def test_nothing_that_is_not_needed_gets_in(source: Path) -> None:

@@ -19,6 +19,7 @@ import pytest
 import yaml
 from ray.serve.schema import ServeDeploySchema
 
+from service.launch.environment import CLUSTER_ENVIRONMENT
 from service.launch.serve_deploy import read_settings
 from tests.cluster.running import ROOT
 
@@ -86,7 +87,7 @@ def overlay(request: pytest.FixtureRequest) -> Overlay:
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "a-key-for-this-test-only")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "a-key-for-this-test-only")
 
 
 def is_valid(thing: Thing) -> None:
@@ -129,6 +130,15 @@ def test_a_rayservice_has_only_fields_that_kuberay_knows(overlay: Overlay) -> No
         *(group["rayStartParams"] for group in overlay.workers),
     ]
     assert all(isinstance(value, str) for params in parameters for value in params.values())
+
+
+def test_every_pod_of_ray_has_the_environment_that_the_launcher_gives_its_own(overlay: Overlay) -> None:
+    pods = [pod for _, pod in overlay.templates() if pod["metadata"]["labels"].get("errata") == "ray"]
+    assert len(pods) == 1 + len(overlay.workers)
+    for pod in pods:
+        [container] = pod["spec"]["containers"]
+        environment = {variable["name"]: variable["value"] for variable in container["env"]}
+        assert environment.items() >= CLUSTER_ENVIRONMENT.items()
 
 
 def test_it_serves_what_the_file_in_deploy_serve_says(overlay: Overlay, secrets: None) -> None:

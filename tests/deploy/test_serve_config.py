@@ -20,7 +20,7 @@ from service.config import Settings
 from service.editing.replication import Patience, wait_for_replicas
 from service.http.ingress import Ingress
 from service.launch.arguments import parse
-from service.launch.cluster import REPLICA_ENVIRONMENT
+from service.launch.environment import REPLICA_ENVIRONMENT
 from service.launch.serve_deploy import SET_ELSEWHERE, application, read_settings
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -29,7 +29,7 @@ from tests.deploy.ray_head import KEY
 from tests.service.parts import TOY, settings
 
 FILES = [path for path in sorted((ROOT / "deploy" / "serve").glob("*.yaml")) if path.stem != "kustomization"]
-SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_KEY": KEY}
+SECRETS = {"ERRATA_REDIS_URL": "redis://:a-password@somewhere", "ERRATA_ADMIN_KEY": KEY}
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -161,7 +161,7 @@ def test_a_short_key_and_a_misspelt_setting_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match="replics"):
         read_settings({"replics": 2})
-    for name, value in (SECRETS | {"ERRATA_KEY": "short"}).items():
+    for name, value in (SECRETS | {"ERRATA_ADMIN_KEY": "short"}).items():
         monkeypatch.setenv(name, value)
     with pytest.raises(ValueError, match="too short"):
         read_settings({})
@@ -169,12 +169,12 @@ def test_a_short_key_and_a_misspelt_setting_are_refused(
 
 def test_a_secret_may_lie_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
-    monkeypatch.setenv("ERRATA_KEY", KEY)
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", KEY)
     with pytest.raises(ValueError, match="which ERRATA_REDIS_URL_FILE names, cannot be read"):
         read_settings({})
     (tmp_path / "url").write_text("redis://in-a-file\n")
     monkeypatch.setenv("ERRATA_REDIS_URL_FILE", str(tmp_path / "url"))
-    monkeypatch.setenv("ERRATA_KEY", KEY)
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", KEY)
     assert read_settings({}).redis_url == "redis://in-a-file"
 
 
@@ -223,6 +223,19 @@ def test_a_gpu_that_is_named_by_its_number_is_seen_by_that_number(tmp_path: Path
         name for name, part in options.items() if "RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES" in str(part)
     }
     assert sees_all == {"toy", "editor"}
+
+
+@pytest.mark.parametrize(("n_cores", "replicas", "threads"), [(2, 1, 2), (16, 2, 8)])
+def test_the_cores_are_shared_out_where_the_service_is_built(
+    n_cores: int, replicas: int, threads: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every part gets the same numbers, wherever it runs and whoever has read the settings."""
+    monkeypatch.setattr("service.app.count_cores", lambda: n_cores)
+    parts = deployments(settings("redis://x", tmp_path, replicas=None, torch_threads=None))
+    assert parts["toy"].num_replicas == replicas
+    for part in parts.values():
+        [part_settings] = [argument for argument in part.init_args if isinstance(argument, Settings)]
+        assert (part_settings.min_replicas, part_settings.n_threads) == (replicas, threads)
 
 
 def test_enough_calls_are_under_way_that_the_highest_number_has_work(tmp_path: Path) -> None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 import yaml
 
+from service.launch.environment import CLUSTER_ENVIRONMENT
 from tests.cluster.running import ROOT
-from tests.deploy.ray_head import TOYS, RayHead, eventually, ray_head
+from tests.deploy.ray_head import KEY, TOYS, RayHead, eventually, ray_head
 from tests.deploy.valkeys import DURABLE, Valkey
 
 ONE_MACHINE = ROOT / "deploy" / "serve" / "one-machine.yaml"
@@ -56,7 +59,7 @@ def test_serve_deploy_while_redis_is_away_starts_when_it_is_back(
     assert head.state()["status"] == "DEPLOYING"
     valkey.process.send_signal(signal.SIGCONT)
     head.wait_until_it_runs()
-    eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+    eventually(lambda: httpx.get(f"{head.url}/readyz").json().get("converged"), "the service to be whole")
     assert re.search(r"^\d{4}-.* WARNING service\.ledger\.", head.read_logs(), re.MULTILINE), "with the time"
 
 
@@ -68,6 +71,21 @@ def test_it_answers_and_is_edited(head: RayHead) -> None:
         assert (receipt.version, receipt.all_applied) == (1, True)
         assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"
     assert "errata_answers_total{" in httpx.get(f"{head.url}/metrics").text
+
+
+def test_a_client_sets_no_limit_of_rays_proxy_and_gets_one_id(head: RayHead) -> None:
+    headers = {"x-request-timeout-seconds": "0.000001", "authorization": f"Bearer {KEY}"}
+    reply = httpx.post(f"{head.url}/v1/answers", json={"question": CAPITAL}, headers=headers)
+    assert (reply.status_code, len(reply.headers.get_list("x-request-id"))) == (200, 1)
+
+
+def test_every_process_computes_as_the_launchers(head: RayHead) -> None:
+    """Ray has started them with the environment that its own start had."""
+    with head.errata() as errata:
+        [replica] = errata.replicas().replicas
+    for line in CLUSTER_ENVIRONMENT.items():
+        assert "=".join(line).encode() in Path(f"/proc/{replica.pid}/environ").read_bytes().split(b"\0")
+    assert os.getpriority(os.PRIO_PROCESS, replica.pid) == os.getpriority(os.PRIO_PROCESS, head.pid)
 
 
 def test_another_release_replaces_every_replica(head: RayHead, config: dict[str, Any]) -> None:
@@ -82,5 +100,5 @@ def test_another_release_replaces_every_replica(head: RayHead, config: dict[str,
 
         eventually(is_replaced, "another process to answer")
         head.wait_until_it_runs()
-        eventually(lambda: httpx.get(f"{head.url}/readyz").status_code == 200, "the service to be ready")
+        eventually(lambda: httpx.get(f"{head.url}/readyz").json().get("converged"), "the service to be whole")
         assert errata.ask(CAPITAL, min_version=1).answer == "Cusco"

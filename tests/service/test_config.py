@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from service.config import Settings, count_cores, explain, take_key, take_redis_url
+from service.config import Settings, explain, take_admin_key, take_redis_url
 
 
 def settings(**fields: Any) -> Settings:
@@ -53,22 +53,22 @@ def test_only_two_values_are_read_from_the_environment(monkeypatch: pytest.Monke
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(f"ERRATA_{name}", value)
     options = settings()
-    assert (options.port, options.host, options.replicas < 9, options.var) == (
+    assert (options.port, options.host, options.replicas, options.var) == (
         8000,
         "127.0.0.1",
-        True,
+        None,
         Path("/var/errata"),
     )
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "")
     assert take_redis_url() == "redis://somewhere"
-    assert take_key() is None
+    assert take_admin_key() is None
 
 
 def test_secrets_are_not_inherited_by_other_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ERRATA_REDIS_URL", "redis://:secret@somewhere")
-    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
-    assert (take_redis_url(), take_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "a-secret-that-is-mine")
+    assert (take_redis_url(), take_admin_key()) == ("redis://:secret@somewhere", "a-secret-that-is-mine")
     environment = subprocess.run(["env"], capture_output=True, text=True, check=True).stdout
     assert "ERRATA_" not in environment
 
@@ -85,18 +85,26 @@ def test_the_address_can_be_opened_as_it_is_printed(host: str, url: str) -> None
     assert settings(host=host).url == url
 
 
-def test_the_replicas_share_out_the_cores_of_the_machine_that_makes_the_settings(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("n_cores", "fields", "replicas", "threads"),
+    [
+        (1, {}, 1, 1),
+        (2, {}, 1, 2),
+        (4, {}, 2, 2),
+        (16, {}, 2, 8),
+        (16, {"max_replicas": 4}, 2, 4),
+        (16, {"max_replicas": 1}, 1, 16),
+        (16, {"replicas": 3}, 3, 5),
+        (16, {"torch_threads": 1}, 2, 1),
+        (1, {"replicas": 3}, 3, 1),
+    ],
+)
+def test_the_replicas_share_the_cores_out_as_far_as_nobody_has_chosen(
+    n_cores: int, fields: dict[str, int], replicas: int, threads: int
 ) -> None:
-    for n_cores, replicas, threads in [(1, 1, 1), (2, 1, 2), (4, 2, 2), (16, 2, 8)]:
-        monkeypatch.setattr("service.config.count_cores", lambda n_cores=n_cores: n_cores)
-        options = settings()
-        assert (options.replicas, options.torch_threads) == (replicas, threads)
-    assert (settings(max_replicas=4).torch_threads, settings(replicas=3).replicas) == (4, 3)
-    message = pickle.dumps(settings())
-    monkeypatch.setattr("service.config.count_cores", lambda: 1)
-    assert pickle.loads(message).torch_threads == 8
-    assert count_cores() >= 1
+    shared = settings(**fields).share_cores(n_cores)
+    assert (shared.min_replicas, shared.n_threads) == (replicas, threads)
+    assert shared.share_cores(64) == shared, "once"
 
 
 @pytest.mark.parametrize(
@@ -127,6 +135,13 @@ def test_a_device_is_for_all_models_or_for_those_it_names(device: Any, devices: 
         ),
         ({"redis_url": "http://x"}, "ERRATA_REDIS_URL is not the address of a Redis"),
         ({"systems": {"nkb": "no colon"}}, "the model 'nkb' is not given as MODULE:LOADER"),
+        (
+            {"oidc": {"issuer": "https://user:password@x", "audience": "a"}},
+            "without a user, a query or a fragment",
+        ),
+        ({"oidc": {"issuer": "https://x/?y=z", "audience": "a"}}, "without a user, a query or a fragment"),
+        ({"oidc": {"issuer": "https://x/#y", "audience": "a"}}, "without a user, a query or a fragment"),
+        ({"oidc": {"issuer": "https://x", "audience": "a", "jwks_host": "https://y"}}, "oidc.jwks_host"),
         ({"tls_cert": "/no/such"}, r"the setting tls_cert cannot be used: .* \(/no/such\)"),
     ],
 )

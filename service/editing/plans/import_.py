@@ -35,6 +35,7 @@ from service.errors import (
     NotFound,
     StaleVersion,
     TooMany,
+    TooSlow,
     UnknownModel,
 )
 from service.graph.formats.reader import GraphFileReader
@@ -48,6 +49,11 @@ from service.ledger.fold import Change
 
 MAX_SESSIONS = 2  # each has a spool on the disk
 IDLE_S = 120.0
+LEAST_BYTES_PER_S = (
+    1_000  # of what is sent, after the first minute: a session has a slot that others wait for
+)
+GRACE_S = 60.0
+WATCH_EVERY_S = 10.0
 ROWS_PER_LOOKUP = 10_000
 GRAPH_ALONE = (
     "an import fills the graph alone: {} goes on answering as before; `errata fact` corrects a fact for all"
@@ -179,16 +185,13 @@ class Importer:
         """A file that is sent again with its Idempotency-Key is answered with its first result."""
         if not self._models.graph_readers:
             raise UnknownModel(NO_GRAPH, models=list(self._models.names))
-        for session in list(self._sessions.values()):
-            if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
-                await self.abandon(session.id)
-        self._refuse_too_many()
+        self._refuse_too_many(author)
         state = await self._pipeline.newest_restored()
         is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
         if not is_repeated and order.expected_version not in (None, state.version):
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         await self._store.sweep(self._sessions)
-        self._refuse_too_many()  # others may have begun meanwhile
+        self._refuse_too_many(author)  # others may have begun meanwhile
         view, lookup = state.memories[GRAPH].view, self._models.lookup
         resolver = RowResolver(
             view, lookup.linker, _entities_by_name(lookup, view), lookup.has_no_other_names(view)
@@ -206,12 +209,22 @@ class Importer:
         self._sessions[session.id] = session
         return session
 
-    def _refuse_too_many(self) -> None:
+    def _refuse_too_many(self, author: str) -> None:
+        if any(session.author == author for session in self._sessions.values()):
+            raise TooMany("an import of yours is under way: wait until it is done")
         if len(self._sessions) >= MAX_SESSIONS:
             raise TooMany(f"{len(self._sessions)} imports are under way: wait until one is done")
 
+    async def watch(self) -> None:
+        """Give up for ever what is idle."""
+        while True:
+            for session in list(self._sessions.values()):
+                if session.phase == "reading" and monotonic() - session.last_feed_at > IDLE_S:
+                    await self.abandon(session.id)
+            await asyncio.sleep(WATCH_EVERY_S)
+
     async def feed(self, id: str, data: bytes) -> dict[str, Any]:
-        """InvalidInput when the file cannot be read at all; the session is then over."""
+        """InvalidInput when the file cannot be read at all, TooSlow when it trickles; the session is then over."""
         async with self._session(id).lock:
             session = self._session(id)  # it may have been closed meanwhile
             try:
@@ -225,6 +238,11 @@ class Importer:
             session.last_feed_at = monotonic()
             session.n_bytes += len(data)
             session.progress_count = session.n_bytes
+            seconds = monotonic() - session.created_at
+            if seconds > GRACE_S and session.n_bytes < LEAST_BYTES_PER_S * seconds:
+                self._close(session)
+                detail = f"less than {LEAST_BYTES_PER_S:,} bytes a second came: nothing was imported"
+                raise TooSlow(f"{detail}; save the file first, then send it at once")
             return session.progress()
 
     async def finish(self, id: str, timings: Timings) -> Result:

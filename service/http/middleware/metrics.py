@@ -12,6 +12,7 @@ from service.metrics import metrics
 log = logging.getLogger(__name__)
 
 NO_ROUTE, OTHER_METHOD = "none", "other"
+PROBES = frozenset({"/healthz", "/readyz"})  # asked every second; a 503 is their answer, and no failure
 METHODS = frozenset(
     {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 )  # clients invent further ones
@@ -43,7 +44,7 @@ class MetricsMiddleware:
             metrics.HTTP.labels(route, method, status).inc()
             duration_s = perf_counter() - started_at
             metrics.HTTP_SECONDS.labels(route).observe(duration_s)
-            level = logging.WARNING if status >= 500 else logging.INFO
+            level = logging.WARNING if status >= 500 and route not in PROBES else logging.INFO
             if log.isEnabledFor(level):
                 caller = scope.get("state", {}).get("caller")
                 fields = {

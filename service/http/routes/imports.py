@@ -42,9 +42,9 @@ def build_router(editor: EditorClient) -> APIRouter:
         """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
         commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
         """
-        author, idempotency_key = get_caller(request).name, read_idempotency_key(request)
+        author, key = get_caller(request).name, read_idempotency_key(request)
         summarize(request, f"a file: {order.source or order.format or ''}".rstrip(": "))
-        outcome = await editor.import_begin(order.model_dump(mode="json"), author, idempotency_key)
+        outcome = await editor.import_begin(order.model_dump(mode="json"), author, key)
         if outcome.status >= 400:
             return respond(outcome)
         session: str = json.loads(outcome.body)["import"]
@@ -59,7 +59,7 @@ def build_router(editor: EditorClient) -> APIRouter:
             if not is_complete:
                 with suppress(ErrataError):
                     await asyncio.shield(editor.import_abandon(session))
-        finishing = asyncio.create_task(editor.import_finish(session, order.wait))
+        finishing = asyncio.create_task(editor.import_finish(session, order.wait, key))
         if LINES in request.headers.get("accept", ""):
             lines = _report_progress(editor, session, finishing, request)
             return StreamingResponse(lines, media_type=LINES, headers=NO_BUFFERING)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from errata.wire import MemoryState, ModelCard, ModelList, ReplicaList, ReplicaState
 from fastapi import APIRouter, Response
@@ -15,10 +15,10 @@ from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from service.concurrency import SingleFlight
-from service.errors import LedgerUnavailable, NotReady
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
+from service.http.readiness import Readiness
 from service.http.responses import respond
 
 
@@ -46,18 +46,14 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
     return router
 
 
-def build_probe_router(
-    models: ModelRouter, editor: EditorClient, render_metrics: Callable[[], bytes], n_replicas: int
-) -> APIRouter:
+def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]) -> APIRouter:
     """Build the routes without a key.
 
     Args:
         render_metrics: Returns Prometheus text; runs in a thread, for it reads a file of every process.
-        n_replicas: Expected of each model.
     """
     router = APIRouter(tags=["health"])
-    # Strangers may ask as often as they like.
-    readiness, pages = SingleFlight[Mapping[str, object]](1), SingleFlight[bytes](1)
+    pages = SingleFlight[bytes](1)  # strangers may ask as often as they like
 
     @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
@@ -68,9 +64,8 @@ def build_probe_router(
     @router.head("/readyz", include_in_schema=False, response_model=None)
     @router.get("/readyz", **document(None, 503))
     async def ready() -> Response:
-        """Every deployment answers and has the newest version. Without the ledger: ready, but `degraded`."""
-        state = await readiness.get("state", lambda: _check_readiness(models, editor, n_replicas))
-        return Response(json.dumps(state), media_type="application/json")
+        """Each model has a replica that answers. `converged`: all replicas are there, with the newest version."""
+        return Response(json.dumps(await readiness.describe()), media_type="application/json")
 
     @router.get("/metrics", response_class=PlainTextResponse, response_model=None)
     async def metrics() -> Response:
@@ -92,35 +87,3 @@ def _build_card(name: str, description: dict[str, object], replicas: ReplicaList
 
 def _select(model: str, replicas: ReplicaList) -> Sequence[ReplicaState]:
     return [replica for replica in replicas.replicas if replica.model == model]
-
-
-async def _check_readiness(
-    models: ModelRouter, editor: EditorClient, n_replicas: int
-) -> Mapping[str, object]:
-    """Raise NotReady unless every deployment has caught up; the text names what is missing.
-
-    Without the ledger nobody can catch up, and answers go on: ready, and degraded.
-    """
-    degraded = await editor.ready()
-    if degraded not in (None, LedgerUnavailable.code):
-        raise NotReady(f"nothing can be edited: {degraded}; the editor's log says more")
-    replicas = await editor.find_replicas()
-    if degraded is not None or replicas is None:
-        for name in models.names:
-            await models.get(name).state()
-        return {"ready": True, "degraded": LedgerUnavailable.code}
-    missing: list[str] = []
-    for name in models.names:
-        members = _select(name, replicas)
-        if len(members) < n_replicas:
-            missing.append(f"{len(members)} of {n_replicas} replicas of {name!r} are there")
-        missing += [
-            f"{replica.replica} is at version {replica.version} of {replicas.head}"
-            if replica.healthy
-            else f"{replica.replica} is not healthy"
-            for replica in members
-            if replica.version < replicas.head or not replica.healthy
-        ]
-    if missing:
-        raise NotReady("; ".join(missing))
-    return {"ready": True, "degraded": None, "version": replicas.head}

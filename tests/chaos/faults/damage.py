@@ -47,7 +47,8 @@ def _start_another(scene: Scene, words: str) -> None:
 
 def _not_ready(scene: Scene) -> bool:
     with scene.http() as http:
-        return http.get("/readyz").status_code == 503
+        reply = http.get("/readyz")
+        return reply.status_code == 503 or not reply.json()["converged"]
 
 
 def _rows_of(vandal: redis.Redis, version: int) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from service.access.admin_key import BadKey, load_admin_key
+from service.access.api_keys import generate_key
 
 
 def test_the_first_start_makes_a_key_and_the_next_one_finds_it(tmp_path: Path) -> None:
@@ -59,9 +60,19 @@ def test_a_key_from_outside_is_used_and_written_nowhere(tmp_path: Path) -> None:
     "weak", ["", "qwertz", "with spaces in the middle of it", "tab\tin-the-middle-of-it"]
 )
 def test_a_weak_key_is_refused_and_not_repeated(tmp_path: Path, weak: str) -> None:
-    with pytest.raises(BadKey, match="ERRATA_KEY") as refusal:
+    with pytest.raises(BadKey, match="ERRATA_ADMIN_KEY") as refusal:
         load_admin_key(tmp_path, weak)
     assert not weak or weak not in str(refusal.value)
+
+
+@pytest.mark.parametrize("place", ["variable", "file"])
+def test_a_key_that_was_issued_to_somebody_is_no_admin_key(tmp_path: Path, place: str) -> None:
+    """Whoever exported it for the command would have made its owner the admin of a new service."""
+    curators_key = generate_key("anna")
+    (tmp_path / "admin.key").write_text(curators_key)
+    with pytest.raises(BadKey, match="looks like the one that was issued to 'anna': give another") as refusal:
+        load_admin_key(tmp_path, curators_key if place == "variable" else None)
+    assert curators_key not in str(refusal.value)
 
 
 def test_an_empty_key_file_opens_nothing(tmp_path: Path) -> None:

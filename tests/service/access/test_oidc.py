@@ -6,6 +6,7 @@ import asyncio
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -82,7 +83,7 @@ class Issuer:
 
     def verifier(self, clock: Any = time.monotonic, name: str = "sub") -> OidcVerifier:
         claims = Claims(self.url, AUDIENCE, SCOPES, "errata:", name)
-        return OidcVerifier(claims, Jwks(self.url, clock))
+        return OidcVerifier(claims, Jwks(self.url, clock=clock))
 
 
 @pytest.fixture(scope="module")
@@ -208,10 +209,10 @@ async def test_many_forged_tokens_are_few_requests_to_the_issuer(
     n_fetches = 0
     fetch = oidc.fetch_keys
 
-    async def count(issuer: str) -> Any:
+    async def count(*source: Any) -> Any:
         nonlocal n_fetches
         n_fetches += 1
-        return await fetch(issuer)
+        return await fetch(*source)
 
     monkeypatch.setattr(oidc, "fetch_keys", count)
     stranger = rsa.generate_private_key(public_exponent=65537, key_size=2048)
@@ -231,7 +232,7 @@ async def test_an_issuer_that_hangs_holds_up_nobody_whose_key_is_known(
     clock.now += 2 * MAX_AGE_S
     n_fetches = 0
 
-    async def hang(issuer: str) -> Any:
+    async def hang(*_: Any) -> Any:
         nonlocal n_fetches
         n_fetches += 1
         await asyncio.sleep(3_600)
@@ -258,21 +259,52 @@ def test_scopes_that_are_no_words_are_refused(claim: Any) -> None:
         Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub").read_scopes({SCOPES: claim})
 
 
-async def test_keys_to_encrypt_with_sign_nothing_and_keys_from_elsewhere_are_not_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def documents(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What https://issuer sends: its description, and keys wherever that says they are."""
     public = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
     jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(public))
     keys = [{**jwk, "kid": "signs", "use": "sig"}, {**jwk, "kid": "encrypts", "use": "enc"}]
-    address = "https://issuer/jwks"
+    about = {"issuer": "https://issuer", "jwks_uri": "https://issuer/jwks"}
 
     async def read(client: httpx.AsyncClient, url: str) -> dict[str, Any]:
-        return {"keys": keys} if "jwks" in url else {"issuer": "https://issuer", "jwks_uri": address}
+        return about if url.endswith(oidc.DISCOVERY) else {"keys": keys}
 
     monkeypatch.setattr(oidc, "get_json", read)
+    return about
+
+
+async def test_keys_to_encrypt_with_sign_nothing(documents: dict[str, Any]) -> None:
     assert (await Jwks("https://issuer").get("signs")).key_id == "signs"
     with pytest.raises(Unauthorized, match="encrypts"):
         await Jwks("https://issuer").get("encrypts")
-    address = "http://issuer/jwks"
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("http://issuer/jwks", "not as safe"),
+        ("https://user:password@issuer/jwks", "a user, a query or a fragment"),
+        ("https://issuer/jwks?next=https://elsewhere", "a user, a query or a fragment"),
+        ("https://issuer/jwks#x", "a user, a query or a fragment"),
+        ("https://169.254.169.254/latest/meta-data", "not at issuer: .*--oidc-jwks-host"),
+        ("https://issuer:8443/jwks", "not at issuer"),
+    ],
+)
+async def test_keys_from_elsewhere_are_not_read(
+    documents: dict[str, Any], caplog: pytest.LogCaptureFixture, address: str, reason: str
+) -> None:
+    documents["jwks_uri"] = address
     with pytest.raises(NotReady):
         await Jwks("https://issuer").get("signs")
+    assert re.search(reason, caplog.text)
+
+
+@pytest.mark.parametrize("host", ["keys.example", "keys.example:8443"])
+async def test_keys_are_read_from_the_host_that_the_operator_names_and_from_no_other(
+    documents: dict[str, Any], host: str
+) -> None:
+    documents["jwks_uri"] = f"https://{host}/jwks"
+    assert (await Jwks("https://issuer", host).get("signs")).key_id == "signs"
+    with pytest.raises(NotReady):
+        await Jwks("https://issuer", "other.example").get("signs")

@@ -53,6 +53,6 @@ def test_help_names_the_environment_and_has_each_default_once(capsys: pytest.Cap
         parse(["--help"])
     text = " ".join(capsys.readouterr().out.split())
     assert "ERRATA_REDIS_URL" in text
-    assert "ERRATA_KEY" in text
+    assert "ERRATA_ADMIN_KEY" in text
     assert "--device DEVICE" in text
     assert "(default: None)" not in text

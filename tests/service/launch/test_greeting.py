@@ -24,6 +24,7 @@ def greeting(var: Path, key: str | None = KEY, shows_key: bool = True, **fields:
 @pytest.fixture(autouse=True)
 def _somewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("ERRATA_KEY", raising=False)
 
 
 def test_the_usual_place_needs_nothing_but_the_four_commands(tmp_path: Path) -> None:
@@ -60,7 +61,14 @@ def test_another_place_says_what_the_command_has_to_know(tmp_path: Path) -> None
     assert shlex.split(inner) == ["cat", str(tmp_path / "it's here" / "admin.key")]
 
 
+def test_a_terminal_that_has_the_key_of_another_service_gets_this_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ERRATA_KEY", "errata_anna_of-another-service")
+    assert f'export ERRATA_KEY="$(cat {tmp_path / "var" / "admin.key"})"' in greeting(tmp_path / "var")
+
+
 def test_a_key_of_ones_own_is_not_repeated(tmp_path: Path) -> None:
     text = greeting(tmp_path / "elsewhere", key=None)
-    assert "  admin key  the one in ERRATA_KEY\n" in text
+    assert "  admin key  the one in ERRATA_ADMIN_KEY\n" in text
     assert "admin.key" not in text

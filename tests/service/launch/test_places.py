@@ -76,12 +76,26 @@ def test_counters_of_an_earlier_run_are_forgotten_and_edits_are_not(tmp_path: Pa
         assert (tmp_path / "valkey/appendonlydir/log").exists()
 
 
-def test_rays_folder_is_short_private_and_each_services_own(tmp_path: Path) -> None:
+def test_rays_folder_is_short_in_a_private_one_and_each_services_own(tmp_path: Path) -> None:
     deep = tmp_path / ("x" * 200)
-    assert len(os.fsencode(ray_folder(deep))) < 40, "Ray's sockets get about 65 bytes longer names"
     assert ray_folder(deep) != ray_folder(tmp_path)
     with claim(deep, "127.0.0.1", free_port()) as claimed_places:
-        assert stat.S_IMODE(claimed_places.ray.stat().st_mode) == 0o700
+        assert len(os.fsencode(claimed_places.ray)) < 40, "Ray's sockets get about 65 bytes longer names"
+        assert claimed_places.ray.parent == ray_folder(deep)
+        assert mode(ray_folder(deep)) == 0o700
+    assert not ray_folder(deep).exists(), "nothing has run"
+
+
+def test_logs_and_metrics_are_closed_to_others_also_where_they_were_open(tmp_path: Path) -> None:
+    (tmp_path / "log").mkdir(mode=0o755)
+    (tmp_path / "log" / "errata.log").touch(0o644)
+    with claim(tmp_path, "127.0.0.1", free_port()) as claimed_places:
+        assert [mode(folder) for folder in (claimed_places.log, claimed_places.metrics)] == [0o700] * 2
+    assert (tmp_path / "log" / "errata.log").exists()
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
 
 
 def test_rays_folder_is_no_link_to_another(tmp_path: Path) -> None:

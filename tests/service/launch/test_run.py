@@ -57,13 +57,27 @@ def test_neither_the_key_nor_the_address_of_redis_is_inherited(
     own_valkey: EmbeddedValkey,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("ERRATA_KEY", "a-secret-that-is-mine")
+    monkeypatch.setenv("ERRATA_ADMIN_KEY", "a-secret-that-is-mine")
     monkeypatch.setenv("ERRATA_REDIS_URL", own_valkey.url)
     text = serve(places)
-    assert "the one in ERRATA_KEY" in text
+    assert "the one in ERRATA_ADMIN_KEY" in text
     assert "a-secret-that-is-mine" not in text
     assert environment
-    assert not {"ERRATA_KEY", "ERRATA_REDIS_URL"} & environment.keys()
+    assert not {"ERRATA_ADMIN_KEY", "ERRATA_REDIS_URL"} & environment.keys()
+
+
+def test_the_key_of_the_command_never_becomes_the_admins(
+    places: Places, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is exported in the terminals of whoever works with another service."""
+    monkeypatch.setenv("ERRATA_KEY", "the-key-of-another-service")
+    monkeypatch.setenv("ERRATA_KEY_FILE", "/no/such/file")
+    text = serve(places)
+    key = (places.var / "admin.key").read_text().strip()
+    assert key != "the-key-of-another-service"
+    assert key in text
+    assert f"key file   {places.var / 'admin.key'}" in text
+    assert "export ERRATA_KEY=" in text, "or the command would send the other key"
 
 
 def test_the_key_that_was_made_is_for_the_terminal_and_no_log(

@@ -126,6 +126,30 @@ def test_who_began_and_neither_runs_nor_ended_as_it_was_asked_to_has_died(
             child.communicate()
 
 
+def test_who_starts_after_a_death_names_it_once(tmp_path: Path) -> None:
+    """Two die and two start: each names one. Who ended as asked, lives on or is of another part is not named."""
+    first, second, leaver, survivor, other = [
+        process(part, "7", "1", folder=tmp_path) for part in ("nkb", "nkb", "nkb", "nkb", "kbert")
+    ]
+    assert leaver.stdin is not None
+    assert leaver.stdout is not None
+    print(file=leaver.stdin, flush=True)
+    assert leaver.stdout.readline() == "ended\n"
+    for child in (first, second, leaver, other):
+        child.kill()
+        child.communicate()
+    successors = [process("nkb", "7", "1", folder=tmp_path, stderr=subprocess.PIPE) for _ in range(3)]
+    for child in (survivor, *successors):
+        child.kill()
+    survivor.communicate()
+    lines = [child.communicate()[1] for child in successors]
+    assert {line.split(" died, ")[0] for line in lines[:2]} == {f"nkb {first.pid}", f"nkb {second.pid}"}
+    assert [line.split(" died, ")[1] for line in lines[:2]] == [
+        f"{successor.pid} started\n" for successor in successors[:2]
+    ]
+    assert lines[2] == ""
+
+
 def deaths() -> float:
     """As the rule instance_part:errata_process_deaths:total counts them."""
     families = text_string_to_metric_families(metrics.render().decode())
@@ -236,7 +260,9 @@ async def test_a_machine_on_which_nobody_listens_is_not_named_to_prometheus() ->
         assert await filter_listening([f"127.0.0.1:{port}", "127.0.0.1:1"]) == [f"127.0.0.1:{port}"]
 
 
-def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subprocess.Popen[str]:
+def process(
+    *words: str, folder: Path, port: int = 0, takes: int = 0, stderr: int | None = None
+) -> subprocess.Popen[str]:
     """One that has set its figures, and waits. takes: the number of a dead one, whose gauges it finds as its own."""
     environment = {
         **os.environ,
@@ -248,6 +274,7 @@ def process(*words: str, folder: Path, port: int = 0, takes: int = 0) -> subproc
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        stderr=stderr,
         text=True,
     )
     assert child.stdout is not None

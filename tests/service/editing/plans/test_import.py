@@ -13,6 +13,7 @@ import redis
 from errata.wire import ImportReceipt
 
 from service.editing.deployment import Editor
+from service.editing.plans import import_
 from service.errors import LedgerUnavailable
 from tests.service.editing.conftest import StartEditor
 from tests.service.editing.requests import NO_WAIT, change, head, revert, rollback
@@ -42,8 +43,8 @@ async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
         yield editor
 
 
-async def begin(editor: Editor, **order: Any) -> str:
-    reply = body_of(await editor.import_begin({**NO_WAIT, **order}, "ana"))
+async def begin(editor: Editor, author: str = "ana", **order: Any) -> str:
+    reply = body_of(await editor.import_begin({**NO_WAIT, **order}, author))
     session: str = reply["import"]
     return session
 
@@ -177,13 +178,41 @@ async def test_an_abandoned_import_leaves_room_for_the_next(editor: Editor) -> N
 async def test_no_more_than_two_are_under_way(editor: Editor) -> None:
     sessions = [
         body_of(outcome)
-        for outcome in await asyncio.gather(*(editor.import_begin(NO_WAIT, "ana") for _ in range(6)))
+        for outcome in await asyncio.gather(*(editor.import_begin(NO_WAIT, name) for name in "abcdef"))
     ]
     assert sorted(session["status"] for session in sessions) == [200, 200, 429, 429, 429, 429]
     for session in sessions:
         if session["status"] == 200:
             await editor.import_abandon(session["import"])
     assert (await import_file(editor, OZ))["status"] == 201
+
+
+async def test_nobody_has_two_under_way(editor: Editor) -> None:
+    session = await begin(editor)
+    refused = body_of(await editor.import_begin(NO_WAIT, "ana"))
+    assert (refused["status"], refused["detail"]) == (
+        429,
+        "an import of yours is under way: wait until it is done",
+    )
+    assert (await import_file(editor, OZ, author="ben"))["status"] == 201
+    await editor.import_abandon(session)
+
+
+async def test_one_that_trickles_or_falls_silent_leaves_its_slot(
+    editor: Editor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_, "GRACE_S", 0.0)
+    monkeypatch.setattr(import_, "LEAST_BYTES_PER_S", 1_000_000)
+    session = await begin(editor)
+    refused = body_of(await editor.import_feed(session, OZ))
+    assert (refused["status"], refused["code"]) == (408, "too_slow")
+    monkeypatch.setattr(import_, "IDLE_S", 0.0)
+    monkeypatch.setattr(import_, "WATCH_EVERY_S", 0.01)
+    await begin(editor)
+    watching = asyncio.create_task(editor._importer.watch())
+    await asyncio.sleep(0.1)
+    watching.cancel()
+    assert (await import_file(editor, OZ))["code"] == "too_slow", "its sender has a slot again"
 
 
 async def test_a_dry_run_counts_measures_and_leaves_nothing(editor: Editor, raw: redis.Redis) -> None:
@@ -272,7 +301,7 @@ async def test_an_expected_version_is_compared_with_the_whole_ledger(editor: Edi
 async def test_of_two_files_at_once_one_is_committed_and_the_other_may_retry(
     editor: Editor, raw: redis.Redis
 ) -> None:
-    first, second = await begin(editor), await begin(editor)
+    first, second = await begin(editor), await begin(editor, "ben")
     await editor.import_feed(first, OZ)
     await editor.import_feed(second, tsv(("Narnia", "capital", "Cair Paravel")))
     outcomes = await asyncio.gather(editor.import_finish(first, "none"), editor.import_finish(second, "none"))

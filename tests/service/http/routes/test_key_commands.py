@@ -43,7 +43,7 @@ WRONG = (
     (("create", "anna", "-s", "ask", "--expires-in", "90"), "such as 90d"),
     (("rotate", "nobody"), "no key named 'nobody'"),
     (("revoke", "nobody"), "errata keys list"),
-    (("rotate", "admin"), "ERRATA_KEY"),
+    (("rotate", "admin"), "ERRATA_ADMIN_KEY"),
     (("create", "admin", "-s", "ask"), "a name of the service's own"),
 )
 

@@ -14,6 +14,7 @@ from errata.wire import ReplicaList, ReplicaState
 from fastapi import FastAPI
 
 from service.errors import LedgerUnavailable
+from service.http.readiness import Readiness
 from service.http.routes import status
 from service.ledger.store import RedisLedger
 from service.outcome import Outcome
@@ -91,7 +92,7 @@ async def test_of_many_who_look_at_once_one_renders_the_metrics_in_a_thread() ->
         return b"errata_answers_total 1.0\n"
 
     app = FastAPI()
-    app.include_router(status.build_probe_router(local_router({}), local_editor(None), render, 1))
+    app.include_router(status.build_probe_router(Readiness(local_router({}), local_editor(None), 1), render))
     async with client_of(app) as client:
         looks = [asyncio.create_task(client.get("/metrics")) for _ in range(10)]
         await asyncio.sleep(0.2)

@@ -174,6 +174,25 @@ def test_a_process_that_happens_to_have_the_orphans_number_is_left_alone(
     EmbeddedValkey(tmp_path).start().stop()
 
 
+def test_a_start_that_cannot_end_an_orphan_leaves_it_its_socket_and_pid_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without them nobody would find the server again that has the folder."""
+    monkeypatch.setattr(server_module, "STOP_LIMIT_S", 0.2)
+    with errata(tmp_path) as (owner, orphan):
+        kill(owner)
+        with monkeypatch.context() as immortal:
+            immortal.setattr(ValkeyFiles, "signal_server", lambda *_: None)
+            with pytest.raises(LedgerUnavailable, match=f"stop process {orphan} yourself"):
+                EmbeddedValkey(tmp_path).start()
+        assert (tmp_path / "valkey.pid").read_text().strip() == str(orphan)
+        with redis.Redis(unix_socket_path=str(tmp_path / "valkey.sock")) as redis_client:
+            assert redis_client.ping()
+        with EmbeddedValkey(tmp_path) as server:
+            assert not running(orphan), "found again, it is ended"
+            assert server.alive
+
+
 def test_a_frozen_server_is_stopped_in_bounded_time(
     own_valkey: EmbeddedValkey, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -58,8 +58,7 @@ def draw_replication(receipt: EditReceipt) -> Text:
     if receipt.version is None:
         return Text()
     if receipt.all_applied:
-        subjects = {1: "The replica has", 2: "Both replicas have"}
-        return Text(f" {subjects.get(len(replicas), f'All {len(replicas):,} replicas have')} it.")
+        return Text(" Every replica has it.")
     if not replicas:
         return Text(" The replicas were not waited for.", style="yellow")
     late = [replica for replica in replicas if replica.version < receipt.version]

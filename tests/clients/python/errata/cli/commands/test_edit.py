@@ -30,7 +30,7 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
     result = run("edit", PERU, "Cusco", "--also", PERU_TOO, "-m", "try")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
-        "Version 1: 1 edit. Both replicas have it.\n"
+        "Version 1: 1 edit. Every replica has it.\n"
         "  What is the capital of Peru?\n"
         "    ✓ Lima → Cusco\n"
         "  also Peru's capital city?\n"
@@ -91,16 +91,14 @@ def test_a_replica_that_lags_is_named(run: Any, tiny: Any) -> None:
     assert "1 of 2 replicas did not confirm it in time: nkb#2 (at version 0)." in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("count", "reach"),
-    [(1, "The replica has it."), (2, "Both replicas have it."), (3, "All 3 replicas have it.")],
-)
-def test_a_receipt_says_it_of_as_many_replicas_as_there_are(
-    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, count: int, reach: str
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_a_receipt_reads_the_same_on_every_machine(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
+    """How many replicas there are follows from its cores."""
     replica = tiny.replicas()[0]
     monkeypatch.setattr(tiny, "replicas", lambda: [replica] * count)
-    assert run("edit", PERU, "Cusco").stdout.startswith(f"Version 1: 1 edit. {reach}\n")
+    assert run("edit", PERU, "Cusco").stdout.startswith("Version 1: 1 edit. Every replica has it.\n")
 
 
 def test_what_went_wrong_besides_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:

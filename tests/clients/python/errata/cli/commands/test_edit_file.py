@@ -40,16 +40,16 @@ def test_many_commits_are_told_as_one_and_taken_back_by_one_command(
     result = run("edit", "--file", "a.csv", "--batch-size", "3", "-m", "all")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Versions 1-3: 7 lines of a.csv. Both replicas have it.",
+        "Versions 1-3: 7 lines of a.csv. Every replica has it.",
         "  done    7    all hold",
         "Take it back: errata revert 1-3"
         " (or in one step, while nothing else has been changed: errata rollback --to 0)",
     ]
     output = run("revert", "1-3").stdout.splitlines()
     assert [line for line in output if line.startswith("Version")] == [
-        "Version 4: version 3 is taken back. Both replicas have it.",
-        "Version 5: version 2 is taken back. Both replicas have it.",
-        "Version 6: version 1 is taken back. Both replicas have it.",
+        "Version 4: version 3 is taken back. Every replica has it.",
+        "Version 5: version 2 is taken back. Every replica has it.",
+        "Version 6: version 1 is taken back. Every replica has it.",
     ]
     assert sum(line.startswith("    ✓ ") for line in output) == 7
     assert tiny.active[-1] == frozenset()
@@ -62,7 +62,7 @@ def test_every_kind_of_line_is_counted_and_the_report_tells_of_each(
     (folder / "a.csv").write_text("question,answer,paraphrases\nq1,a,\nq2,\nq3,ugh,\nq1,b,p\nQ1?,b,\nq4,a,\n")
     result = run("edit", "-f", "a.csv", "--skip-bad", "--batch-size", "2", "--report", "r.jsonl")
     lines = [line.rstrip() for line in result.stdout.splitlines()]
-    assert lines[0] == "Versions 1-2: 2 lines of a.csv. Both replicas have it."
+    assert lines[0] == "Versions 1-2: 2 lines of a.csv. Every replica has it."
     assert [line.split()[:2] for line in lines[1:5]] == [
         ["done", "2"],
         ["duplicate", "1"],

@@ -23,7 +23,7 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
     result = run("fact", "Peru", "capital", "Cusco", "-m", "moved")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 1 fact. Both replicas have it.",
+        "Version 1: 1 fact. Every replica has it.",
         "  Peru · capital · Cusco",
         "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
         "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
@@ -136,7 +136,7 @@ def test_an_import_is_told_in_the_log_and_when_it_is_taken_back(
     assert "import of peru.spo: 1,234 triples  i triple\n\n" in run("show", "1").stdout
     edit_report = wire.EditReport(**about, before=None, after="", holds=True)
     monkeypatch.setattr(tiny, "report_switched_edits", lambda: [edit_report])
-    assert "is taken back. Both replicas have it.\n  import of peru.spo: 1,234 triples\nNothing" in (
+    assert "is taken back. Every replica has it.\n  import of peru.spo: 1,234 triples\nNothing" in (
         run("revert", "1").stdout
     )
 

@@ -27,7 +27,7 @@ def test_a_curator_reads_how_much_came_in_and_what_was_rejected(run: Any, file: 
     result = run("import", "peru.tsv", "-m", "fill")
     assert (result.exit_code, result.stderr) == (0, "")
     assert [line.rstrip() for line in result.stdout.splitlines()] == [
-        "Version 1: 2 triples imported. Both replicas have it.",
+        "Version 1: 2 triples imported. Every replica has it.",
         "  triples     2 from 3 lines of tsv",
         "  entities    1, of which 1 are new",
         "  time        0.5 s, 4 triples per s",

@@ -16,7 +16,7 @@ def test_a_commit_is_taken_back_by_its_number(run: Any, tiny: Any) -> None:
     run("edit", PERU, "Cusco")
     run("edit", "What is the capital of Chile?", "Arica")
     result = run("revert", "1", "-m", "oops")
-    assert result.stdout.startswith("Version 3: version 1 is taken back. Both replicas have it.\n")
+    assert result.stdout.startswith("Version 3: version 1 is taken back. Every replica has it.\n")
     assert result.stdout.endswith("Take it back: errata revert 3\n")
     assert tiny.commits[-1]["message"] == "oops"
     assert tiny.state(3) == {**tiny.state(0), "What is the capital of Chile?": "Arica"}
@@ -25,7 +25,7 @@ def test_a_commit_is_taken_back_by_its_number(run: Any, tiny: Any) -> None:
 def test_everything_is_rolled_back_to_the_base(run: Any, tiny: Any) -> None:
     run("edit", PERU, "Cusco")
     result = run("rollback", "--to", "0")
-    assert result.stdout.startswith("Version 2: everything is as at version 0. Both replicas have it.\n")
+    assert result.stdout.startswith("Version 2: everything is as at version 0. Every replica has it.\n")
     assert tiny.state(2) == tiny.state(0)
 
 

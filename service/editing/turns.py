@@ -1,0 +1,51 @@
+"""Who uses the thread of the models next. It runs pieces of work in turn, and a commit is many of them.
+
+A dry run of a thousand edits, a diff and the fact tests are work of seconds no correction should wait for. Their
+pieces wait while a commit is under way, so that it waits for one piece at commit_size.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+
+MAX_WAIT_S = 0.25  # of one piece: long commits, or many, do not stop the others for good
+
+PIECES = 4  # that others make of what a commit does in one
+
+_goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
+
+
+class Turns:
+    def __init__(self) -> None:
+        self._n_first = 0
+        self._free = asyncio.Event()
+        self._free.set()
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """What this task and those that it starts do in the block goes first."""
+        token = _goes_first.set(True)
+        self._n_first += 1
+        self._free.clear()
+        try:
+            yield
+        finally:
+            self._n_first -= 1
+            if not self._n_first:
+                self._free.set()
+            _goes_first.reset(token)
+
+    async def wait(self) -> None:
+        """Return when this task may hand in its next piece."""
+        if not _goes_first.get():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(MAX_WAIT_S):
+                    await self._free.wait()
+
+
+def piece_size(commit_size: int) -> int:
+    """How many items this task may hand in together, of which a commit hands in `commit_size`."""
+    return commit_size if _goes_first.get() else max(1, commit_size // PIECES)

@@ -1,0 +1,39 @@
+"""Keeps what a client sends from setting Ray Serve's limits, and Ray's own request id out of the answer.
+
+Ray lets any client set or switch off the server's time limits by a header: ours are the routes' own. It adds an
+X-Request-ID beside ours. Ray calls `build` (RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH) wherever it listens for HTTP: in
+its proxies, where nothing else of an application runs, and in an ingress that listens itself.
+"""
+
+from __future__ import annotations
+
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+LIMITS = frozenset({b"x-request-timeout-seconds", b"x-request-disconnect-disabled"})
+REQUEST_ID = b"x-request-id"
+
+
+class RayHeadersMiddleware:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_one_id(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = list(message.get("headers", ()))
+                ids = [header for header in headers if header[0].lower() == REQUEST_ID]
+                message["headers"] = [header for header in headers if header not in ids] + ids[:1]
+            await send(message)
+
+        headers = [(name, value) for name, value in scope["headers"] if name.lower() not in LIMITS]
+        await self._app({**scope, "headers": headers}, receive, send_one_id)
+
+
+def build() -> list[Middleware]:
+    """The middlewares outside of all that is Ray's."""
+    return [Middleware(RayHeadersMiddleware)]

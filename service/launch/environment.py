@@ -1,0 +1,27 @@
+"""The environment of the processes that Ray starts: one list for the launcher's own Ray and for one that is there.
+
+Ray and uvicorn read it when they are imported, so it belongs to whatever starts Ray. The launcher sets it by itself. An
+operator runs `eval "$(python -m service.launch.environment)"` before `ray start`; deploy/kuberay has it in its pods.
+"""
+
+from __future__ import annotations
+
+import shlex
+import sys
+
+REPLICA_ENVIRONMENT = {
+    "OMP_WAIT_POLICY": "PASSIVE",  # a thread that waits for its team leaves the core to others: service/README.md
+    "TOKENIZERS_PARALLELISM": "false",
+}
+RAY_ENVIRONMENT = {
+    "RAY_worker_niceness": "0",  # not 15: whoever answers is no background job
+    "RAY_SERVE_THROUGHPUT_OPTIMIZED": "1",
+    "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "service.http.middleware.ray_headers:build",
+    "FORWARDED_ALLOW_IPS": "",  # whose X-Forwarded-For is believed is ours to say; uvicorn believes this machine
+}
+# Where HTTP is that of Ray's proxies: the throughput setting alone would let the ingress listen itself.
+CLUSTER_ENVIRONMENT = {**RAY_ENVIRONMENT, **REPLICA_ENVIRONMENT, "RAY_SERVE_ENABLE_DIRECT_INGRESS": "0"}
+
+if __name__ == "__main__":
+    lines = [f"export {name}={shlex.quote(value)}\n" for name, value in CLUSTER_ENVIRONMENT.items()]
+    sys.stdout.writelines(lines)

@@ -1,0 +1,63 @@
+"""Whatever Ray does to a request and its answer around the service is undone at the outermost edge."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from ray.serve._private.http_util import (
+    RequestIdMiddleware,
+    parse_disconnect_disabled_header,
+    parse_request_timeout_header,
+)
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.http.middleware.ray_headers import build
+
+SERVICE_ID = "an-id-of-ours"
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """Says what Ray reads from the headers, and gives its answer an id of its own."""
+    request = Request(scope)
+    headers = dict(scope["headers"])
+    limits = [parse_request_timeout_header(headers, 60.0), parse_disconnect_disabled_header(headers)]
+    reply = JSONResponse(
+        {"limits": limits, "accept": request.headers["accept"]}, headers={"x-request-id": SERVICE_ID}
+    )
+    await reply(scope, receive, send)
+
+
+def as_ray_listens(app: ASGIApp) -> httpx.AsyncClient:
+    [middleware] = build()
+    edge = middleware.cls(RequestIdMiddleware(app), *middleware.args, **middleware.kwargs)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=edge), base_url="http://errata")
+
+
+@pytest.mark.parametrize("limit", ["0.000001", "0", "-1"])
+async def test_a_client_sets_no_limit_of_rays(limit: str) -> None:
+    headers = {
+        "X-Request-Timeout-Seconds": limit,
+        "X-Request-Disconnect-Disabled": "?1",
+        "Accept": "text/plain",
+    }
+    async with as_ray_listens(application) as http:
+        reply = await http.get("/", headers=headers)
+    assert reply.json() == {"limits": [60.0, False], "accept": "text/plain"}
+
+
+@pytest.mark.parametrize("request_headers", [{}, {"x-request-id": "the senders"}])
+async def test_an_answer_has_one_id_and_it_is_ours(request_headers: dict[str, str]) -> None:
+    async with as_ray_listens(application) as http:
+        reply = await http.get("/", headers=request_headers)
+    assert reply.headers.get_list("x-request-id") == [SERVICE_ID]
+
+
+async def test_an_answer_of_rays_own_keeps_its_id() -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        await JSONResponse({}, 503)(scope, receive, send)
+
+    async with as_ray_listens(broken) as http:
+        reply = await http.get("/", headers={"x-request-id": "the-senders"})
+    assert (reply.status_code, reply.headers.get_list("x-request-id")) == (503, ["the-senders"])

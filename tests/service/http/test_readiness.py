@@ -1,0 +1,139 @@
+"""GET /readyz: whether each model answers, told within 100 ms, whatever hangs or is on its way."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+import pytest
+from errata.wire import ReplicaList, ReplicaState
+
+from service.errors import ErrataError, LedgerUnavailable, NotReady
+from service.http import readiness
+from service.http.readiness import Readiness
+from service.outcome import Outcome
+from tests.service.http.conftest import local_editor, local_router
+
+HEAD = 7
+
+
+class Part:
+    """A model's replica and an editor; each call fails with its error, or hangs."""
+
+    def __init__(self, versions: list[int], unhealthy: int = 0) -> None:
+        self.versions, self.unhealthy = versions, unhealthy
+        self.failures: dict[str, ErrataError] = {}
+        self.hanging: set[str] = set()
+        self.calls = 0
+
+    async def _call(self, name: str) -> None:
+        self.calls += 1
+        if name in self.hanging:
+            await asyncio.sleep(60)
+        if name in self.failures:
+            raise self.failures[name]
+
+    async def state(self) -> dict[str, Any]:
+        await self._call("state")
+        return {}
+
+    async def ready(self) -> dict[str, Any]:
+        await self._call("ready")
+        return {"degraded": None}
+
+    async def replicas(self) -> Outcome:
+        try:
+            await self._call("replicas")
+        except ErrataError as error:
+            return Outcome.of(error, None)
+        replicas = [
+            ReplicaState(
+                replica=f"toy-{place}",
+                model="toy",
+                version=version,
+                checksums={},
+                lag=0,
+                healthy=place >= self.unhealthy,
+                seen_s_ago=0.1,
+            )
+            for place, version in enumerate(self.versions)
+        ]
+        return Outcome.ok(ReplicaList(head=HEAD, replicas=replicas))
+
+
+def readiness_of(part: Part) -> Readiness:
+    return Readiness(local_router({"toy": part}), local_editor(part), 2)
+
+
+@pytest.mark.parametrize(
+    ("part", "is_converged", "counts"),
+    [
+        (Part([HEAD, HEAD]), True, {"live": 2, "current": 2}),
+        (Part([HEAD, HEAD - 1]), False, {"live": 2, "current": 1}),
+        (Part([HEAD]), False, {"live": 1, "current": 1}),
+        (Part([HEAD, HEAD], unhealthy=1), False, {"live": 2, "current": 1}),
+    ],
+)
+async def test_a_commit_on_its_way_and_a_replica_less_are_told_and_keep_it_ready(
+    part: Part, is_converged: bool, counts: dict[str, int]
+) -> None:
+    state = await readiness_of(part).describe()
+    assert (state["ready"], state["converged"], state["degraded"]) == (True, is_converged, None)
+    assert (state["version"], state["models"]) == (HEAD, {"toy": counts})
+
+
+async def test_without_the_ledger_who_answers_is_asked() -> None:
+    part = Part([])
+    part.failures["replicas"] = LedgerUnavailable("away")
+    state = await readiness_of(part).describe()
+    assert (state["ready"], state["converged"], state["models"]) == (True, False, None)
+
+
+async def test_an_editor_that_died_keeps_it_ready() -> None:
+    part = Part([HEAD, HEAD])
+    part.failures |= {"ready": NotReady("started again"), "replicas": NotReady("started again")}
+    state = await readiness_of(part).describe()
+    assert (state["ready"], state["degraded"]) == (True, "not_ready")
+
+
+async def test_a_model_of_which_nothing_answers_is_not_ready() -> None:
+    part = Part([])
+    part.failures["state"] = NotReady("started again")
+    with pytest.raises(NotReady, match="no replica of 'toy' answers"):
+        await readiness_of(part).describe()
+
+
+@pytest.mark.parametrize("hanging", [{"state"}, {"ready", "replicas"}])
+async def test_what_hangs_costs_nobody_more_than_a_tenth_of_a_second(
+    hanging: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readiness, "FRESH_S", 0.0)
+    part = Part([HEAD, HEAD])
+    probe = readiness_of(part)
+    await probe.describe()
+    part.hanging = hanging
+    start = monotonic()
+    for _ in range(3):
+        assert (await probe.describe())["ready"]
+    assert monotonic() - start < 0.3
+
+
+async def test_what_is_known_of_an_editor_that_hangs_grows_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readiness, "FRESH_S", 0.0)
+    monkeypatch.setattr(readiness, "STALE_S", 0.1)
+    part = Part([HEAD, HEAD])
+    probe = readiness_of(part)
+    await probe.describe()
+    part.hanging = {"ready", "replicas"}
+    await asyncio.sleep(0.15)
+    state = await probe.describe()
+    assert (state["ready"], state["converged"], state["degraded"]) == (True, False, "not_ready")
+
+
+async def test_of_many_who_ask_one_looks() -> None:
+    part = Part([HEAD, HEAD])
+    probe = readiness_of(part)
+    await asyncio.gather(*(probe.describe() for _ in range(20)))
+    await probe.describe()
+    assert part.calls == 3, "one of each"
