@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -37,35 +36,45 @@ class Waiting(Protocol):
 Item = TypeVar("Item", bound=Waiting)
 
 
-@dataclass
 class Flow(Generic[Item]):
     """The items of one caller, or of one request.
 
-    credit: work that it may still take before others have a turn. work: all that came while some of it waited.
+    Attributes:
+        credit: Work that it may still take before others have a turn.
+        work: All that came while some of it waited.
     """
 
-    credit: int = 0
-    work: int = 0
-    items: deque[Item] = field(default_factory=deque)
-    parts: OrderedDict[Hashable, Flow[Item]] = field(default_factory=OrderedDict)
+    def __init__(self, quantum: int) -> None:
+        self._quantum = self.credit = quantum
+        self.work = 0
+        self.items: deque[Item] = deque()
+        self.parts: OrderedDict[Hashable, Flow[Item]] = OrderedDict()
 
     def add(self, item: Item, path: Sequence[Hashable]) -> None:
         self.work += item.work
         if path:
-            self.parts.setdefault(path[0], Flow()).add(item, path[1:])
+            self.parts.setdefault(path[0], Flow(self._quantum)).add(item, path[1:])
         else:
             self.items.append(item)
 
-    def first(self, quantum: int) -> Item:
-        """Return the item whose turn it is; the parts before it have used their credit, and are given more."""
+    def first(self) -> Item:
+        """Return the item whose turn it is; a part that has used its credit gets more, and lets the others go first."""
         while not self.items:
             key, part = next(iter(self.parts.items()))
-            item = part.first(quantum)
+            item = part.first()
             if item.work <= part.credit:
                 return item
-            part.credit += quantum
+            part.credit += self._quantum
             self.parts.move_to_end(key)
         return self.items[0]
+
+    def rotate(self) -> int:
+        """Let the next part have its turn; return how many parts there are to choose from."""
+        if len(self.parts) == 1:
+            return next(iter(self.parts.values())).rotate()
+        if self.parts:
+            self.parts.move_to_end(next(iter(self.parts)))
+        return len(self.parts)
 
     def remove(self, item: Item, path: Sequence[Hashable]) -> int:
         """Return the work that came with the item's request."""
@@ -85,7 +94,7 @@ class Turns(Generic[Item]):
 
     def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:
         self._quantum, self._clock = quantum, clock
-        self._root: Flow[Item] = Flow()
+        self._root: Flow[Item] = Flow(quantum)
         self._items: set[Item] = set()
         self._counts: Counter[str] = Counter()
         self._newest_caller: str | None = None
@@ -114,18 +123,23 @@ class Turns(Generic[Item]):
     def take(self, max_work: int, running: Iterable[Item] = ()) -> list[Item]:
         """Take the next items, of `max_work` together; a single item may have more.
 
-        While others ask, too, nobody has more than a turn beyond what they have: whoever comes next waits for a short
-        batch.
+        While others ask, too, nobody has more than a turn, or than they have together: whoever comes next waits for a
+        short batch.
 
         Args:
             running: What was taken before and is under way.
         """
         items: list[Item] = []
-        share = list(running)
+        share, n_passed = list(running), 0
         while self._items:
-            item = self._root.first(self._quantum)
-            if (items and item.work > max_work) or self._is_ahead(item, share):
+            item = self._root.first()
+            if items and item.work > max_work:
                 break
+            if self._is_ahead(item, share):
+                n_passed += 1
+                if n_passed >= self._root.rotate():
+                    break
+                continue
             self.discard(item)
             items.append(item)
             share.append(item)
@@ -151,5 +165,5 @@ class Turns(Generic[Item]):
             rivals = [rival.work for rival in share if rival.asker != asker]
         else:
             return False
-        total = sum(entry.work for entry in share)
-        return total > 0 and total + item.work > self._quantum + 2 * sum(rivals)
+        share_work = sum(entry.work for entry in share) - sum(rivals)
+        return len(share) > 0 and share_work + item.work > max(self._quantum, sum(rivals))

@@ -27,7 +27,7 @@ from service.errors import (
 )
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
-from service.outcome import CODE, Outcome
+from service.outcome import ALONE, CODE, Outcome
 from service.tracing import inject
 from service.turns import Asker
 from service.work import measure_request
@@ -91,10 +91,10 @@ class ModelRouter:
         """Answer one question. One that may take long goes alone, so that no other waits with it."""
         client, question = self.get(request.model), _to_question(request, asker)
         try:
-            work = measure_request(question)
+            outcome, work = ALONE, measure_request(question)
             if request.version is None and request.min_version is None and work <= self._max_batch:
                 outcome = await self._queues[request.model].submit(question, asker, work)
-            else:
+            if outcome == ALONE:
                 async with self._lanes.hold((request.model, asker.caller)):
                     outcome = await client.answer(question)
         except Exception as error:

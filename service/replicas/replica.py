@@ -41,7 +41,7 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.outcome import Outcome
+from service.outcome import ALONE, Outcome
 from service.replicas.codec import (
     AnsweredQuestion,
     QueuedQuestion,
@@ -139,11 +139,13 @@ class Replica:
             return LedgerCorrupt.code if damage else None
         return self._follower.degraded
 
-    async def answer(self, request: Mapping[str, Any]) -> Outcome:
-        """Answer one question, which the wire types have checked."""
+    async def answer(self, request: Mapping[str, Any], may_take_long: bool = True) -> Outcome:
+        """Answer one question, which the wire types have checked; ALONE for one that may not, and would, take long."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
                 question = await self._to_question(request)
+                if not may_take_long and question.work > self._settings.max_batch:
+                    return ALONE
                 return self._complete(await self._queue.submit(question, question.asker, question.work))
             except ErrataError as error:
                 return Outcome.of(error, None)
@@ -191,8 +193,8 @@ class Replica:
         return Outcome(200, body, declined=answer.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """One outcome each, in order."""
-        return list(await asyncio.gather(*(self.answer(request) for request in requests)))
+        """One outcome each, in order. Who asks for several may not wait for a long one of them: see `answer`."""
+        return list(await asyncio.gather(*(self.answer(request, False) for request in requests)))
 
     async def state(self) -> dict[str, Any]:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
