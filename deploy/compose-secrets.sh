@@ -1,5 +1,5 @@
 #!/bin/sh
-# Make the secrets of compose.yaml, each once: what is there stays. The folder is var/secrets, or the one that is named.
+# Make the secrets of compose.yaml and of kuberay/, each once: what is there stays. The folder is var/secrets, or the one that is named.
 #
 # Its files can be read by anybody who gets there, for a container reads them as a user of its own; the folder is closed.
 set -eu
@@ -18,7 +18,7 @@ random() {
     head -c 32 /dev/urandom | sha256sum | cut -d ' ' -f 1
 }
 
-for name in admin-key redis-password operator-password grafana-password; do
+for name in admin-key redis-password operator-password grafana-password ray-redis-password; do
     make "$name" "$(random)"
 done
 make redis-url "redis://errata:$(cat "$folder/redis-password")@redis:6379/0"

@@ -33,6 +33,7 @@ class Matrix:
     ) -> None:
         self.weight = weight.detach().to(dtype, copy=True, memory_format=torch.contiguous_format)
         self.bias = None if bias is None else bias.detach().to(dtype, copy=True)
+        self._is_small = self.weight.numel() < SMALL
         # None where this build of torch, this device or this dtype has no packed product.
         self._packed: Tensor | None = None
         has_product = hasattr(torch.ops.mkldnn, "_linear_pointwise")
@@ -56,9 +57,9 @@ class Matrix:
         self, x: Tensor, activation: Literal["none", "relu"] = "none", residual: Tensor | None = None
     ) -> Tensor:
         """The one place that calls oneDNN's packed product."""
-        is_one_row = x.numel() == x.shape[-1]
-        if self._packed is None or (is_one_row and self.weight.numel() < SMALL):
-            product = F.linear(x.to(self.weight.dtype), self.weight, self.bias)
+        if self._packed is None or (self._is_small and x.numel() == x.shape[-1]):
+            weight = self.weight
+            product = F.linear(x if x.dtype == weight.dtype else x.to(weight.dtype), weight, self.bias)
             if residual is not None:
                 return residual + product
             return product.relu_() if activation == "relu" else product

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from deploy.grafana.panel import DATASOURCE, Panel
+from deploy.grafana.panel import DATASOURCE, Panel, scope
 
 COLUMNS = 24
 
@@ -57,19 +57,10 @@ class Board:
 
     def _choices(self) -> Iterator[dict[str, Any]]:
         yield {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
+        yield _choice("namespace", "label_values(errata_processes, namespace)")
+        yield _choice("cluster", 'label_values(errata_processes{namespace=~"$namespace"}, cluster)')
         if self.models is not None:
-            yield {
-                "name": "model",
-                "label": "Model",
-                "type": "query",
-                "datasource": DATASOURCE,
-                "query": {"query": self.models, "refId": "models"},
-                "refresh": 2,
-                "multi": True,
-                "includeAll": True,
-                "allValue": ".*",
-                "current": {"text": "All", "value": "$__all"},
-            }
+            yield _choice("model", self.models)
 
     def _panels_json(self) -> Iterator[dict[str, Any]]:
         id = y = 0
@@ -84,6 +75,22 @@ class Board:
                 yield panel.json(id, x, y)
                 x, lowest = x + panel.width, max(lowest, y + panel.height)
             y = lowest
+
+
+def _choice(label: str, query: str) -> dict[str, Any]:
+    """One value of a label, several, or all: series without the label too."""
+    return {
+        "name": label,
+        "label": label.capitalize(),
+        "type": "query",
+        "datasource": DATASOURCE,
+        "query": {"query": query, "refId": label},
+        "refresh": 2,
+        "multi": True,
+        "includeAll": True,
+        "allValue": ".*",
+        "current": {"text": "All", "value": "$__all"},
+    }
 
 
 def _heading(title: str, id: int, y: int) -> dict[str, Any]:
@@ -104,7 +111,7 @@ def _commits() -> dict[str, Any]:
         "enable": True,
         "iconColor": "purple",
         "datasource": DATASOURCE,
-        "expr": "changes(max(errata_ledger_version)[1m:15s]) > 0",
+        "expr": scope("changes(max(errata_ledger_version)[1m:15s]) > 0"),
         "step": "60s",
         "titleFormat": "The knowledge was changed",
     }

@@ -6,9 +6,12 @@ needed of the format stands here on a page. Panels of its schema 39 are read by 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
+SCOPE = 'namespace=~"$namespace",cluster=~"$cluster"'  # which Errata, where one Prometheus watches several
+METRIC = re.compile(r'"[^"]*"|\b(?:errata_\w+|ray_\w+|ALERTS\b|\w+:\w+:\w+)(?:\{(?!\}))?')
 DATASOURCE = {"type": "prometheus", "uid": "$datasource"}
 BLUE, GREEN, YELLOW, RED = "blue", "green", "yellow", "red"
 
@@ -92,11 +95,23 @@ class Panel:
         }
 
 
+def scope(expr: str) -> str:
+    """The query with each of its metrics limited to what the person at the screen has chosen."""
+    return METRIC.sub(_scope_metric, expr)
+
+
+def _scope_metric(match: re.Match[str]) -> str:
+    name = match[0]
+    if name.startswith('"'):
+        return name
+    return f"{name}{SCOPE}," if name.endswith("{") else f"{name}{{{SCOPE}}}"
+
+
 def _target(letter: str, line: Line, instant: bool) -> dict[str, Any]:
     return {
         "refId": letter,
         "datasource": DATASOURCE,
-        "expr": line.expr,
+        "expr": scope(line.expr),
         "legendFormat": line.legend,
         "instant": instant,
         "range": not instant,

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Prometheus and promtool from Debian's packages, where they are missing and we may install them: tests/deploy runs
-# both. Nothing is started. Where that is not possible nothing happens, and those tests say why they were skipped.
+# Prometheus, promtool and Alertmanager from Debian's packages, where they are missing and we may install them:
+# tests/deploy runs them. Nothing is started. Where that is not possible nothing happens, and those tests say why they were skipped.
 set -eu
-if command -v promtool > /dev/null && command -v prometheus > /dev/null; then exit 0; fi
+if command -v promtool > /dev/null && command -v prometheus > /dev/null && command -v amtool > /dev/null; then exit 0; fi
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get > /dev/null; then
-    echo "Prometheus is not installed: tests/deploy will skip what needs it. As root: apt-get install prometheus" >&2
+    echo "Prometheus is not installed: tests/deploy will skip what needs it. As root: apt-get install prometheus prometheus-alertmanager" >&2
     exit 0
 fi
 export DEBIAN_FRONTEND=noninteractive
@@ -16,6 +16,6 @@ if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
 fi
 if ! { apt-get update --quiet --quiet &&
-    apt-get install --quiet --quiet --yes --no-install-recommends prometheus > /dev/null; }; then
+    apt-get install --quiet --quiet --yes --no-install-recommends prometheus prometheus-alertmanager > /dev/null; }; then
     echo "Prometheus could not be installed: tests/deploy will skip what needs it." >&2
 fi

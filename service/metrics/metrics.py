@@ -48,7 +48,7 @@ ANSWERS = Counter(
 )
 ANSWER_PARTS = Histogram(
     "errata_answer_seconds",
-    "Time of a question by part: queue, model, total.",
+    "Time of a question by part: queue, graph, model, total.",
     ["model", "part"],
     buckets=SECONDS,
 )
@@ -102,6 +102,12 @@ VERSION_MAX = Gauge(
 LAG = Gauge(
     "errata_replica_lag",
     "Versions by which the furthest replica is behind the ledger.",
+    ["model"],
+    multiprocess_mode="livemax",
+)
+BEHIND = Gauge(
+    "errata_replica_behind_seconds",
+    "Age of the oldest commit that the furthest replica has not applied, as that replica saw it.",
     ["model"],
     multiprocess_mode="livemax",
 )
@@ -223,11 +229,12 @@ def set_memory_usage(
         MARGIN.labels(memory).set(margin)
 
 
-def set_replica_version(model: str, version: int, head: int) -> None:
+def set_replica_version(model: str, version: int, head: int, behind_s: float) -> None:
     """Sets the version of this process's replica, and how far it is behind the ledger's."""
     VERSION_MIN.labels(model).set(version)
     VERSION_MAX.labels(model).set(version)
     LAG.labels(model).set(max(0, head - version))
+    BEHIND.labels(model).set(behind_s)
 
 
 def count_start(part: str) -> None:

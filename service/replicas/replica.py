@@ -42,6 +42,7 @@ from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
 from service.outcome import ALONE, Outcome
+from service.replicas.backlog import Backlog
 from service.replicas.codec import (
     AnsweredQuestion,
     QueuedQuestion,
@@ -56,7 +57,7 @@ from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
 
 log = logging.getLogger(__name__)
 
-PARTS = ("queue", "model", "total")  # of an answer's time; the parts of a graph look-up are observed with it
+PARTS = ("queue", "graph", "model", "total")  # of an answer's time; without a graph, its part is nothing
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
 STEP_S = 0.05  # of a question that takes long, before others have their turn
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
@@ -90,6 +91,7 @@ class Replica:
         first = await wait_for_ledger(self._load_newest, self.id)
         self._follower = LedgerFollower(self._ledger, self._loader, first, self._on_swap)
         self._heartbeat = Heartbeat(self._ledger, self.id, self._status, self._on_head)
+        self._backlog = Backlog()
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._follower.run()), asyncio.create_task(self._heartbeat.run())]
         _create_series(model, reads_graph)
@@ -115,7 +117,8 @@ class Replica:
 
     def _on_head(self, head: int) -> None:
         self._follower.head = head
-        metrics.set_replica_version(self._model, self._follower.newest.version, head)
+        version = self._follower.newest.version
+        metrics.set_replica_version(self._model, version, head, self._backlog.measure(version, head))
 
     def _status(self) -> dict[str, Any]:
         """The wire's ReplicaState, but for when it was seen."""

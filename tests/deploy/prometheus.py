@@ -101,7 +101,8 @@ class Prometheus:
 
 def fill_variables(expr: str) -> str:
     """As Grafana would send it, with everything chosen that can be chosen."""
-    return expr.replace("$__rate_interval", WINDOW).replace("$model", ".*")
+    expr = expr.replace("$__rate_interval", WINDOW)
+    return re.sub(r"\$(model|namespace|cluster)", ".*", expr)
 
 
 @contextmanager

@@ -41,8 +41,9 @@ def test_each_alert_says_what_it_means_and_what_to_do(alert: str) -> None:
     rule = ALERTS[alert]
     assert rule["labels"]["severity"] in ("critical", "warning")
     assert {"summary", "description", "runbook_url"} == rule["annotations"].keys()
-    file, _, anchor = rule["annotations"]["runbook_url"].partition("#")
-    assert anchor in anchors((ROOT / file).read_text())
+    address, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+    assert address == "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}deploy/README.md{{ end }}"
+    assert anchor in anchors((ROOT / "deploy" / "README.md").read_text())
 
 
 def anchors(markdown: str) -> set[str]:
@@ -56,6 +57,14 @@ def test_rules_speak_of_metrics_that_exist(expr: str) -> None:
     assert metric_names(expr) <= page_names() | RAYS
     names = set(re.findall(r"\w+:\w+:\w+", expr))
     assert names <= RECORDING_RULES.keys()
+
+
+@pytest.mark.parametrize("expr", EXPRS)
+def test_rules_tell_services_apart_and_need_no_name_of_a_job(expr: str) -> None:
+    groups = re.findall(r"(?:by|on) \(([^)]*)\)", expr)
+    assert all(group.startswith("namespace, cluster") for group in groups)
+    assert len(re.findall(r"\b(?:sum|max|min|group|count)\b(?! by)", expr)) == 0
+    assert "job=" not in expr
 
 
 @pytest.mark.parametrize("kind", writes.KINDS)

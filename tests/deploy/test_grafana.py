@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,18 @@ from prometheus_client import REGISTRY
 from ray.dashboard.modules.reporter.reporter_agent import METRICS_GAUGES
 
 from deploy.grafana.__main__ import FOLDER, write
-from deploy.grafana.board import COLUMNS
+from deploy.grafana.board import COLUMNS, Board
 from deploy.grafana.boards import BOARDS
-from deploy.grafana.panel import Panel
+from deploy.grafana.panel import SCOPE, Panel
 from service.metrics import metrics
-from tests.deploy.prometheus import RECORDING_RULES, load_board, metric_names
+from tests.deploy.prometheus import (
+    RECORDING_RULES,
+    fill_variables,
+    load_board,
+    metric_names,
+    needs_prometheus,
+)
+from tests.deploy.test_prometheus import promtool
 
 RAYS = {f"ray_{name}" for name in METRICS_GAUGES}
 PANELS = [
@@ -43,6 +51,37 @@ def test_the_files_are_what_the_program_writes(tmp_path: Path) -> None:
 def test_every_picture_asks_for_figures_that_exist(panel: Panel) -> None:
     for line in panel.lines:
         assert metric_names(line.expr) <= page_names() | RAYS
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_every_query_asks_for_the_namespace_and_the_cluster_that_are_chosen(panel: Panel) -> None:
+    for target in panel.json(1, 0, 0)["targets"]:
+        queries = re.findall(r"(?:errata_\w+|ray_\w+|ALERTS|\w+:\w+:\w+)\{([^}]*)\}", target["expr"])
+        assert len(queries) == target["expr"].count(SCOPE)
+        assert queries
+        assert all(query.startswith(SCOPE) for query in queries)
+
+
+@needs_prometheus
+def test_prometheus_can_read_every_query(tmp_path: Path) -> None:
+    """As the boards ask, with the choices made."""
+    exprs = [
+        fill_variables(target["expr"])
+        for board in BOARDS
+        for panel in load_board(board.name)["panels"]
+        for target in panel.get("targets", [])
+    ]
+    rules = [{"record": f"query:{number}", "expr": expr} for number, expr in enumerate(exprs)]
+    groups = {"groups": [{"name": "boards", "rules": rules}]}
+    (tmp_path / "queries.yml").write_text(yaml.safe_dump(groups))
+    assert f"{len(exprs)} rules found" in promtool("check", "rules", tmp_path / "queries.yml")
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_a_board_lets_choose_one_of_several_services(board: Board) -> None:
+    choices = {choice["name"]: choice for choice in load_board(board.name)["templating"]["list"]}
+    for name in ("namespace", "cluster"):
+        assert (choices[name]["includeAll"], choices[name]["allValue"]) == (True, ".*")
 
 
 def test_every_metric_of_the_service_is_in_a_picture() -> None:

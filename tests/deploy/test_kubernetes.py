@@ -19,14 +19,17 @@ import pytest
 import yaml
 from ray.serve.schema import ServeDeploySchema
 
+from service.http.deployment_client import FINISH_S
 from service.launch.environment import CLUSTER_ENVIRONMENT
 from service.launch.serve_deploy import read_settings
 from tests.cluster.running import ROOT
+from tests.deploy.placement import Part, can_get_stuck
 
 KUBERAY = ROOT / "deploy" / "kuberay"
 OVERLAYS = ("single", "cluster", "gpu")
 SERVE = {"single": "one-pod.yaml", "cluster": "cluster.yaml", "gpu": "gpu.yaml"}
 VERSION = "1.37"
+COLOURS = ("blue", "green")
 COMPONENT = "app.kubernetes.io/component"
 RAY_LABELS = {"errata": "ray"}
 KUBERAYS = {
@@ -36,8 +39,15 @@ KUBERAYS = {
 
 # Of KubeRay 1.6, as far as they are used: https://docs.ray.io/en/master/cluster/kubernetes/references/api.html
 FIELDS = {
-    "spec": {"serveConfigV2", "rayClusterConfig"},
-    "rayClusterConfig": {"rayVersion", "authOptions", "headGroupSpec", "workerGroupSpecs"},
+    "spec": {"serveConfigV2", "rayClusterConfig", "rayClusterDeletionDelaySeconds"},
+    "rayClusterConfig": {
+        "rayVersion",
+        "authOptions",
+        "gcsFaultToleranceOptions",
+        "headGroupSpec",
+        "workerGroupSpecs",
+    },
+    "gcsFaultToleranceOptions": {"redisAddress", "redisUsername", "redisPassword"},
     "authOptions": {"mode"},
     "headGroupSpec": {"rayStartParams", "template"},
     "workerGroupSpecs": {"groupName", "replicas", "minReplicas", "maxReplicas", "rayStartParams", "template"},
@@ -102,6 +112,10 @@ def test_everything_is_valid_to_kubernetes_own_schemas(overlay: Overlay) -> None
     assert kinds >= {"StatefulSet", "Service", "NetworkPolicy", "PodDisruptionBudget", "ServiceAccount"}
 
 
+def test_everything_is_in_the_namespace_of_the_policies(overlay: Overlay) -> None:
+    assert {thing["metadata"].get("namespace") for thing in overlay.things} == {"errata"}
+
+
 def test_the_pods_of_ray_are_valid_too(overlay: Overlay) -> None:
     for name, template in overlay.templates():
         is_valid(
@@ -123,6 +137,7 @@ def test_a_rayservice_has_only_fields_that_kuberay_knows(overlay: Overlay) -> No
     assert service["spec"].keys() <= FIELDS["spec"]
     assert cluster.keys() <= FIELDS["rayClusterConfig"]
     assert cluster["authOptions"] == {"mode": "token"}
+    assert cluster.get("gcsFaultToleranceOptions", {}).keys() <= FIELDS["gcsFaultToleranceOptions"]
     assert cluster["headGroupSpec"].keys() == FIELDS["headGroupSpec"]
     assert all(group.keys() == FIELDS["workerGroupSpecs"] for group in overlay.workers)
     parameters = [
@@ -149,34 +164,43 @@ def test_it_serves_what_the_file_in_deploy_serve_says(overlay: Overlay, secrets:
     read_settings(schema.applications[0].args)
 
 
-def test_at_their_most_the_replicas_have_room_on_the_workers(overlay: Overlay, secrets: None) -> None:
-    """Else some of them would wait for ever."""
+def test_wherever_ray_puts_them_all_actors_have_room_on_the_workers(overlay: Overlay, secrets: None) -> None:
+    """Else one of them would wait for ever."""
+    parts = _parts(overlay)
+    assert bool(parts) == bool(overlay.workers)
+    for group in overlay.workers:
+        assert all(part.on(group["replicas"]) == part.count for part in parts), "at their most"
+        assert not can_get_stuck(parts, _machine(group), group["replicas"])
+
+
+def test_with_as_few_workers_as_may_be_left_each_part_has_a_place(overlay: Overlay, secrets: None) -> None:
+    """Whatever was on them before, and what Ray starts there first."""
+    parts = _parts(overlay)
+    for group in overlay.workers:
+        for n_workers in range(1, group["replicas"]):
+            assert not can_get_stuck(parts, _machine(group), n_workers)
+
+
+@pytest.mark.parametrize("n_workers", [2, 4], ids=["after a drain", "at their most"])
+def test_a_placement_that_may_get_stuck_is_found(n_workers: int) -> None:
+    """As where two ingresses lie on two workers, so that each takes the half of a place."""
+    models = [Part(name, 3 if n_workers == 4 else 1, {"CPU": 2.0}, None) for name in ("nkb", "kbert")]
+    parts = [Part("ingress", 2, {"CPU": 0.5}, None), Part("editor", 1, {"CPU": 2.0}, None), *models]
+    assert can_get_stuck(parts, {"CPU": 4.0}, n_workers)
+
+
+def _parts(overlay: Overlay) -> list[Part]:
     [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
     settings = read_settings(application["args"])
-    requests: list[float] = []
-    for part in application.get("deployments", []):
-        count = part.get("num_replicas", 1 if part["name"] == "editor" else settings.replica_limit)
-        requests += [part["ray_actor_options"]["num_cpus"]] * count
-    assert bool(requests) == bool(overlay.workers)
-    room = [float(_cpus(group)) for group in overlay.workers for _ in range(group["replicas"])]
-    assert _fit(requests, room)
+    return [Part.read(deployment, settings) for deployment in application.get("deployments", [])]
 
 
-def _fit(requests: list[float], room: list[float]) -> bool:
-    """Each on one worker, the largest first."""
-    free_cpus = [*room]
-    for cpus in sorted(requests, reverse=True):
-        place = next((index for index, cpus_left in enumerate(free_cpus) if cpus_left >= cpus), None)
-        if place is None:
-            return False
-        free_cpus[place] -= cpus
-    return True
-
-
-def _cpus(group: Thing) -> str:
+def _machine(group: Thing) -> dict[str, float]:
+    """What KubeRay tells Ray of a worker, by its container's limits."""
     [container] = group["template"]["spec"]["containers"]
-    cpus: str = container["resources"]["limits"]["cpu"]
-    return cpus
+    limits = container["resources"]["limits"]
+    gpus = {"GPU": float(limits["nvidia.com/gpu"])} if "nvidia.com/gpu" in limits else {}
+    return {"CPU": float(limits["cpu"]), **gpus}
 
 
 def test_the_version_of_ray_is_the_one_in_the_image(overlay: Overlay) -> None:
@@ -218,7 +242,7 @@ def test_every_pod_says_what_it_needs_and_whether_it_is_well(overlay: Overlay) -
 def test_what_is_mounted_is_there_and_nothing_else_is_written_to(overlay: Overlay) -> None:
     for name, template in overlay.templates():
         spec = template["spec"]
-        claims = {"data"} if name == "redis" else set()
+        claims = {"data"} if name in ("redis", "ray-redis") else set()
         names = {volume["name"] for volume in spec["volumes"]} | claims
         for container in spec["containers"]:
             assert {mount["name"] for mount in container["volumeMounts"]} == names, name
@@ -242,7 +266,7 @@ def test_secrets_are_only_named_and_are_those_that_the_script_makes(overlay: Ove
 
 
 def test_the_ledgers_server_is_started_as_deploy_redis_does_it(overlay: Overlay) -> None:
-    [redis] = overlay.of("StatefulSet")
+    [redis] = [thing for thing in overlay.of("StatefulSet") if thing["metadata"]["name"] == "redis"]
     [settings] = [
         config_map
         for config_map in overlay.of("ConfigMap")
@@ -262,7 +286,8 @@ def test_the_ledgers_server_is_started_as_deploy_redis_does_it(overlay: Overlay)
 
 
 def test_services_policies_and_budgets_mean_pods_that_there_are(overlay: Overlay) -> None:
-    labels = [template["metadata"]["labels"] for _, template in overlay.templates()]
+    pods = [template["metadata"]["labels"] for _, template in overlay.templates()]
+    labels = [pod | ({"colour": colour} if "colour" in pod else {}) for pod in pods for colour in COLOURS]
     selectors = [thing["spec"]["podSelector"]["matchLabels"] for thing in overlay.of("NetworkPolicy")]
     selectors += [thing["spec"]["selector"]["matchLabels"] for thing in overlay.of("PodDisruptionBudget")]
     selectors += [thing["spec"]["selector"] for thing in overlay.of("Service")]
@@ -275,39 +300,98 @@ def test_the_budgets_need_no_scale_and_let_machines_with_workers_be_drained(over
     """KubeRay's pods belong to a kind without one, for which Kubernetes takes a number and no share."""
     budgets = {budget["metadata"]["name"]: budget["spec"] for budget in overlay.of("PodDisruptionBudget")}
     assert all(isinstance(budget["minAvailable"], int) for budget in budgets.values())
-    assert budgets["head"]["selector"]["matchLabels"] == {**RAY_LABELS, COMPONENT: "head"}
-    assert (budgets["head"]["minAvailable"], "workers" in budgets) == (1, bool(overlay.workers))
+    assert budgets.keys() - {"redis"} == {
+        f"{part}-{colour}"
+        for part in (["head", "workers"] if overlay.workers else ["head"])
+        for colour in COLOURS
+    }
     for group in overlay.workers:
-        assert budgets["workers"]["minAvailable"] < group["replicas"] - 1, (
+        assert budgets["workers-blue"]["minAvailable"] < group["replicas"] - 1, (
             "also after one was taken away for good"
         )
 
 
-def test_with_as_many_workers_as_a_drain_leaves_there_is_room_for_one_replica_of_each(
-    overlay: Overlay, secrets: None
-) -> None:
-    [application] = yaml.safe_load(overlay.ray["serveConfigV2"])["applications"]
-    smallest = [part["ray_actor_options"]["num_cpus"] for part in application.get("deployments", [])]
-    for group in overlay.workers:
-        [budget] = [
-            budget["spec"]
-            for budget in overlay.of("PodDisruptionBudget")
-            if budget["metadata"]["name"] == "workers"
-        ]
-        room = [float(_cpus(group))] * budget["minAvailable"]
-        assert _fit(smallest, room)
+def test_a_pod_that_cannot_start_keeps_no_machine_from_being_drained(overlay: Overlay) -> None:
+    policies = {
+        budget["spec"].get("unhealthyPodEvictionPolicy") for budget in overlay.of("PodDisruptionBudget")
+    }
+    assert policies == {"AlwaysAllow"}
+
+
+def test_each_of_the_two_clusters_of_an_upgrade_has_budgets_of_its_own(overlay: Overlay) -> None:
+    budgets = {budget["metadata"]["name"]: budget["spec"] for budget in overlay.of("PodDisruptionBudget")}
+    pods = {name: pod["metadata"]["labels"] for name, pod in overlay.templates() if "redis" not in name}
+    assert len({pod["colour"] for pod in pods.values()}) == 1
+    for colour in COLOURS:
+        for pod in ({**pod, "colour": colour} for pod in pods.values()):
+            counting = [
+                name
+                for name, budget in budgets.items()
+                if budget["selector"]["matchLabels"].items() <= pod.items()
+            ]
+            part = {"head": "head", "worker": "workers"}[pod[COMPONENT]]
+            assert counting == [f"{part}-{colour}"]
+
+
+def test_what_was_begun_on_the_old_cluster_ends_there(overlay: Overlay) -> None:
+    assert overlay.ray["rayClusterDeletionDelaySeconds"] > FINISH_S
+
+
+def test_the_volume_of_the_ledger_outlives_what_is_deleted_here(overlay: Overlay) -> None:
+    """By `kubectl delete -k` for one, which would take a namespace with all that is in it."""
+    assert not overlay.of("Namespace") + overlay.of("PersistentVolumeClaim")
+    [redis] = [thing for thing in overlay.of("StatefulSet") if thing["metadata"]["name"] == "redis"]
+    policy = redis["spec"]["persistentVolumeClaimRetentionPolicy"]
+    assert policy == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+
+
+def test_the_namespace_stands_by_itself_and_admits_restricted_pods_alone() -> None:
+    namespace = yaml.safe_load((KUBERAY / "namespace.yaml").read_text())
+    is_valid(namespace)
+    assert namespace["metadata"]["labels"] == {"pod-security.kubernetes.io/enforce": "restricted"}
+
+
+def test_the_head_keeps_its_books_in_a_server_of_its_own_where_there_are_workers(overlay: Overlay) -> None:
+    options = overlay.ray["rayClusterConfig"].get("gcsFaultToleranceOptions")
+    assert bool(options) == bool(overlay.workers)
+    if options:
+        host, port = options["redisAddress"].removeprefix("redis://").split(":")
+        services = {thing["metadata"]["name"]: thing["spec"] for thing in overlay.of("Service")}
+        assert [item["port"] for item in services[host]["ports"]] == [int(port)]
+        pods = dict(overlay.templates())
+        assert services[host]["selector"].items() <= pods[host]["metadata"]["labels"].items()
+        assert host != "redis", "the ledger's"
+        [volume] = [volume["secret"] for volume in pods[host]["spec"]["volumes"] if "secret" in volume]
+        reference = options["redisPassword"]["valueFrom"]["secretKeyRef"]
+        assert (volume["secretName"], volume["items"][0]["key"]) == (reference["name"], reference["key"])
+
+
+def test_the_head_and_no_worker_reaches_the_server_of_its_books(overlay: Overlay) -> None:
+    policies = {policy["metadata"]["name"]: policy["spec"] for policy in overlay.of("NetworkPolicy")}
+    if overlay.workers:
+        head = {"podSelector": {"matchLabels": {**RAY_LABELS, COMPONENT: "head"}}}
+        [rule], [way_out] = policies["ray-redis"]["ingress"], policies["head"]["egress"]
+        assert rule["from"] == [head]
+        assert policies["head"]["podSelector"] == head["podSelector"]
+        assert [target["podSelector"] for target in way_out["to"]] == [policies["ray-redis"]["podSelector"]]
 
 
 def test_no_pod_takes_a_label_that_kuberay_selects_by(overlay: Overlay) -> None:
     pods = dict(overlay.templates())
     assert not [
-        name for name in pods.keys() - {"redis"} if KUBERAYS & pods[name]["metadata"]["labels"].keys()
+        name
+        for name in pods.keys() - {"redis", "ray-redis"}
+        if KUBERAYS & pods[name]["metadata"]["labels"].keys()
     ]
 
 
 def test_only_the_service_reaches_the_ledger_and_only_ray_rays_ports(overlay: Overlay) -> None:
     policies = {policy["metadata"]["name"]: policy["spec"] for policy in overlay.of("NetworkPolicy")}
-    assert all(policy["policyTypes"] == ["Ingress", "Egress"] for policy in policies.values())
+    for pod in (pod["metadata"]["labels"].items() for _, pod in overlay.templates()):
+        types = [
+            p["policyTypes"] for p in policies.values() if p["podSelector"]["matchLabels"].items() <= pod
+        ]
+        assert ["Ingress", "Egress"] in types
     [rule] = policies["redis"]["ingress"]
     assert rule["from"] == [{"podSelector": {"matchLabels": RAY_LABELS}}]
     assert "egress" not in policies["redis"]
@@ -359,8 +443,6 @@ def test_the_variant_with_a_gpu_has_its_image_computes_on_it_and_reserves_what_t
     }
     assert {name for name, share in shares.items() if share} == {*settings.systems, "editor"}
     assert all(settings.device_of(name) == "cuda" for name in settings.systems)
-    processes = [shares[name] for name in settings.systems for _ in range(settings.replica_limit)]
-    assert _fit([*processes, shares["editor"]], [1.0] * group["replicas"])
 
 
 def test_the_overlays_read_images_alike() -> None:

@@ -51,7 +51,7 @@ def test_of_the_pods_of_kubernetes_those_of_ray_are_scraped(tmp_path: Path) -> N
     config: dict[str, Any] = yaml.safe_load((RULES / "kubernetes.yml").read_text())
     assert config.pop("rule_files") == ["recording.yml", "alerts.yml"]
     [job] = [job for job in config["scrape_configs"] if job["job_name"] == "ray"]
-    assert job.pop(DEBIAN_LACKS) == [{"role": "pod"}]
+    assert job.pop(DEBIAN_LACKS) == [{"role": "pod", "namespaces": {"names": ["errata"]}}]
     job["static_configs"] = [_pod(number, name) for number, name in enumerate(PODS)]
     (tmp_path / "pods.yml").write_text(yaml.safe_dump(config))
     output = promtool("check", "service-discovery", "--timeout=2s", tmp_path / "pods.yml", "ray")
@@ -86,6 +86,21 @@ def test_where_proxies_stand_before_the_ingresses_each_machine_has_a_page_on_a_p
     policies = yaml.safe_load_all((ROOT / "deploy/kuberay/base/network-policies.yaml").read_text())
     let_in = [rule for policy in policies for rule in policy["spec"].get("ingress", [])]
     assert port in [place["port"] for rule in let_in for place in rule.get("ports", [])]
+
+
+@pytest.mark.parametrize(("name", "label"), [("cluster.yml", "cluster"), ("kubernetes.yml", "namespace")])
+def test_where_there_may_be_several_services_their_figures_bear_a_label_that_tells_them_apart(
+    name: str, label: str
+) -> None:
+    jobs = yaml.safe_load((RULES / name).read_text())["scrape_configs"]
+    labels = [{rule.get("target_label") for rule in job["relabel_configs"]} for job in jobs]
+    assert all(label in targets for targets in labels)
+
+
+@pytest.mark.parametrize("name", ["prometheus.yml", "cluster.yml", "kubernetes.yml"])
+def test_alerts_lead_to_the_runbook_by_an_address(name: str) -> None:
+    configuration = yaml.safe_load((RULES / name).read_text())
+    assert configuration["global"]["external_labels"]["runbooks"].startswith("https://")
 
 
 def test_continuous_integration_installs_prometheus() -> None:

@@ -17,12 +17,12 @@ GLANCE = Row(
     (
         Panel("Version", "The ledger's newest.", "none", (Line("max(errata_ledger_version)", ""),), "number"),
         Panel(
-            "Versions behind",
-            "The replica that is furthest behind.",
-            "none",
-            (Line("max(errata_replica_lag)", ""),),
+            "Behind",
+            "The replica that is furthest behind: the age of the oldest commit that it has not applied.",
+            "s",
+            (Line("max(errata_replica_behind_seconds)", ""),),
             "number",
-            (Limit(1, RED),),
+            (Limit(60, YELLOW), Limit(300, RED)),
         ),
         Panel(
             "Replicas that disagree",

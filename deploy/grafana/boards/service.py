@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deploy.grafana.board import Board, Row
-from deploy.grafana.panel import RED, YELLOW, Limit, Line, Panel
+from deploy.grafana.panel import RED, SCOPE, YELLOW, Limit, Line, Panel
 
 MODELS = 'model=~"$model"'
 FAILED = 'outcome=~"internal|not_ready|version_ahead|ledger_unavailable|ledger_corrupt"'
@@ -124,7 +124,7 @@ ANSWERS = Row(
         ),
         Panel(
             "Where the time goes",
-            "Mean of each part: waiting for the batch before, and the model.",
+            "Mean of each part: waiting for the batch before, finding facts in the graph, and the model.",
             "s",
             (
                 Line(
@@ -149,16 +149,27 @@ ANSWERS = Row(
         ),
         Panel(
             "Questions that wait",
-            "At the ingress and behind the batch at a replica. Where there is no room, further ones get 429.",
+            "At the ingress and behind the batch at a replica.",
             "short",
             (
                 Line(
                     f"sum by (model, place) (errata_queue_questions{{{MODELS}}})",
                     "{{model}} at the {{place}}",
                 ),
+            ),
+        ),
+        Panel(
+            "Turned away with 429",
+            "A second: questions without a place, by model; all calls, by route. What these have more is over a limit.",
+            "reqps",
+            (
                 Line(
                     f'sum by (model) (rate(errata_answers_total{{{MODELS},outcome="too_many"}}{EVERY}))',
-                    "{{model}} turned away a second",
+                    "{{model}}: no place",
+                ),
+                Line(
+                    f'sum by (route) (rate(errata_http_requests_total{{status="429"}}{EVERY}))',
+                    "{{route}}: all",
                 ),
             ),
         ),
@@ -238,5 +249,5 @@ SERVICE = Board(
     "Service",
     "Whether callers get answers, and how soon.",
     (GLANCE, ANSWERS, HTTP, PROCESSES),
-    "label_values(errata_answers_total, model)",
+    f"label_values(errata_answers_total{{{SCOPE}}}, model)",
 )

@@ -30,7 +30,7 @@ for file in Path(os.environ["PROMETHEUS_MULTIPROC_DIR"]).glob(f"gauge_live*_{tak
     file.rename(file.with_name(file.name.replace(takes, str(os.getpid()))))
 from service.metrics import metrics
 metrics.count_start(model)
-metrics.set_replica_version(model, int(version), 7)
+metrics.set_replica_version(model, int(version), 7, 0)
 metrics.LEDGER_UP.labels("replica").set(int(state))
 metrics.set_ready(model, int(port) or None)
 metrics.QUEUE.labels(model, "replica").set(3)

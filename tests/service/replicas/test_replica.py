@@ -156,7 +156,7 @@ async def test_a_replica_that_starts_again_tells_its_version_without_a_commit(
     valkey: EmbeddedValkey, replica: Replica, editor: Editor, tmp_path: Path
 ) -> None:
     await edit(editor, PERU, "Cusco")
-    metrics.set_replica_version("toy", 0, 0)
+    metrics.set_replica_version("toy", 0, 0, 0)
     async with start_deployment(Replica, settings(valkey.url, tmp_path), "toy"):
         assert (gauge("version_min"), gauge("version_max"), gauge("lag")) == (1, 1, 0)
 
@@ -170,6 +170,30 @@ async def test_a_replica_that_is_stuck_shows_its_lag(replica: Replica, editor: E
         await edit(editor, PERU, f"City {number}", wait="none")
     await wait_until(lambda: gauge("lag") == 3)
     assert (gauge("version_min"), (await replica.state())["lag"]) == (0, 3)
+    await wait_until(lambda: (gauge("behind_seconds") or 0) > 1)
+
+
+async def test_a_replica_that_applies_what_comes_is_no_second_behind(
+    replica: Replica, editor: Editor
+) -> None:
+    for number in range(3):
+        await edit(editor, PERU, f"City {number}")
+    await wait_until(lambda: gauge("version_min") == 3)
+    assert gauge("behind_seconds") == 0
+
+
+async def test_the_parts_of_a_questions_time_add_up_to_all_of_it(replica: Replica) -> None:
+    before = sum_of_parts()
+    await ask(replica, PERU)
+    parts = {part: seconds - before[part] for part, seconds in sum_of_parts().items()}
+    assert set(parts) == {"queue", "graph", "model", "total"}
+    assert parts.pop("total") == pytest.approx(sum(parts.values()))
+
+
+def sum_of_parts() -> dict[str, float]:
+    [family] = metrics.ANSWER_PARTS.collect()
+    sums = [item for item in family.samples if item.name.endswith("_sum")]
+    return {item.labels["part"]: item.value for item in sums if item.labels["model"] == "toy"}
 
 
 def gauge(name: str) -> float | None:

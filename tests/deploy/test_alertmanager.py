@@ -1,0 +1,138 @@
+"""The example for an Alertmanager is valid, and a real one with it calls once for one cause."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+import yaml
+
+from tests.cluster.running import quiet_port, wait_until
+from tests.deploy.prometheus import ALERTS, RULES
+
+FILE = RULES / "alertmanager.yml"
+PROGRAM = shutil.which("alertmanager") or shutil.which("prometheus-alertmanager")
+
+needs_alertmanager = pytest.mark.skipif(
+    not (PROGRAM and shutil.which("amtool")),
+    reason="Alertmanager is not installed: run deploy/prometheus/install.sh as root",
+)
+
+Alert = dict[str, str]
+Deliver = Callable[[list[Alert]], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def deliver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deliver]:
+    """Hands alerts to a real Alertmanager; what became of each, by its name and namespace."""
+    port, folder = quiet_port(), tmp_path_factory.mktemp("alertmanager")
+    address = [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
+    command = [str(PROGRAM), f"--config.file={FILE}", f"--storage.path={folder}", *address]
+    http = httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=5)
+    with (folder / "log").open("w") as log, http:
+        process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT)
+        try:
+            wait_until(lambda: is_ready(http), 20, "Alertmanager to be ready")
+            yield lambda alerts: receive(http, alerts)
+        finally:
+            process.terminate()
+            process.wait(20)
+
+
+def is_ready(http: httpx.Client) -> bool:
+    try:
+        return http.get("/-/ready").status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
+def receive(http: httpx.Client, alerts: list[Alert]) -> dict[str, Any]:
+    """Called with other namespaces each time, so that one test's alerts are no other's."""
+    assert http.post("/api/v2/alerts", json=[{"labels": alert} for alert in alerts]).status_code == 200
+    spaces = {alert["namespace"] for alert in alerts}
+
+    def states() -> dict[str, Any]:
+        items = [item for item in http.get("/api/v2/alerts").json() if item["labels"]["namespace"] in spaces]
+        return {f"{item['labels']['alertname']} {item['labels']['namespace']}": item for item in items}
+
+    wait_until(
+        lambda: (
+            len(states()) == len(alerts)
+            and all(item["status"]["state"] != "unprocessed" for item in states().values())
+        ),
+        10,
+        "the alerts to be processed",
+    )
+    time.sleep(0.2)  # an inhibition is decided when its source is there
+    return states()
+
+
+def alert(name: str, namespace: str, **labels: str) -> Alert:
+    severity = ALERTS[f"Errata{name}"]["labels"]["severity"]
+    return {"alertname": f"Errata{name}", "namespace": namespace, "severity": severity, **labels}
+
+
+def silent(states: dict[str, Any]) -> set[str]:
+    return {name.removeprefix("Errata") for name, item in states.items() if item["status"]["inhibitedBy"]}
+
+
+@needs_alertmanager
+def test_the_example_is_valid() -> None:
+    process = subprocess.run(["amtool", "check-config", FILE], capture_output=True, text=True, timeout=30)
+    assert process.returncode == 0, process.stdout + process.stderr
+
+
+@needs_alertmanager
+def test_a_ledger_that_is_gone_calls_once_and_silences_nothing_of_another_service(deliver: Deliver) -> None:
+    states = deliver(
+        [
+            alert("LedgerGone", "prod", role="editor"),
+            alert("EditsFail", "prod", kind="edit"),
+            alert("QuestionsFail", "prod", model="kbert"),
+            alert("ServerErrors", "prod"),
+            alert("AuditLost", "prod"),
+            alert("ReplicasMissing", "prod", model="nkb"),
+            alert("QuestionsFail", "other", model="kbert"),
+        ]
+    )
+    assert silent(states) == {"EditsFail prod", "QuestionsFail prod", "ServerErrors prod", "AuditLost prod"}
+
+
+@needs_alertmanager
+def test_a_model_that_is_gone_silences_what_follows_for_it_alone(deliver: Deliver) -> None:
+    states = deliver(
+        [
+            alert("ModelGone", "models", model="nkb"),
+            alert("ReplicasMissing", "models", model="nkb"),
+            alert("QuestionsFail", "models", model="kbert"),
+            alert("ServerErrors", "models"),
+        ]
+    )
+    assert silent(states) == {"ReplicasMissing models", "ServerErrors models"}
+
+
+@needs_alertmanager
+def test_what_is_critical_wakes_somebody_and_the_rest_waits_for_the_day(deliver: Deliver) -> None:
+    states = deliver([alert("LedgerGone", "routes", role="editor"), alert("MemoryFull", "routes")])
+    receivers = {name: [receiver["name"] for receiver in item["receivers"]] for name, item in states.items()}
+    assert receivers == {"ErrataLedgerGone routes": ["now"], "ErrataMemoryFull routes": ["today"]}
+
+
+def test_every_alert_that_the_example_names_is_there() -> None:
+    rules = yaml.safe_load(FILE.read_text())["inhibit_rules"]
+    matchers = [matcher for rule in rules for matcher in (*rule["source_matchers"], *rule["target_matchers"])]
+    patterns = [re.search(r'"(.+)"', matcher)[1] for matcher in matchers if "alertname" in matcher]  # type: ignore[index]
+    names = {name for pattern in patterns for name in expand(pattern)}
+    assert names <= ALERTS.keys()
+
+
+def expand(pattern: str) -> Iterator[str]:
+    """`Errata(A|B)` is ErrataA and ErrataB."""
+    start, _, endings = pattern.partition("(")
+    yield from (start + ending for ending in endings.removesuffix(")").split("|"))
