@@ -25,8 +25,8 @@ from models.system import Alternative, Ask, Reply
 NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
 ROWS_PER_PASS = 64
 TOKENS_PER_PASS = {"cpu": 512, "cuda": 4_096}  # some 60 ms of two cores; more would not be quicker there
-MAX_READ_CHARS = 600  # of a masked question: what MiniLM reads
-CHARS_PER_TOKEN = 4
+CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # of masked questions that are read together
+MAX_READ_CHARS = 600  # of one: what MiniLM reads
 ROWS_PER_STEP = 16  # that are built before others have a turn
 MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far
 MIN_BELIEF = 0.01  # less is no evidence for a candidate or against it
@@ -143,7 +143,7 @@ class Answerer:
             for mention in ask_mentions
         ]
         ranks: list[Ranks] = []
-        for part in _split(queries, CHARS_PER_TOKEN * self._tokens_per_pass):
+        for part in _split(queries, CHARS_PER_RANKING[self.model.device.type]):
             ranks += self.model.relevance.rank(part)
             yield
         all_ranks = iter(ranks)
