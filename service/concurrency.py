@@ -102,6 +102,25 @@ async def finish(closing: Coroutine[Any, Any, None]) -> None:
         raise failure
 
 
+async def run_to_end(work: Coroutine[Any, Any, None], grace_s: Callable[[], float]) -> None:
+    """Runs `work` in a task of its own: when the caller is cancelled it has `grace_s()` to end by itself.
+
+    The cancellation is raised when it has ended.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await finish(_end(task, grace_s()))
+        raise
+
+
+async def _end(task: asyncio.Task[None], grace_s: float) -> None:
+    if grace_s:
+        await asyncio.wait([task], timeout=grace_s)
+    await cancel_and_wait([task])
+
+
 async def iterate_in_thread(items: Iterator[T], executor: Executor | None = None) -> AsyncIterator[T]:
     """Yields the items of a blocking iterator, each computed in a thread, in order. No item may be None."""
     loop = asyncio.get_running_loop()

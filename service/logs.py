@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Hashable, Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from logging.handlers import WatchedFileHandler
 from typing import Literal, TypeAlias
 
+from cachetools import LRUCache
 from pythonjsonlogger.json import JsonFormatter
 
 from service.tracing import trace_id
@@ -25,8 +28,54 @@ ROOT = "service"  # the loggers that the level is for; of libraries only warning
 JSON_FIELDS = "%(asctime)s %(levelname)s %(name)s %(process)d %(request)s %(trace)s %(message)s"
 JSON_NAMES = {"asctime": "time", "levelname": "level", "name": "logger"}
 
+REPEATS, MINUTE_S = 5, 60.0
+MAX_SERIES = 1_000  # places and callers that are told apart
+WITHOUT_LIMIT = {"unlimited": True}
+"""`extra` of what is logged however often it happens."""
+
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """Of the request that is being answered."""
+
+
+class RepeatFilter(logging.Filter):
+    """Passes a few warnings a minute from one line of code, of one caller; the next one says how many were left out.
+
+    Whoever can make the service warn would otherwise fill its disk.
+
+    Args:
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._clock = clock
+        self._series: LRUCache[Hashable, _Series] = LRUCache(MAX_SERIES)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.levelno < logging.WARNING or record.__dict__.get("unlimited"):
+            return True
+        place = (record.name, record.pathname, record.lineno, record.__dict__.get("caller", ""))
+        series, now = self._series.get(place), self._clock()
+        if series is None or now - series.begun_at >= MINUTE_S:
+            n_dropped = series.n_dropped if series else 0
+            series = self._series[place] = _Series(now)
+            if n_dropped:
+                record.msg = f"{record.getMessage()} (and {n_dropped:,} more like it)"
+                record.args = None
+        if series.n_passed == REPEATS:
+            series.n_dropped += 1
+            return False
+        series.n_passed += 1
+        return True
+
+
+@dataclass
+class _Series:
+    """Records of one place within a minute. begun_at: monotonic time in seconds."""
+
+    begun_at: float
+    n_passed: int = 0
+    n_dropped: int = 0
 
 
 class _RequestFilter(logging.Filter):
@@ -56,6 +105,7 @@ def configure() -> None:
         )
     else:
         handler.setFormatter(_ConsoleFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(RepeatFilter())
     handler.addFilter(_RequestFilter())
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     logging.getLogger(ROOT).setLevel(os.environ.get(LEVEL, "warning").upper())

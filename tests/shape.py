@@ -50,7 +50,7 @@ REGULAR_PARTICIPLE = re.compile(r"[a-z]+[^e]ed|[a-z]+eed")
 # Nouns and verbs that end like participles, and states that the field itself names so.
 STANDARD_WORDS = words(
     """seed feed need speed red embed bed
-    expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted
+    expected cached shared closed packed padded sorted encoded embedded gated hidden masked revoked reverted restored
     superseded truncated degraded deprecated cancelled finished healthy trained allowed required supported
     malformed ignored skipped failed refused changed applied declined scheduled compressed limited isolated
     unbounded unauthorized unsupported rejected rotated created decoded quantized pooled done denied"""

@@ -23,7 +23,7 @@ MAY = {
         "models",
     },
     "service/graph": {"service.graph", "service.ledger", "service.errors", "service.concurrency", "models"},
-    "service/access": {"service.access", "service.errors", "service.ledger"},
+    "service/access": {"service.access", "service.concurrency", "service.errors", "service.ledger"},
     "service/backup": {
         *("service.backup", "service.access", "service.graph", "service.ledger", "service.errors", "models"),
         *("service.concurrency", "errata.wire"),

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
-from service.access.authenticator import Authenticator, TokenVerifier
+from service.access.audit.audit import Audit
+from service.access.authenticator import Authenticator, TokenVerifier, carries_key
 from service.access.caller import ANONYMOUS, Caller, Scope
-from service.access.key_cache import KeyCache
+from service.access.key_cache import PATIENCE_S, KeyCache
 from service.access.rate_limits import Rate, RateLimiter, RedisCounters
-from service.errors import Unauthorized
+from service.errors import Unauthorized, Unavailable
 from service.ledger.redis.connection import Connection
 
 
@@ -34,20 +35,35 @@ class Gate:
     async def admit(self, authorization: str | None, address: str, scope: Scope | None) -> Caller:
         """Return the caller, and count the call. What the caller may do is for the route to check.
 
+        A key that is sent is checked and counted by its name also where asking needs none.
+
         Raises:
             Unauthorized: the header carries no valid key; the call counts for its address.
             TooMany: it is one call too many.
         """
-        if scope == "ask" and self._anonymous:
+        is_open = scope == "ask" and self._anonymous
+        if is_open and not carries_key(authorization):
             await self._addresses.count(address)
             return ANONYMOUS
         try:
-            caller = await self.authenticator.authenticate(authorization)
-        except Unauthorized:
+            caller = await self.authenticator.authenticate(
+                authorization, before_lookup=lambda: self._addresses.count(f"lookups of {address}")
+            )
+        except (Unauthorized, Unavailable) as error:
             await self._addresses.count(address)
+            if is_open and isinstance(error, Unavailable):  # nobody can tell whose key it is
+                return ANONYMOUS
             raise
         await self._keys.count(caller.name)
-        return caller
+        return caller.allow("ask") if is_open else caller
+
+    async def count_unrouted(self, address: str) -> None:
+        """Count a call that no route takes. Raises TooMany."""
+        await self._addresses.count(address)
+
+    async def aclose(self) -> None:
+        for part in (self.authenticator, self._keys, self._addresses):
+            await part.aclose()
 
     async def charge(self, caller: Caller, address: str, n_calls: int) -> None:
         """Count an admitted call as so many more. Raises TooMany."""
@@ -81,18 +97,27 @@ class Access:
         address_rate: Rate,
         anonymous: bool,
         tokens: TokenVerifier | None = None,
+        on_refusal: Callable[[str, str], None] = lambda by, limit: None,
     ) -> Access:
         """Build the parts; nothing is sent before the first request.
 
         Args:
             timeout_s: How long Redis may take for one call.
             anonymous: Whether asking needs no key.
+            on_refusal: Is called with by what a refused call was counted, key or address, and see RateLimiter.
         """
         connection = Connection(redis_url, timeout_s)
         store, counters = KeyStore(connection), RedisCounters(connection)
         authenticator = Authenticator(admin_sha256, KeyCache(store.get), tokens)
-        keys, addresses = (RateLimiter(rate, counters, timeout_s) for rate in (key_rate, address_rate))
+        keys, addresses = (
+            RateLimiter(rate, counters, min(timeout_s, PATIENCE_S), on_refusal=partial(on_refusal, by))
+            for by, rate in (("key", key_rate), ("address", address_rate))
+        )
         return Access(Gate(authenticator, keys, addresses, anonymous), store, Audit(connection), connection)
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> int:
+        """Return how many calls are not in the audit since it could not be written."""
+        await self.gate.aclose()
+        n_lost = await self.audit.aclose()
         await self.connection.aclose()
+        return n_lost

@@ -20,7 +20,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from service.access.caller import ADMIN, ANONYMOUS, Caller, Scope
+from service.access.caller import ADMIN, Caller, Scope
+from service.access.names import find_fault
 from service.errors import InvalidInput, KeyTaken, NotFound, NotReady
 from service.ledger.keys import PREFIX
 from service.ledger.redis.connection import Connection
@@ -30,7 +31,6 @@ KEY_PREFIX = "errata"
 SECRET_BYTES = 32
 MAX_NAME_CHARS = 64  # nobody has a longer name, so it need not be looked up
 ATTEMPTS = 5
-RESERVED_NAMES = frozenset({ADMIN.name, ANONYMOUS.name})
 
 
 def fingerprint(key: str) -> str:
@@ -153,8 +153,8 @@ class KeyStore:
             expires=expires,
             secrets=(Secret(sha256=fingerprint(secret)),),
         )
-        if name in RESERVED_NAMES:
-            raise KeyTaken(f"{name!r} is a name of the service's own: choose another name")
+        if fault := find_fault(name):
+            raise KeyTaken(f"{name!r} {fault}: choose another name")
         if not await self.swap(name, b"", key):
             raise KeyTaken(
                 f"there is, or was, a key named {name!r}: choose another name; one in force can be rotated"
@@ -187,9 +187,10 @@ class KeyStore:
         return await self._change(name, lambda old: old.model_copy(update={"revoked": time.time()}))
 
     async def restore(self, key: ApiKey) -> bool:
-        """Put back a key from a backup; return False when there is a key of this name, which then stays."""
-        exists = key.name in RESERVED_NAMES or await self._read(key.name) is not None
-        return not exists and await self.swap(key.name, b"", key)
+        """Put back a key from a backup; return False when there is a key of this name, or nobody may have it."""
+        if find_fault(key.name) or await self._read(key.name) is not None:
+            return False
+        return await self.swap(key.name, b"", key)
 
     async def _change(self, name: str, change: Callable[[ApiKey], ApiKey]) -> ApiKey:
         """Replace a key's record by compare-and-set."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 import time
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from service.access.api_keys import fingerprint, parse_name
@@ -16,6 +17,15 @@ from service.errors import Unauthorized
 
 MAX_KEY_CHARS = 16_384  # of a token; proxies let no more pass
 HOW = "send the header `Authorization: Bearer KEY`; the service's own key is in admin.key of its var folder"
+
+
+PLACEHOLDER = "none"  # for clients that cannot send nothing, such as OpenAI's
+
+
+def carries_key(authorization: str | None) -> bool:
+    """Whether a caller means to be known: not without a header, nor with one that carries nothing."""
+    _, _, key = (authorization or "").partition(" ")
+    return bool(authorization) and key.strip() not in ("", PLACEHOLDER)
 
 
 class TokenVerifier(Protocol):
@@ -35,8 +45,17 @@ class Authenticator:
     def __init__(self, admin_sha256: str, keys: KeyCache, tokens: TokenVerifier | None = None) -> None:
         self._admin_sha256, self._keys, self._tokens = admin_sha256, keys, tokens
 
-    async def authenticate(self, authorization: str | None) -> Caller:
-        """Return whose key the header carries. Raises Unauthorized when it carries none, or an unknown one."""
+    async def authenticate(
+        self, authorization: str | None, before_lookup: Callable[[], Awaitable[None]] | None = None
+    ) -> Caller:
+        """Return whose key the header carries.
+
+        Args:
+            before_lookup: Is awaited before Redis is asked for a name that the cache does not have.
+
+        Raises:
+            Unauthorized: it carries none, or an unknown one.
+        """
         if not authorization:
             raise Unauthorized(f"this needs a key: {HOW}")
         scheme, _, key = authorization.partition(" ")
@@ -47,6 +66,8 @@ class Authenticator:
             return ADMIN
         name = parse_name(key)
         if name is not None:
+            if before_lookup is not None and name not in self._keys:
+                await before_lookup()
             record = await self._keys.get(name)
             if record is None or not record.accepts(key, time.time()):
                 raise Unauthorized(f"this key is not known here, has ended or was revoked: {HOW}")
@@ -58,3 +79,6 @@ class Authenticator:
     def forget(self, name: str) -> None:
         """Read the key of this name anew for the next request."""
         self._keys.forget(name)
+
+    async def aclose(self) -> None:
+        await self._keys.aclose()

@@ -1,23 +1,29 @@
-"""A cache of issued keys, so that not every question waits for Redis, and answers go on while Redis is away."""
+"""A cache of issued keys, so that hardly a question waits for Redis, and answers go on while Redis is away."""
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from cachetools import LRUCache
 
 from service.access.api_keys import ApiKey
+from service.concurrency import cancel_and_wait
 from service.errors import LedgerUnavailable
 
 MAX_AGE_S = 1.0  # a key that was revoked elsewhere is accepted here no longer than this
+REFRESH_AGE_S = 0.5  # from which on it is read anew, beside those who use it
+PATIENCE_S = 0.5  # for Redis; after that nobody waits for a key in the cache until Redis answers again
 MAX_NAMES = 10_000
 
 
 class KeyCache:
     """Serves a key from the cache while it is fresh, and a stale one when Redis is away.
 
-    Names without a key are cached apart, so that guesses never evict a real key.
+    Names without a key are cached apart, so that guesses never evict a real key. Single-flight: all who want one name
+    share a read.
 
     Args:
         load: Reads a key by name; None where there is none. Raises LedgerUnavailable.
@@ -25,30 +31,59 @@ class KeyCache:
     """
 
     def __init__(
-        self, load: Callable[[str], Awaitable[ApiKey | None]], clock: Callable[[], float] = time.monotonic
+        self,
+        load: Callable[[str], Coroutine[Any, Any, ApiKey | None]],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._load, self._clock = load, clock
         self._keys: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
         self._unknown: LRUCache[str, tuple[float, ApiKey | None]] = LRUCache(MAX_NAMES)
+        self._reads: dict[str, asyncio.Task[ApiKey | None]] = {}
+        self._is_away = False
+
+    def __contains__(self, name: str) -> bool:
+        """Whether the cache has a key of this name."""
+        return name in self._keys
 
     async def get(self, name: str) -> ApiKey | None:
         """Return the key of this name. Raises LedgerUnavailable for one that was never seen, with Redis away."""
         cached = self._keys.get(name) or self._unknown.get(name)
-        now = self._clock()
-        if cached is not None and now - cached[0] < MAX_AGE_S:
-            return cached[1]
-        try:
-            key = await self._load(name)
-        except LedgerUnavailable:
-            if cached is None:
-                raise
-            key, now = cached[1], self._clock()  # the next request need not wait for Redis at once
-        self.forget(name)
-        cache = self._unknown if key is None else self._keys
-        cache[name] = now, key
+        if cached is None:
+            return await asyncio.shield(self._read(name))
+        read_at, key = cached
+        age_s = self._clock() - read_at
+        if age_s < REFRESH_AGE_S:
+            return key
+        read = self._read(name)
+        if age_s >= MAX_AGE_S and not self._is_away:
+            await asyncio.wait([read], timeout=PATIENCE_S)
+            self._is_away = not read.done() or read.exception() is not None
+            return key if self._is_away else read.result()
         return key
 
     def forget(self, name: str) -> None:
-        """Drop a key that has just been changed."""
+        """Drop a key that has just been changed, and what is being read of it."""
         self._keys.pop(name, None)
         self._unknown.pop(name, None)
+        self._reads.pop(name, None)
+
+    async def aclose(self) -> None:
+        await cancel_and_wait(self._reads.values())
+
+    def _read(self, name: str) -> asyncio.Task[ApiKey | None]:
+        if name not in self._reads:
+            task = self._reads[name] = asyncio.create_task(self._load(name))
+            task.add_done_callback(lambda read: self._store(name, read))
+        return self._reads[name]
+
+    def _store(self, name: str, read: asyncio.Task[ApiKey | None]) -> None:
+        is_current = self._reads.get(name) is read
+        if is_current:
+            del self._reads[name]
+        if read.cancelled():
+            return
+        self._is_away = isinstance(read.exception(), LedgerUnavailable)
+        if is_current and read.exception() is None:
+            self.forget(name)
+            cache = self._unknown if read.result() is None else self._keys
+            cache[name] = self._clock(), read.result()

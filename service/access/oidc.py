@@ -17,6 +17,7 @@ import httpx
 import jwt
 
 from service.access.caller import ALL_SCOPES, Caller, Scope
+from service.access.names import find_fault
 from service.errors import NotReady, Unauthorized
 
 # Signatures that only the issuer can make; never `none`, nor a secret that both sides share.
@@ -58,11 +59,14 @@ class Claims:
         return tuple(scope for scope in ALL_SCOPES if scope in names)
 
     def read_name(self, claims: Mapping[str, Any]) -> str:
-        """Raises Unauthorized without one: a commit needs an author."""
+        """Raises Unauthorized without one, or with one that nobody may have: a commit needs an author."""
         name = claims.get(self.name)
         if not isinstance(name, str) or not name.strip():
             raise Unauthorized(f"the token has no claim {self.name!r}, which names its owner")
-        return NAME_PREFIX + name.strip()
+        author = NAME_PREFIX + name.strip()
+        if fault := find_fault(author):
+            raise Unauthorized(f"the token's claim {self.name!r}, which names its owner, {fault}")
+        return author
 
 
 class OidcVerifier:

@@ -1,6 +1,7 @@
 """How much one caller may call for: a sliding window, counted in Redis for all ingresses together.
 
-With Redis away each process counts for itself, so that a limit holds about as well and answers go on.
+An ingress takes calls out of the window a lease at a time, so that most calls ask nobody. With Redis away each process
+counts for itself, so that a limit holds about as well and answers go on.
 
 Redis layout, by the `limits` library; no other module names these keys:
 
@@ -14,20 +15,25 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from functools import partial
 
+from cachetools import LRUCache
 from limits import RateLimitItem, parse
 from limits.aio.storage import MemoryStorage, RedisStorage, Storage
 from limits.aio.strategies import SlidingWindowCounterRateLimiter
 
+from service.concurrency import cancel_and_wait
 from service.errors import TooMany
 from service.ledger.keys import PREFIX
 from service.ledger.redis.connection import Connection
 
 LIMITS = PREFIX + "limit"
-RETRY_REDIS_S = 1.0  # after Redis did not answer: not every call waits for that
+LEASES = 100  # that a limit is divided into
+RETRY_REDIS_S = 1.0  # while it is away
+MAX_CALLERS = 10_000  # whose leases are remembered
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +71,113 @@ class RedisCounters(RedisStorage):
         self.bridge.register_scripts()
 
 
+@dataclass
+class Lease:
+    """What one caller may do without asking: calls that the shared window has counted and that are yet to come.
+
+    Attributes:
+        balance: How many of them are left.
+        ends_at: Monotonic time at which the window has forgotten them.
+        refused_cost: What the window had no room for until `refused_until`.
+        is_claimed: Somebody is about to ask for more.
+        renewing: Held by whoever asks for more.
+    """
+
+    balance: int = 0
+    ends_at: float = 0.0
+    refused_cost: int = 0
+    refused_until: float = 0.0
+    is_claimed: bool = False
+    renewing: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class LeasedWindow:
+    """One limit in Redis, from which each caller's calls are taken a lease at a time.
+
+    Args:
+        storage: Where all processes count.
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, limit: RateLimitItem, storage: Storage, clock: Callable[[], float]) -> None:
+        self._limit, self._clock = limit, clock
+        self._window = SlidingWindowCounterRateLimiter(storage)
+        self._size = max(1, limit.amount // LEASES)
+        self._leases: LRUCache[str, Lease] = LRUCache(MAX_CALLERS)
+
+    async def take(self, caller: str, cost: int) -> None:
+        """Count calls of this cost. Raises TooMany."""
+        lease = self._lease(caller)
+        if lease.balance < cost:
+            async with lease.renewing:
+                if lease.balance < cost:
+                    await self._renew(lease, caller, cost)
+        lease.balance -= cost
+
+    def claim_renewal(self, caller: str) -> bool:
+        """Whether the caller of this is to run `renew_ahead`, so that no call has to wait for the next lease."""
+        lease = self._lease(caller)
+        is_low = self._size > 1 and 2 * lease.balance < self._size and self._clock() >= lease.refused_until
+        if not is_low or lease.is_claimed or lease.renewing.locked():
+            return False
+        lease.is_claimed = True
+        return True
+
+    async def renew_ahead(self, caller: str) -> None:
+        lease = self._lease(caller)
+        try:
+            async with lease.renewing:
+                with suppress(TooMany):
+                    await self._renew(lease, caller, self._size)
+        finally:
+            lease.is_claimed = False
+
+    async def ask(self) -> None:
+        """Raise whatever keeps Redis from being asked."""
+        await self._window.test(self._limit, "nobody")
+
+    def _lease(self, caller: str) -> Lease:
+        lease = self._leases.get(caller)
+        if lease is None:
+            lease = self._leases[caller] = Lease()
+        if lease.balance and self._clock() >= lease.ends_at:
+            lease.balance = 0
+        return lease
+
+    async def _renew(self, lease: Lease, caller: str, cost: int) -> None:
+        """Take a whole lease, or near the limit only what is needed."""
+        if cost >= lease.refused_cost and self._clock() < lease.refused_until:
+            raise too_many(self._limit, lease.refused_until - self._clock())
+        for amount in sorted({max(self._size, cost), cost}, reverse=True):
+            if await self._window.hit(self._limit, caller, cost=amount):
+                lease.balance += amount
+                lease.ends_at = self._clock() + self._limit.get_expiry()
+                return
+        wait_s = await time_to_room(self._window, self._limit, caller)
+        lease.refused_cost, lease.refused_until = cost, self._clock() + wait_s
+        raise too_many(self._limit, wait_s)
+
+
+async def time_to_room(window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str) -> float:
+    """Return the seconds until the window has room for a call."""
+    stats = await window.get_window_stats(limit, caller)
+    return max(0.0, stats.reset_time - time.time())
+
+
+def too_many(limit: RateLimitItem, wait_s: float) -> TooMany:
+    retry_after_s = max(1, math.ceil(wait_s))
+    detail = f"this caller may call {limit}: try again in {retry_after_s} s"
+    return TooMany(detail, retry_after_s=retry_after_s)
+
+
 class RateLimiter:
     """Counts the calls of each caller.
 
     Args:
         shared: Where all processes count; None to count in this process alone.
-        timeout_s: How long Redis may take before this process counts alone for a while.
+        timeout_s: How long a call waits for Redis; then none does until Redis answers again.
         clock: Monotonic time in seconds.
+        on_refusal: Is called with the limit that refused a call: rate, concurrent.
     """
 
     def __init__(
@@ -80,40 +186,79 @@ class RateLimiter:
         shared: Storage | None,
         timeout_s: float,
         clock: Callable[[], float] = time.monotonic,
+        on_refusal: Callable[[str], None] = lambda limit: None,
     ) -> None:
-        self._rate, self._timeout_s, self._clock = rate, timeout_s, clock
-        self._local_until = float("-inf")
-        self._shared = None if shared is None else SlidingWindowCounterRateLimiter(shared)
+        self._rate, self._clock, self._on_refusal = rate, clock, on_refusal
+        self._timeout_s = timeout_s
+        self._shared: LeasedWindow | None = None
+        if shared is not None and rate.limit is not None:
+            self._shared = LeasedWindow(rate.limit, shared, clock)
+        self._is_away, self._retry_at = False, 0.0
         self._local = SlidingWindowCounterRateLimiter(MemoryStorage())
         self._calls: Counter[str] = Counter()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def count(self, caller: str, cost: int = 1) -> None:
-        """Count a call as so many. Raises TooMany, and counts nothing, when these are too many."""
+        """Count one call. Raises TooMany when it is one too many.
+
+        Args:
+            cost: How many calls it counts for.
+        """
         if self._rate.limit is None:
             return
-        if self._shared is not None and self._clock() >= self._local_until:
-            try:
-                async with asyncio.timeout(self._timeout_s):
-                    await self._hit(self._shared, self._rate.limit, caller, cost)
-                    return
-            except TooMany:
-                raise
-            except Exception as error:  # whatever the library meets on its way to Redis
-                log.warning("calls are counted here alone for %g s: %s", RETRY_REDIS_S, type(error).__name__)
-                self._local_until = self._clock() + RETRY_REDIS_S
-        await self._hit(self._local, self._rate.limit, caller, cost)
-
-    async def _hit(
-        self, window: SlidingWindowCounterRateLimiter, limit: RateLimitItem, caller: str, cost: int
-    ) -> None:
-        if cost > limit.amount:
+        if cost > self._rate.limit.amount:
+            self._on_refusal("rate")
             raise TooMany(
-                f"this counts as {cost:,} calls, and this caller may call {limit}: send less at once"
+                f"this counts as {cost:,} calls, and this caller may call {self._rate.limit}: send less at once"
             )
-        if not await window.hit(limit, caller, cost=cost):
-            stats = await window.get_window_stats(limit, caller)
-            wait_s = max(1, math.ceil(stats.reset_time - time.time()))
-            raise TooMany(f"this caller may call {limit}: try again in {wait_s} s", retry_after_s=wait_s)
+        if self._is_away and self._clock() >= self._retry_at:
+            self._retry_at = self._clock() + RETRY_REDIS_S
+            self._start(self._try_again)
+        try:
+            if self._shared is None or self._is_away or not await self._count_shared(caller, cost):
+                await self._count_local(self._rate.limit, caller, cost)
+        except TooMany:
+            self._on_refusal("rate")
+            raise
+
+    async def _count_shared(self, caller: str, cost: int) -> bool:
+        """Return False when Redis does not answer."""
+        assert self._shared is not None
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                await self._shared.take(caller, cost)
+        except TooMany:
+            raise
+        except Exception as error:  # whatever the library meets on its way to Redis
+            if not self._is_away:
+                log.warning("calls are counted here alone until Redis answers: %s", type(error).__name__)
+            self._is_away, self._retry_at = True, self._clock() + RETRY_REDIS_S
+            return False
+        if self._shared.claim_renewal(caller):
+            self._start(partial(self._shared.renew_ahead, caller))
+        return True
+
+    async def _count_local(self, limit: RateLimitItem, caller: str, cost: int) -> None:
+        if not await self._local.hit(limit, caller, cost=cost):
+            raise too_many(limit, await time_to_room(self._local, limit, caller))
+
+    async def _try_again(self) -> None:
+        assert self._shared is not None
+        await self._shared.ask()
+        self._is_away = False
+        log.warning("Redis answers: calls are counted there again")
+
+    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
+        """Run what no call waits for."""
+
+        async def run() -> None:
+            with suppress(Exception):  # the next call that has to ask finds out
+                async with asyncio.timeout(self._timeout_s):
+                    await work()
+
+        task = asyncio.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     @asynccontextmanager
     async def hold(self, caller: str) -> AsyncIterator[None]:
@@ -123,6 +268,7 @@ class RateLimiter:
             yield
             return
         if self._calls[caller] >= maximum:
+            self._on_refusal("concurrent")
             raise TooMany(f"{maximum} calls of this caller are under way: wait for one of them")
         self._calls[caller] += 1
         try:
@@ -131,3 +277,6 @@ class RateLimiter:
             self._calls[caller] -= 1
             if not self._calls[caller]:
                 del self._calls[caller]
+
+    async def aclose(self) -> None:
+        await cancel_and_wait(self._tasks)

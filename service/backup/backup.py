@@ -18,7 +18,7 @@ from more_itertools import chunked
 from models.graph.blocks import IMPORT, read_manifest
 from service.access.access import Access
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
+from service.access.audit.audit import Audit
 from service.backup import layout
 from service.backup.archive import seal
 from service.backup.layout import About
@@ -54,8 +54,11 @@ class Backup:
         await self.ledger.check_restored(await self.ledger.head())
         return seal(self._members(checkpoints))
 
-    async def restore(self, file: BinaryIO, checkpoints: Mapping[str, str]) -> RestoreReceipt:
-        return await Restore(self.ledger, self.keys, self.audit, checkpoints).run(file)
+    async def restore(
+        self, file: BinaryIO, checkpoints: Mapping[str, str], with_keys: bool = False
+    ) -> RestoreReceipt:
+        """See Restore."""
+        return await Restore(self.ledger, self.keys, self.audit, checkpoints, with_keys).run(file)
 
     async def _members(self, checkpoints: Mapping[str, str]) -> AsyncIterator[tuple[str, bytes]]:
         """Name and content, in the order in which a restore reads them."""
@@ -67,7 +70,7 @@ class Backup:
         tags = await Tags(self.ledger.connection).all()  # those of later versions came meanwhile
         lines = [tag.model_dump_json() for tag in tags if tag.version <= version]
         yield layout.TAGS, _lines(lines)
-        yield layout.KEYS, _lines([key.without_secrets().model_dump_json() for key in await self.keys.all()])
+        yield layout.KEYS, _lines([key.model_dump_json() for key in await self.keys.all()])
         number, after = 0, None
         while calls := await self.audit.oldest(CALLS_PER_MEMBER, after):
             lines = [json.dumps([entry.id, entry.call.model_dump(exclude_none=True)]) for entry in calls]

@@ -5,7 +5,7 @@ log/<first version>  commits, one a line, each in the very bytes that the ledger
 blocks/<sha256>      rows of every version, and what each edit contributes
 graph/..., names/... rows of imports, by their keys in Redis
 tags                 names of versions, one a line
-keys                 issued keys, one a line, without what opens them
+keys                 issued keys, one a line, with the digests of what opens them, which nobody can turn back
 audit/<n>            calls of the admin routes, one a line, the oldest first
 """
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 from errata.wire import RestoreReceipt
 
 from service.access.api_keys import KeyStore
-from service.access.audit import Audit
+from service.access.audit.audit import Audit
 from service.backup.verify import VerifiedBackup
 from service.concurrency import iterate_in_thread
 from service.errors import InvalidInput, LedgerNotEmpty
@@ -26,12 +26,16 @@ from service.ledger.tags import Tags
 
 @dataclass(frozen=True)
 class Restore:
-    """checkpoints: memory -> what its rows lie on in this service."""
+    """checkpoints: memory -> what its rows lie on in this service.
+
+    with_keys: Keys open what they opened; without it they open nothing until they are rotated, whoever made the file.
+    """
 
     ledger: RedisLedger
     keys: KeyStore
     audit: Audit
     checkpoints: Mapping[str, str]
+    with_keys: bool = False
 
     async def run(self, file: BinaryIO) -> RestoreReceipt:
         """Puts everything back.
@@ -53,24 +57,29 @@ class Restore:
             detail = f"the ledger is at version {n_present} already, with other commits than this backup's"
             advice = "restore into an empty one, that is with an empty --var or Redis"
             raise LedgerNotEmpty(f"{detail}: {advice}", version=n_present)
-        await self.ledger.begin_restore(backup.about.version)
+        is_whole = await self.ledger.begin_restore(backup.about.version, n_present)
         await self._restore_rows(backup, n_present)
-        calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
-        keys = [
-            await self.keys.restore(key.without_secrets())  # whoever made the file, it opens nothing
-            async for batch in iterate_in_thread(backup.keys())
-            for key in batch
-        ]
-        store = Tags(self.ledger.connection)
-        tags = [await store.restore(t) async for batch in iterate_in_thread(backup.tags()) for t in batch]
+        n_calls, n_keys, n_tags = await self._restore_surroundings(backup) if is_whole else (0, 0, 0)
         async for commits in iterate_in_thread(backup.commits()):
             for commit in commits:
                 if commit.version > n_present:
                     await self.ledger.put_back(commit)
         version = backup.about.version
         return RestoreReceipt(
-            version=version, commits=version - n_present, tags=sum(tags), keys=sum(keys), audit=sum(calls)
+            version=version, commits=version - n_present, tags=n_tags, keys=n_keys, audit=n_calls
         )
+
+    async def _restore_surroundings(self, backup: VerifiedBackup) -> tuple[int, int, int]:
+        """Put back calls, keys and tags; return how many. Into a ledger with a history of its own none gets."""
+        calls = [await self.audit.restore(entries) async for entries in iterate_in_thread(backup.calls())]
+        keys = [
+            await self.keys.restore(key if self.with_keys else key.without_secrets())
+            async for batch in iterate_in_thread(backup.keys())
+            for key in batch
+        ]
+        store = Tags(self.ledger.connection)
+        tags = [await store.restore(t) async for batch in iterate_in_thread(backup.tags()) for t in batch]
+        return sum(calls), sum(keys), sum(tags)
 
     async def _restore_rows(self, backup: VerifiedBackup, n_present: int) -> None:
         """An import that a commit in the ledger names has its rows: announced again, it would be swept as dead."""

@@ -29,6 +29,8 @@ from errata.wire import (
 )
 from ray import serve
 
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
 from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.editing.evaluation.capacity import SlotBudget
@@ -118,10 +120,18 @@ class Editor:
         create_series()
         await self.ready()
         self._warm_up_task = asyncio.create_task(self._warm_up())
-        watches = [watch_replicas(self._ledger, expected), self._importer.watch()]
+        watches = [
+            watch_replicas(self._ledger, expected),
+            self._importer.watch(),
+            self._models.lookup.watch_damage(self._newest_graph),
+        ]
         self._tasks = [self._warm_up_task, *map(asyncio.create_task, watches)]
         self.__del__ = self._end  # Ray awaits it; Python, which looks at the class, does not see it
         metrics.set_ready("editor", settings.metrics_port)
+
+    def _newest_graph(self) -> GraphView | None:
+        state = self._pipeline.state
+        return state.memories[GRAPH].view if state is not None and GRAPH in state.memories else None
 
     async def aclose(self) -> None:
         """Tasks first: one that is in the middle of a command would keep its connection from being closed."""
@@ -146,7 +156,7 @@ class Editor:
         # What would be refused, or what the key has made already. No writer has to wait for it.
         timings, plan = Timings(), EditPlan(edits, self._models)
         state = await self._pipeline.newest()
-        result = await self._pipeline.first_result(plan, idempotency_key) if idempotency_key else None
+        result = await self._pipeline.first_result(plan, author, idempotency_key) if idempotency_key else None
         if result is None:
             with timings.part("editor"):
                 refused = await plan.preview(state, self._builder, self._budget)

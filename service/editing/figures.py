@@ -14,6 +14,7 @@ from service.errors import ErrataError, Internal, LedgerCorrupt, LedgerUnavailab
 from service.metrics import metrics
 
 KINDS = ("edit", "revert", "rollback", "import")
+REPETITION = "repeated"  # with its Idempotency-Key: answered with what it made before
 CANCELLED = "cancelled"  # by the caller or by Ray
 FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.code, CANCELLED)
 
@@ -21,7 +22,7 @@ FAILURES = (Internal.code, NotReady.code, LedgerUnavailable.code, LedgerCorrupt.
 def create_series() -> None:
     """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
     for kind in KINDS:
-        for outcome in ("committed", *FAILURES):
+        for outcome in ("committed", REPETITION, *FAILURES):
             metrics.EDITS.labels(kind, outcome)
     for part in PARTS:
         metrics.COMMIT_PARTS.labels(part)
@@ -33,7 +34,7 @@ async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Resu
     outcome = Internal.code
     try:
         result = await write()
-        outcome = "dry_run" if result.commit is None else "committed"
+        outcome = "dry_run" if result.commit is None else REPETITION if result.is_repeated else "committed"
     except ErrataError as error:
         outcome = error.code
         if isinstance(error, LedgerUnavailable):
@@ -44,7 +45,7 @@ async def count_write(kind: str, write: Callable[[], Awaitable[Result]]) -> Resu
         raise
     finally:
         metrics.EDITS.labels(kind, outcome).inc()
-    if result.commit is not None:
+    if result.commit is not None and not result.is_repeated:
         metrics.count_commit(result.commit.author)
     return result
 

@@ -65,11 +65,12 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class Result:
-    """commit: None for a dry run. extra: further fields of the receipt."""
+    """commit: None for a dry run. extra: further fields of the receipt. is_repeated: an earlier request made it."""
 
     commit: Commit | None
     report: Mapping[str, Any]
     extra: Mapping[str, Any] = field(default_factory=dict)
+    is_repeated: bool = False
 
 
 class Pipeline:
@@ -156,19 +157,19 @@ class Pipeline:
         await self._ledger.check_restored(state.version)
         return state
 
-    async def remembers(self, idempotency_key: str) -> bool:
-        """Whether a commit was made with this key."""
-        return await self._ledger.find_version(idempotency_key) is not None
+    async def remembers(self, author: str, idempotency_key: str) -> bool:
+        """Whether this author made a commit with this key."""
+        return await self._ledger.find_version(author, idempotency_key) is not None
 
-    async def first_result(self, plan: Plan, idempotency_key: str) -> Result | None:
-        """The result of the first request with this key, if there was one."""
-        version = await self._ledger.find_version(idempotency_key)
+    async def first_result(self, plan: Plan, author: str, idempotency_key: str) -> Result | None:
+        """The result of the author's first request with this key, if there was one."""
+        version = await self._ledger.find_version(author, idempotency_key)
         return None if version is None else await self._result_at(version, plan)
 
     async def _attempt(self, plan: Plan, order: Order, timings: Timings) -> Result:
         state = await self.newest()
         if order.idempotency_key is not None and not order.dry_run:
-            first_result = await self.first_result(plan, order.idempotency_key)
+            first_result = await self.first_result(plan, order.author, order.idempotency_key)
             if first_result is not None:
                 return first_result
         if order.expected_version is not None and order.expected_version != state.version:
@@ -221,7 +222,7 @@ class Pipeline:
         if commit.report.get("request") != plan.request:
             detail = f"this Idempotency-Key made version {version} out of another request: choose a new key"
             raise InvalidInput(detail, field="Idempotency-Key", version=version)
-        return Result(commit, commit.report)
+        return Result(commit, commit.report, is_repeated=True)
 
     def _learn(self, fresh: EditorState) -> EditorState:
         if self.state is None or fresh.version > self.state.version:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeAlias
@@ -28,6 +29,10 @@ from service.graph.rows import Rows
 
 MAX_CACHED = 20_000  # entities of one view
 FEW_NAMES = 100  # that are linked at once
+SHORT_CHARS = (
+    2_000  # of all questions of a batch: what is longer is linked in a thread, a millisecond and more
+)
+LOOK_AGAIN_S = 10.0
 
 log = logging.getLogger(__name__)
 
@@ -82,12 +87,24 @@ class Lookup:
                 try:
                     async for names in self._rows.names(active.manifest):
                         await asyncio.to_thread(self.linker.add_many, names)
+                    self._damage.pop(active.edit, None)
                 except LedgerCorrupt as error:
                     log.error("the names of an import cannot be linked: %s", error.detail)
                     self._damage[active.edit] = error.detail
                 self._linked_edits.add(active.edit)
                 self._naming_edits.add(active.edit)
             await self._link_edits(view)
+
+    async def watch_damage(self, newest: Callable[[], GraphView | None]) -> None:
+        """Look again for ever at names that were damaged, for somebody may have put them right."""
+        while True:
+            await asyncio.sleep(LOOK_AGAIN_S)
+            view = newest()
+            if view is None or self.find_damage(view) is None:
+                continue
+            self._linked_edits -= self._damage.keys()
+            with suppress(LedgerUnavailable):
+                await self.prepare(view)
 
     def find_damage(self, view: GraphView) -> str | None:
         """What keeps names of this view from being found, in one sentence; None when nothing does."""
@@ -129,7 +146,8 @@ class Lookup:
     async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
         """Each question with what its view says of its words."""
         start = perf_counter()
-        spans = [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]
+        is_short = sum(len(ask.question) for ask in asks) <= SHORT_CHARS
+        spans = self._link(asks) if is_short else await asyncio.to_thread(self._link, asks)
         linked_at = perf_counter()
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))
@@ -145,6 +163,9 @@ class Lookup:
                     results.append(cause)
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
         return InformedBatch(results, linked_at - start, perf_counter() - linked_at, hits, misses)
+
+    def _link(self, asks: Sequence[Ask]) -> list[Sequence[Span]]:
+        return [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]
 
     async def _add_mentions(
         self, linked_asks: Sequence[LinkedAsk], unavailable: ErrataError | None = None

@@ -60,6 +60,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         Rate.parse(settings.address_rate, settings.max_concurrent),
         settings.open_to_all,
         tokens,
+        metrics.count_rate_limited,
     )
     ask, read, edit, admin = (Guard(access.gate, scope) for scope in ALL_SCOPES)
     app = FastAPIOffline(
@@ -93,6 +94,10 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.proxies))
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(RequestIdMiddleware)
-    app.router.on_shutdown.append(access.aclose)
+
+    async def close() -> None:
+        metrics.AUDIT_LOST.inc(await access.aclose())
+
+    app.router.on_shutdown.append(close)
     app.state.access = access
     return app

@@ -19,12 +19,13 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooSlow, Unauthorized
+from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
+from service.http.auth import get_address
 from service.http.body import MAX_COMPLAINTS, complain, shorten
 from service.http.responses import respond
 from service.outcome import Outcome
 
-CHAT = "/v1/chat/completions"
+ADMIN, CHAT = "/admin/", "/v1/chat/completions"
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 CLIENT_GONE = 499  # nobody reads it; the request is counted under it
 VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
@@ -50,6 +51,11 @@ def install(app: FastAPI) -> None:
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:
         path = request.url.path
+        if path.startswith(ADMIN):  # no guard has counted what no route takes
+            try:
+                await request.app.state.access.gate.count_unrouted(get_address(request))
+            except TooMany as refusal:
+                return _respond_error(request, refusal)
         if error.status_code == HTTPStatus.NOT_FOUND:
             detail = f"there is nothing at {path}: /docs lists what there is"
             return _respond_error(request, NotFound(detail))

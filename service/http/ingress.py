@@ -26,6 +26,7 @@ class Ingress:
         self, settings: Settings, models: dict[str, DeploymentHandle], editor: DeploymentHandle
     ) -> None:
         metrics.count_start("ingress")
+        metrics.create_rate_limit_series()
         self._settings = settings
         clients = {
             name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()

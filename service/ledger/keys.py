@@ -5,12 +5,13 @@
     {errata}:block:<sha256>   string   rows as safetensors bytes, named by what they hold, never changed
     {errata}:image:<version>  string   manifest: which blocks every memory has at that version (JSON)
     {errata}:images           zset     the versions that have a manifest, scored by themselves
-    {errata}:idem:<key>       string   the version that a request with this Idempotency-Key made; for 7 days
+    {errata}:idem:<author>:<key>  string  the version that the author's request with this Idempotency-Key made; 7 days
     {errata}:imports          hash     unfinished import -> what it has in Redis (service/graph); gone with its commit
     {errata}:dropping         hash     imports taken for dead, until their rows are gone
     {errata}:replicas         hash     replica id -> `<server's unix time> <heartbeat as JSON>`; for an hour
     {errata}:tags             hash     name -> the version it was given to, by whom and when (tags.py)
-    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits
+    {errata}:restore          string   the version that the last restore leads to; before it, nobody else commits;
+                                       ` extension` stands after it where the ledger was not empty
     {errata}:kept             string   of layouts 1 and 2: what `restore` holds, and which versions had rows (schema.py)
     {errata}:schema           string   the number of this layout (schema.py)
     {errata}:check:<uuid>     stream   scratch of the start-up check, deleted by it
@@ -20,6 +21,8 @@ start then replays from an older one. The braces are a hash tag: a cluster keeps
 """
 
 from __future__ import annotations
+
+from urllib.parse import quote
 
 PREFIX = "{errata}:"
 
@@ -44,8 +47,9 @@ def manifest(version: int) -> str:
     return f"{PREFIX}image:{version}"
 
 
-def idempotency(key: str) -> str:
-    return f"{PREFIX}idem:{key}"
+def idempotency(author: str, key: str) -> str:
+    """Each author has keys of its own; the quoted author has no colon."""
+    return f"{PREFIX}idem:{quote(author, safe='')}:{key}"
 
 
 def check(name: str) -> str:

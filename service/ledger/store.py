@@ -21,6 +21,7 @@ from service.ledger.startup import Server, check_server
 FORGET_REPLICA_AFTER_S = 3600
 ROWS_MISSING = 0  # append.lua: a failover lost some between storing them and the commit
 STORE_ATTEMPTS = 5
+EXTENSION = b" extension"
 
 
 class RedisLedger:
@@ -82,15 +83,25 @@ class RedisLedger:
                 return version
         raise NotReady("rows were lost as often as they were stored: send it again")
 
-    async def begin_restore(self, version: int) -> None:
-        """From now on `append` refuses every commit before `version` is reached; `put_back` makes them."""
+    async def begin_restore(self, version: int, newest: int) -> bool:
+        """From now on `append` refuses every commit before `version` is reached; `put_back` makes them.
+
+        Args:
+            newest: The version that is there.
+
+        Returns:
+            Whether the ledger was empty when the restore began, which may have been cut off meanwhile.
+        """
         async with self.connection.call("begin a restore"):
-            await self._redis.set(keys.RESTORE, version)
+            previous = await self._redis.get(keys.RESTORE) or b"0"
+            is_resumed = _restore_target(previous) > newest and not previous.endswith(EXTENSION)
+            is_whole = newest == 0 or is_resumed
+            await self._redis.set(keys.RESTORE, b"%d%b" % (version, b"" if is_whole else EXTENSION))
+        return is_whole
 
     async def check_restored(self, newest: int) -> None:
-        """NotReady while a restore is under way, of which `newest` versions are there."""
         async with self.connection.call("look whether it is being restored"):
-            version = int(await self._redis.get(keys.RESTORE) or 0)
+            version = _restore_target(await self._redis.get(keys.RESTORE) or b"0")
         if version > newest:
             raise _restoring(newest, version)
 
@@ -105,7 +116,7 @@ class RedisLedger:
         idempotency_key: str | None = None,
         by_restore: bool = False,
     ) -> int:
-        name = keys.LOG if idempotency_key is None else keys.idempotency(idempotency_key)
+        name = keys.LOG if idempotency_key is None else keys.idempotency(commit.author, idempotency_key)
         script_keys = [keys.LOG, keys.IMPORTS, name, keys.RESTORE]
         script_keys += [keys.block(block.digest) for block in blocks]
         args = [commit.version, commit.previous, commit.digest, commit.encoded]
@@ -128,10 +139,10 @@ class RedisLedger:
             raise StaleVersion.at(current=-1 - version, expected=commit.version - 1)
         return version
 
-    async def find_version(self, idempotency_key: str) -> int | None:
-        """The version that a request with this key made."""
+    async def find_version(self, author: str, idempotency_key: str) -> int | None:
+        """The version that a request of this author with this key made."""
         async with self.connection.call("look up an Idempotency-Key"):
-            version = await self._redis.get(keys.idempotency(idempotency_key))
+            version = await self._redis.get(keys.idempotency(author, idempotency_key))
         return None if version is None else int(version)
 
     async def read(self, after: int, limit: int = 1000, previous: str | None = None) -> list[Commit]:
@@ -228,6 +239,10 @@ class RedisLedger:
 
 
 Ledger: TypeAlias = RedisLedger  # the short name, for annotations
+
+
+def _restore_target(value: bytes) -> int:
+    return int(value.removesuffix(EXTENSION))
 
 
 def _restoring(newest: int, version: int) -> NotReady:

@@ -166,6 +166,11 @@ REDIS_FAILURES = Counter(
     "errata_redis_failures", "Calls to the ledger's Redis that failed, by who made them.", ["role"]
 )
 AUDIT_LOST = Counter("errata_audit_lost", "Admin calls that could not be written to the audit.")
+RATE_LIMITED = Counter(
+    "errata_rate_limited",
+    "Calls refused by a limit, by what they are counted by (key, address) and by limit (rate, concurrent).",
+    ["by", "limit"],
+)
 HTTP = Counter("errata_http_requests", "HTTP requests by route and status.", ["route", "method", "status"])
 HTTP_SECONDS = Histogram(
     "errata_http_request_seconds", "Time of an HTTP request at the ingress.", ["route"], buckets=SECONDS
@@ -270,6 +275,18 @@ def count_commit(author: str) -> None:
         author = "others"
     _authors.add(author)
     COMMITS.labels(author).inc()
+
+
+def create_rate_limit_series() -> None:
+    """Prometheus sees no increase where a series begins with its first event, so they begin at zero."""
+    for by in ("key", "address"):
+        for limit in ("rate", "concurrent"):
+            RATE_LIMITED.labels(by, limit)
+
+
+def count_rate_limited(by: str, limit: str) -> None:
+    """Counts a call that a limit refused."""
+    RATE_LIMITED.labels(by, limit).inc()
 
 
 def render() -> bytes:

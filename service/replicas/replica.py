@@ -94,6 +94,9 @@ class Replica:
         self._backlog = Backlog()
         self._history.add(first)
         self._tasks += [asyncio.create_task(self._follower.run()), asyncio.create_task(self._heartbeat.run())]
+        if self._lookup is not None:
+            watching = self._lookup.watch_damage(lambda: self._follower.newest.views[GRAPH])
+            self._tasks.append(asyncio.create_task(watching))
         _create_series(model, reads_graph)
         await wait_for_ledger(self._heartbeat.send, self.id)
         await wait_for_ledger(self._catch_up, self.id)

@@ -32,7 +32,7 @@ from service.ledger.commit import Commit
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
 from tests.service.ledger.processes import kill, pid_of
-from tests.service.ledger.writing import BASES, Writer
+from tests.service.ledger.writing import AUTHOR, BASES, Writer
 
 EXAMPLES, STEPS = 40, 30
 NUMBERS = st.integers(0, 30)
@@ -119,7 +119,7 @@ class Ledger(RuleBasedStateMachine):
     @rule(number=NUMBERS)
     def a_key_is_used_again(self, number: int) -> None:
         key = sorted(self.version_by_key)[number % len(self.version_by_key)]
-        assert self.run(self.ledger.find_version(key)) == self.version_by_key[key]
+        assert self.run(self.ledger.find_version(AUTHOR, key)) == self.version_by_key[key]
         assert self.run(self.ledger.append(*self._other(), key)) == self.version_by_key[key]
 
     def _other(self) -> tuple[Commit, list[Block]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
+import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -79,3 +82,36 @@ def test_a_file_that_was_moved_away_is_opened_again(monkeypatch: pytest.MonkeyPa
     (tmp_path / "log").rename(tmp_path / "log.1")
     logging.getLogger("service").warning("after")
     assert "after" in (tmp_path / "log").read_text()
+
+
+def test_a_day_of_warnings_costs_less_than_five_megabytes_and_none_goes_uncounted() -> None:
+    now, stream = 0.0, io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    handler.addFilter(logs.RepeatFilter(lambda: now))
+    logger = logging.Logger("service.http.middleware.metrics")
+    logger.addHandler(handler)
+    for _ in range(24 * 60):
+        for _ in range(100):
+            logger.warning("%s %s %d", "GET", "/admin/versions" + "x" * 100, 503)
+        now += 60.0
+    lines = stream.getvalue().splitlines()
+    assert len(stream.getvalue()) < 2_000_000
+    n_dropped = sum(int(count) for count in re.findall(r"\(and (\d+) more like it\)", stream.getvalue()))
+    assert len(lines) + n_dropped == 24 * 60 * 100 - (100 - logs.REPEATS), "but for those of the last minute"
+
+
+def test_other_places_other_callers_and_what_has_to_be_there_are_not_held_back() -> None:
+    stream = io.StringIO()
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(logs.RepeatFilter())
+    logger = logging.Logger("service")
+    logger.addHandler(handler)
+    for number in range(50):
+        logger.warning("noise", extra={"caller": ""})
+        logger.warning("served %d", number, extra={"caller": f"caller{number}"})
+        logger.info("asked %d", number)
+        logger.error("lost %d", number, extra=logs.WITHOUT_LIMIT)
+    logger.error("once")
+    words = Counter(line.split()[0] for line in stream.getvalue().splitlines())
+    assert words == {"noise": logs.REPEATS, "served": 50, "asked": 50, "lost": 50, "once": 1}

@@ -187,7 +187,7 @@ class Importer:
             raise UnknownModel(NO_GRAPH, models=list(self._models.names))
         self._refuse_too_many(author)
         state = await self._pipeline.newest_restored()
-        is_repeated = idempotency_key is not None and await self._pipeline.remembers(idempotency_key)
+        is_repeated = idempotency_key is not None and await self._pipeline.remembers(author, idempotency_key)
         if not is_repeated and order.expected_version not in (None, state.version):
             raise StaleVersion.at(current=state.version, expected=order.expected_version)
         await self._store.sweep(self._sessions)

@@ -1,4 +1,4 @@
-"""Writes every call of an admin route into the audit before its answer leaves, whatever becomes of it."""
+"""Puts every call of an admin route into the audit, a change before its answer leaves, whatever becomes of it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import Any
 from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from service.access.audit import Audit, Call
+from service.access.audit.audit import Audit
+from service.access.audit.call import CLIENT_GONE, READ_METHODS, Call
 from service.access.caller import Caller
-from service.access.rate_limits import Rate, RateLimiter
-from service.concurrency import finish
-from service.errors import ErrataError, TooMany
+from service.concurrency import finish, run_to_end
+from service.http.errors import ADMIN
+from service.logs import WITHOUT_LIMIT
 from service.metrics import metrics
 from service.outcome import CODE, VERSION, Outcome
 
-ADMIN = "/admin/"
 MAX_CHARS = 500  # of a request's summary and path
-STRANGER_RATE = "600/minute"  # of written calls without a valid key, which shall not fill the ledger's Redis
-CLIENT_GONE = 499
+MAX_METHOD_CHARS = 16
+HANG_UP_S = (
+    2.0  # for a change whose caller hung up to come to its end, so that the audit knows what became of it
+)
 
 log = logging.getLogger(__name__)
 
@@ -37,19 +39,24 @@ def set_outcome(request: Request, outcome: Outcome) -> None:
 class AuditMiddleware:
     def __init__(self, app: ASGIApp, audit: Audit) -> None:
         self._app, self._audit = app, audit
-        self._strangers = RateLimiter(Rate.parse(STRANGER_RATE), None, 1.0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
             await self._app(scope, receive, send)
             return
-        status, headers, is_written = CLIENT_GONE, dict[str, str](), False
+        status, headers, is_written, is_received = CLIENT_GONE, dict[str, str](), False, False
 
         async def write() -> None:
             nonlocal is_written
             if not is_written:
                 is_written = True
                 await finish(self._write(_describe(scope, status, headers)))  # also when the client hangs up
+
+        async def receive_noting_end() -> Message:
+            nonlocal is_received
+            message = await receive()
+            is_received = is_received or (message["type"] == "http.request" and not message.get("more_body"))
+            return message
 
         async def send_after_writing(message: Message) -> None:
             nonlocal status, headers
@@ -60,25 +67,29 @@ class AuditMiddleware:
                 await write()
             await send(message)
 
-        try:
-            await self._app(scope, receive, send_after_writing)
-        except Exception:
-            status = 500
-            raise
-        finally:
-            await write()
+        async def call() -> None:
+            nonlocal status
+            try:
+                await self._app(scope, receive_noting_end, send_after_writing)
+            except Exception:
+                status = 500 if status == CLIENT_GONE else status
+                raise
+            finally:
+                await write()
+
+        may_change = scope["method"] not in READ_METHODS
+        await run_to_end(call(), lambda: HANG_UP_S if may_change and is_received else 0.0)
 
     async def _write(self, call: Call) -> None:
         """The answer leaves even when the entry cannot be written: a commit that was made is made."""
         try:
-            if call.by is None:
-                await self._strangers.count("all of them")
-            await self._audit.append(call)
-        except TooMany:
-            log.warning("more than %s calls of nobody known: not in the audit", STRANGER_RATE)
-        except ErrataError as error:
+            await self._audit.record(call)
+        except BaseException as error:  # a cancellation, too: whatever it is, the entry is lost
             metrics.AUDIT_LOST.inc()
-            log.error("not in the audit (%s): %s", error.code, call.model_dump_json(exclude_none=True))
+            entry = call.model_dump_json(exclude_none=True)
+            log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=WITHOUT_LIMIT)
+            if not isinstance(error, Exception):
+                raise
 
 
 def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:
@@ -91,7 +102,7 @@ def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:
         name=caller.name if caller else "",
         by=caller.by if caller else None,
         address=client[0] if client else "",
-        method=scope["method"],
+        method=scope["method"][:MAX_METHOD_CHARS],
         path=scope["path"][:MAX_CHARS],
         summary=state.get("summary", ""),
         status=outcome.status if outcome else status,

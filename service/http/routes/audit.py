@@ -7,7 +7,7 @@ from typing import Annotated
 from errata.wire import AuditEntry, AuditPage
 from fastapi import APIRouter, Query
 
-from service.access.audit import Audit, Filter
+from service.access.audit.audit import Audit, Entry, Filter
 from service.http.openapi import document
 
 Before = Annotated[str | None, Query(pattern=r"^[1-9][0-9]{0,15}-[0-9]{1,16}$")]
@@ -29,15 +29,17 @@ def build_router(audit: Audit) -> APIRouter:
         since: Time = None,
         until: Time = None,
     ) -> AuditPage:
-        """The newest calls first; `before` continues from an older page. `path`: how it begins."""
+        """The newest calls first; `before` continues from an older page. `path`: how it begins.
+
+        A page may have fewer calls than `limit`, or none, and a `next` all the same: so far was looked.
+        """
         filter = Filter(name, path, refused, version, since, until)
         page = await audit.newest(limit, before, filter)
-        return AuditPage(
-            entries=[
-                AuditEntry.model_validate({"id": entry.id, "time": entry.time, **entry.call.model_dump()})
-                for entry in page
-            ],
-            next=page[-1].id if len(page) == limit else None,
-        )
+        return AuditPage(entries=[_to_wire(entry) for entry in page.entries], next=page.next)
 
     return router
+
+
+def _to_wire(entry: Entry) -> AuditEntry:
+    fields = {"id": entry.id, "time": entry.time, "restored": entry.restored}
+    return AuditEntry.model_validate({**fields, **entry.call.model_dump()})

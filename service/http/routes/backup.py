@@ -29,7 +29,7 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
 
     @router.get("/admin/export", **EXPORT)
     async def export(request: Request) -> StreamingResponse:
-        """What cannot be made again, as one tar: commits, rows, graph, tags, audit, keys without what opens them."""
+        """What cannot be made again, as one tar: commits, rows, graph, tags, audit, digests of keys."""
         summarize(request, "a backup")
         contents = await backup.contents(await _read_checkpoints(models))
         return StreamingResponse(contents, media_type=archive.MIME, headers=NO_BUFFERING)
@@ -39,14 +39,18 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
         **document(RestoreReceipt, 408, 409, 422, status=201),
         openapi_extra={"requestBody": {"required": True, "content": TAR}},
     )
-    async def restore(request: Request) -> RestoreReceipt:
-        """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together."""
+    async def restore(request: Request, with_keys: bool = False) -> RestoreReceipt:
+        """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together.
+
+        `with_keys`: its keys open what they opened, those too that were revoked after it was made. Otherwise they open
+        nothing until they are rotated.
+        """
         summarize(request, "a restore")
         checkpoints = await _read_checkpoints(models)
         with TemporaryFile() as file:
             async for chunk in read_chunks(request):
                 await asyncio.to_thread(file.write, chunk)
-            receipt = await backup.restore(file, checkpoints)
+            receipt = await backup.restore(file, checkpoints, with_keys)
         summarize(request, f"a restore of {receipt.version:,} versions")
         return receipt
 

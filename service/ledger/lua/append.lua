@@ -38,7 +38,7 @@ end
 if current ~= version - 1 then return -1 - current end
 if digest_of(last) ~= ARGV[2] then return redis.error_reply('FORKED at ' .. current) end
 
-local up_to = tonumber(redis.call('GET', KEYS[4]) or 0)
+local up_to = tonumber(string.match(redis.call('GET', KEYS[4]) or '0', '^%d+'))
 if up_to >= version and ARGV[6] ~= 'back' then return redis.error_reply('RESTORING ' .. up_to) end
 
 for i = 5, #KEYS do

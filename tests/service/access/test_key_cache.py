@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 
 import pytest
 
 from service.access.api_keys import ApiKey
-from service.access.key_cache import MAX_NAMES, KeyCache
+from service.access.key_cache import MAX_NAMES, PATIENCE_S, REFRESH_AGE_S, KeyCache
 from service.errors import LedgerUnavailable
 from tests.service.access.conftest import Clock, MemoryStore
 
@@ -90,3 +91,73 @@ async def test_with_redis_hung_not_every_request_waits_for_it(
     for _ in range(5):
         await cache.get("anna")
     assert memory_store.reads == 1
+
+
+async def test_all_who_want_a_stale_key_share_a_read(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    await cache.get("anna")
+    clock.now += 3_600.0
+    await asyncio.gather(*(cache.get("anna") for _ in range(32)), *(cache.get("ben") for _ in range(32)))
+    assert memory_store.reads == 3
+
+
+async def test_a_key_in_use_is_read_anew_before_anybody_has_to_wait_for_it(
+    cache: KeyCache, memory_store: MemoryStore, clock: Clock
+) -> None:
+    await cache.get("anna")
+    for _ in range(4):
+        clock.now += REFRESH_AGE_S
+        await cache.get("anna")
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+    memory_store.keys["anna"] = memory_store.keys["anna"].model_copy(update={"revoked": time.time()})
+    clock.now += REFRESH_AGE_S
+    await cache.get("anna")
+    await asyncio.sleep(0.01)
+    assert (await cache.get("anna") or memory_store.keys["anna"]).revoked is not None
+
+
+async def test_with_redis_hung_a_stale_key_is_waited_for_once(
+    memory_store: MemoryStore, clock: Clock
+) -> None:
+    memory_store.issue("anna", "ask")
+    is_hung, answers = False, asyncio.Event()
+
+    async def load(name: str) -> ApiKey | None:
+        if is_hung:
+            await answers.wait()
+        return await memory_store.get(name)
+
+    cache = KeyCache(load, clock)
+    await cache.get("anna")
+    is_hung = True
+    clock.now += 3_600.0
+    started_at = time.perf_counter()
+    await asyncio.gather(*(cache.get("anna") for _ in range(32)))
+    first_s, started_at = time.perf_counter() - started_at, time.perf_counter()
+    for _ in range(100):
+        clock.now += 60.0
+        assert await cache.get("anna") == memory_store.keys["anna"]
+    assert first_s < 2 * PATIENCE_S
+    assert time.perf_counter() - started_at < 0.1
+    answers.set()
+    await cache.aclose()
+
+
+async def test_a_read_from_before_a_change_is_not_believed(memory_store: MemoryStore, clock: Clock) -> None:
+    answers = asyncio.Event()
+
+    async def load(name: str) -> ApiKey | None:
+        key = await memory_store.get(name)
+        await answers.wait()
+        return key
+
+    cache = KeyCache(load, clock)
+    read = asyncio.create_task(cache.get("anna"))
+    await asyncio.sleep(0)
+    memory_store.issue("anna", "ask")
+    cache.forget("anna")
+    answers.set()
+    await read
+    assert await cache.get("anna") == memory_store.keys["anna"]

@@ -259,6 +259,23 @@ def test_scopes_that_are_no_words_are_refused(claim: Any) -> None:
         Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub").read_scopes({SCOPES: claim})
 
 
+@pytest.mark.parametrize(
+    "sub",
+    ["a\x1b[2J", "a\nb", "a\u202eb", "x" * 256, "x" * 9_000, "", "  ", "\u200b", None, 7, ["anna"]],
+    ids=ascii,
+)
+def test_a_name_that_would_harm_whoever_reads_it_is_refused(sub: Any) -> None:
+    with pytest.raises(Unauthorized, match="names its owner"):
+        Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub").read_name({"sub": sub})
+
+
+@pytest.mark.parametrize("sub", ["auth0|5f7c", "x" * 255, "J\u00fcrgen M\u00fcller", "admin", "a@x.org"])
+def test_a_name_as_issuers_give_them_is_good_and_has_its_prefix(sub: str) -> None:
+    assert (
+        Claims("https://issuer", AUDIENCE, SCOPES, "errata:", "sub").read_name({"sub": sub}) == f"oidc:{sub}"
+    )
+
+
 @pytest.fixture
 def documents(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What https://issuer sends: its description, and keys wherever that says they are."""

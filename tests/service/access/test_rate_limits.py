@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
 
-from service.access.rate_limits import RETRY_REDIS_S, Rate, RateLimiter, RedisCounters
+from service.access.rate_limits import (
+    LEASES,
+    LIMITS,
+    RETRY_REDIS_S,
+    Rate,
+    RateLimiter,
+    RedisCounters,
+)
 from service.errors import TooMany
 from service.ledger.redis.connection import Connection
 
@@ -64,23 +72,126 @@ async def test_with_redis_gone_the_limit_holds_here(nowhere: Connection) -> None
     assert await count_accepted(limiter, "anna", 10) == 5
 
 
+class Hanging(RedisCounters):
+    """Does not answer until it is answers. reads: how often it was asked."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self.reads, self.answers = 0, asyncio.Event()
+
+    async def get_sliding_window(self, *args: Any) -> Any:
+        self.reads += 1
+        await self.answers.wait()
+        return await super().get_sliding_window(*args)
+
+    async def acquire_sliding_window_entry(self, *args: Any) -> bool:
+        self.reads += 1
+        await self.answers.wait()
+        return await super().acquire_sliding_window_entry(*args)
+
+
 async def test_with_redis_hung_not_every_call_waits_for_it(nowhere: Connection) -> None:
-    now, reads = 100.0, 0
-
-    class Hung(RedisCounters):
-        async def get_sliding_window(self, *args: Any) -> Any:
-            nonlocal reads
-            reads += 1
-            await asyncio.sleep(3_600)
-
-        acquire_sliding_window_entry = get_sliding_window
-
-    limiter = RateLimiter(SLOW, Hung(nowhere), 0.05, lambda: now)
+    now, hanging = 100.0, Hanging(nowhere)
+    limiter = RateLimiter(SLOW, hanging, 0.05, lambda: now)
     assert await count_accepted(limiter, "anna", 10) == 5
-    assert reads == 1
+    assert hanging.reads == 1
     now += RETRY_REDIS_S
     await count_accepted(limiter, "anna", 10)
-    assert reads == 2
+    await asyncio.sleep(0)
+    assert hanging.reads == 2
+    await limiter.aclose()
+
+
+async def test_with_redis_hung_a_call_waits_once_and_no_later_one_does(connection: Connection) -> None:
+    hanging = Hanging(connection)
+    limiter = RateLimiter(Rate.parse("100000/minute"), hanging, 0.2)
+    waits_s = await measure_waits(limiter, 400)
+    assert waits_s[0] < 0.5
+    assert max(waits_s[1:]) < 0.05, "among them is one that asks whether Redis is back"
+    assert hanging.reads > 1
+    hanging.answers.set()
+    await asyncio.sleep(RETRY_REDIS_S + 0.1)
+    for _ in range(3):
+        await limiter.count("anna")
+        await asyncio.sleep(0.05)
+    assert await connection.commands.keys(f"{LIMITS}*anna*"), "and it is counted there again"
+    await limiter.aclose()
+
+
+async def measure_waits(limiter: RateLimiter, times: int) -> list[float]:
+    waits_s: list[float] = []
+    for _ in range(times):
+        started_at = time.perf_counter()
+        await limiter.count("anna")
+        waits_s.append(time.perf_counter() - started_at)
+        await asyncio.sleep(0.003)
+    return waits_s
+
+
+class Counting(RedisCounters):
+    """calls: how often it was asked."""
+
+    calls = 0
+
+    async def acquire_sliding_window_entry(self, *args: Any) -> bool:
+        self.calls += 1
+        return await super().acquire_sliding_window_entry(*args)
+
+
+async def test_a_lease_costs_one_round_trip(connection: Connection) -> None:
+    counting = Counting(connection)
+    limiter = RateLimiter(Rate.parse("10000/minute"), counting, 2.0)
+    assert await count_accepted(limiter, "anna", 1_000) == 1_000
+    assert counting.calls <= 1_000 / (10_000 / LEASES) + 1
+    await limiter.aclose()
+
+
+async def test_callers_at_the_same_time_share_a_lease(connection: Connection) -> None:
+    counting = Counting(connection)
+    limiter = RateLimiter(Rate.parse("10000/minute"), counting, 2.0)
+    await asyncio.gather(*(limiter.count("anna") for _ in range(32)))
+    assert counting.calls == 1
+    await limiter.aclose()
+
+
+async def test_two_ingresses_admit_no_more_than_the_limit_and_at_most_a_lease_each_less(
+    connection: Connection,
+) -> None:
+    rate = Rate.parse("1000/minute")
+    limiters = [RateLimiter(rate, RedisCounters(connection), 2.0) for _ in range(2)]
+    n_accepted = sum([await count_accepted(limiters[number % 2], "anna", 7) for number in range(0, 400)])
+    assert 1_000 - 2 * (1_000 // LEASES) <= n_accepted <= 1_000
+    for limiter in limiters:
+        await limiter.aclose()
+
+
+async def test_a_refusal_is_remembered_until_there_is_room(connection: Connection) -> None:
+    counting = Counting(connection)
+    limiter = RateLimiter(SLOW, counting, 2.0)
+    assert await count_accepted(limiter, "anna", 1_000) == 5
+    assert counting.calls == 6
+
+
+async def test_a_call_may_count_for_several(connection: Connection) -> None:
+    limiter = RateLimiter(Rate.parse("1000/minute"), RedisCounters(connection), 2.0)
+    await limiter.count("anna", cost=990)
+    with pytest.raises(TooMany):
+        await limiter.count("anna", cost=20)
+    await limiter.count("anna", cost=10)
+    with pytest.raises(TooMany):
+        await limiter.count("anna")
+    await limiter.aclose()
+
+
+async def test_a_refusal_is_reported_with_its_limit() -> None:
+    refusals: list[str] = []
+    limiter = RateLimiter(Rate.parse("1/minute", 1), None, 1.0, on_refusal=refusals.append)
+    await count_accepted(limiter, "anna", 2)
+    async with limiter.hold("anna"):
+        with pytest.raises(TooMany):
+            async with limiter.hold("anna"):
+                pass
+    assert refusals == ["rate", "concurrent"]
 
 
 async def test_no_limit_asks_nobody() -> None:

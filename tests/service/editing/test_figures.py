@@ -24,6 +24,19 @@ async def test_every_kind_and_outcome_is_counted(editor: Editor) -> None:
     assert after == [count + 1 for count in before]
 
 
+async def test_a_repeated_request_is_no_new_commit(editor: Editor) -> None:
+    def figures() -> list[float]:
+        outcomes = [
+            sample("errata_edits_total", kind="edit", outcome=o) or 0 for o in ("committed", "repeated")
+        ]
+        return [*outcomes, sample("errata_commits_total", author="ana") or 0]
+
+    before = figures()
+    for _ in range(3):
+        assert (await change(editor, PERU, "Cusco", key="nightly-1"))["version"] == 1
+    assert figures() == [before[0] + 1, before[1] + 2, before[2] + 1]
+
+
 async def test_an_edit_whose_caller_left_is_counted_as_cancelled(
     editor: Editor, monkeypatch: pytest.MonkeyPatch
 ) -> None:

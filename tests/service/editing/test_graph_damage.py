@@ -11,7 +11,7 @@ import pytest
 import redis
 
 from service.editing.deployment import Editor
-from service.graph import bucket_codec, keys
+from service.graph import bucket_codec, keys, lookup
 from service.ledger.embedded.server import EmbeddedValkey
 from service.replicas.replica import Replica
 from tests.service.editing.conftest import StartEditor
@@ -126,6 +126,27 @@ async def test_an_import_that_was_taken_back_is_not_needed_to_look_anything_up(
         assert (await fact(fresh, "Peru", "capital", "Cusco", only="graph"))["status"] == 201
         assert (await entity(fresh, "Q419"))["facts"][0]["added_in"] == 4
         assert await search(fresh, "Peru") == ["Q419"]
+
+
+async def test_names_that_somebody_put_right_are_found_without_a_restart(
+    config: Any, editor: Editor, vandal: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lookup, "LOOK_AGAIN_S", 0.05)
+    backup = {key.decode(): vandal.get(key) for key in rows(vandal)}
+    [names] = [key for key in backup if ":names:" in key]
+    delete(vandal, names)
+    delete(vandal, key_of(vandal, "n:town_7"))
+    async with (
+        start_deployment(Replica, config, "atlas") as replica,
+        start_deployment(Editor, config) as fresh,
+    ):
+        assert (await ask(replica, CAPITAL))["degraded"] == "ledger_corrupt"
+        for key, data in backup.items():
+            vandal.set(key, data)  # type: ignore[arg-type]
+        async with asyncio.timeout(10):
+            while (await ask(replica, BROKEN))["degraded"] or not await search(fresh, "Town 7"):  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        assert (await ask(replica, BROKEN))["answer"] == "House of Town 7"
 
 
 @pytest.mark.parametrize("damage", [flip, delete])

@@ -220,7 +220,7 @@ async def test_a_key_used_by_another_editor_meanwhile_names_its_commit(
         await change(other, PERU, "Cusco", key="k1")
         await change(other, FRANCE, "Lyon")
 
-        async def not_yet(key: str) -> None:
+        async def not_yet(author: str, key: str) -> None:
             return None
 
         monkeypatch.setattr(editor._ledger, "find_version", not_yet)

@@ -13,7 +13,7 @@ from service.errors import LedgerCorrupt, NotFound, NotReady, StaleVersion
 from service.ledger import keys, rows, snapshots
 from service.ledger.commit import Commit, sha256
 from service.ledger.store import RedisLedger
-from tests.service.ledger.writing import BASES, Writer, fill
+from tests.service.ledger.writing import AUTHOR, BASES, Writer, fill
 
 
 async def test_an_empty_ledger_is_at_version_zero(ledger: RedisLedger) -> None:
@@ -52,7 +52,7 @@ async def test_a_stale_writer_changes_nothing(ledger: RedisLedger, raw: redis.Re
         await ledger.append(late, blocks, "late-key")
     assert error.value.extras == {"current": 2, "expected": 1}
     assert raw.xrange(keys.LOG) == before
-    assert await ledger.find_version("late-key") is None
+    assert await ledger.find_version(AUTHOR, "late-key") is None
 
 
 async def test_a_writer_from_the_future_is_stale_too(ledger: RedisLedger) -> None:
@@ -89,13 +89,28 @@ async def test_another_history_is_not_continued(ledger: RedisLedger) -> None:
     assert await ledger.head() == 2
 
 
+async def test_an_idempotency_key_is_its_authors_own(ledger: RedisLedger) -> None:
+    writer = Writer()
+    await ledger.append(*writer.edit(), idempotency_key="nightly-1")
+    commit, blocks = writer.edit()
+    assert await ledger.find_version("ben", "nightly-1") is None
+    by_ben = replace(commit, author="ben")
+    assert await ledger.append(by_ben, blocks, "nightly-1") == 2
+    assert [await ledger.find_version(author, "nightly-1") for author in (AUTHOR, "ben")] == [1, 2]
+
+
+def test_no_author_and_key_together_are_another_pair() -> None:
+    pairs = [("a", "b:c"), ("a:b", "c"), ("a%3Ab", "c"), ("oidc:a", "b"), ("oidc", "a:b")]
+    assert len({keys.idempotency(author, key) for author, key in pairs}) == len(pairs)
+
+
 async def test_an_idempotency_key_gives_the_first_result_again(ledger: RedisLedger, raw: redis.Redis) -> None:
     writer = Writer()
     assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
-    assert await ledger.find_version("k") == 1
+    assert await ledger.find_version(AUTHOR, "k") == 1
     assert await ledger.append(*writer.edit(), idempotency_key="k") == 1
     assert await ledger.head() == 1
-    assert 0 < int(str(raw.ttl(keys.idempotency("k")))) <= keys.IDEMPOTENCY_TTL_S
+    assert 0 < int(str(raw.ttl(keys.idempotency(AUTHOR, "k")))) <= keys.IDEMPOTENCY_TTL_S
 
 
 async def test_the_same_request_many_times_at_once_makes_one_commit(ledger: RedisLedger) -> None:

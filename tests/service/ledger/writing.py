@@ -19,6 +19,7 @@ from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord, Kind, Write, edit_order
 from service.ledger.store import RedisLedger
 
+AUTHOR = "ana"
 SLOTS, SUMS = "toy/slots", "toy/sums"
 BASES = {memory: Image("sha256:" + hashlib.sha256(memory.encode()).hexdigest()) for memory in (SLOTS, SUMS)}
 
@@ -101,7 +102,7 @@ class Writer:
         bare = Commit(
             version,
             kind,
-            "ana",
+            AUTHOR,
             0.5 + version,
             "why",
             edits,

@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from errata import wire
 from errata.files import Download, Progress, Upload
-from errata.request import Call
+from errata.request import Call, to_query
 
 
 class ServiceCalls:
@@ -36,8 +36,14 @@ class ServiceCalls:
         return Call("GET", "/admin/export", wire.BackupHead, slow=True, download=Download(into, progress))
 
     def restore(
-        self, backup: str | Path | BinaryIO, *, progress: Progress | None = None
+        self, backup: str | Path | BinaryIO, *, with_keys: bool = False, progress: Progress | None = None
     ) -> Call[wire.RestoreReceipt]:
-        """Put a backup back into an empty ledger, bit for bit. Giving the same one again goes on where it stopped."""
-        upload = Upload(backup, progress)
-        return Call("POST", "/admin/import", wire.RestoreReceipt, reads=False, slow=True, upload=upload)
+        """Put a backup back into an empty ledger, bit for bit. Giving the same one again goes on where it stopped.
+
+        Args:
+            with_keys: its keys open what they opened when it was made; otherwise nothing until they are rotated.
+        """
+        upload, query = Upload(backup, progress), to_query(with_keys=with_keys or None)
+        return Call(
+            "POST", "/admin/import", wire.RestoreReceipt, query=query, reads=False, slow=True, upload=upload
+        )

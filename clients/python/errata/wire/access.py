@@ -73,7 +73,8 @@ class AuditEntry(Response):
 
     name: of the caller, "" for an unknown one. by: how the caller was authenticated.
     summary: the request in a few words. code: of the problem it was answered with. version: of the commit it made.
-    request: the id of the request, as in the logs.
+    request: the id of the request, as in the logs. count: of calls like this one, which are merged when they changed
+    nothing; what is said is of the last of them. restored: a backup brought it.
     """
 
     id: str
@@ -88,10 +89,15 @@ class AuditEntry(Response):
     code: str | None = None
     version: CommitVersion | None = None
     request: str | None = None
+    count: int = 1
+    restored: bool = False
 
 
 class AuditPage(Response):
-    """The newest first. next: what to give as `before` for the page after this one; None on the last."""
+    """The newest first. next: what to give as `before` for the page after this one; None on the last.
+
+    A page that is not the last may be empty: a filter left out all that it looked at.
+    """
 
     entries: list[AuditEntry]
     next: str | None = None

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import httpx
@@ -11,12 +14,16 @@ import pytest
 import redis
 from fastapi import FastAPI
 
-from service.access.audit import AUDIT, Audit, Call
+from service.access.audit import audit as audit_streams
+from service.access.audit.audit import Audit
+from service.access.audit.call import CHANGES, Call
+from service.config import Settings
 from service.editing.deployment import Editor
-from service.errors import GraphMoved
-from service.http.middleware import audit
+from service.errors import GraphMoved, LedgerUnavailable
+from service.http.app import build_app
 from service.outcome import Outcome
-from tests.service.http.conftest import KEY
+from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.parts import sample
 
 
 async def newest(http: httpx.AsyncClient, **filter: Any) -> list[dict[str, Any]]:
@@ -67,10 +74,24 @@ async def test_a_caller_who_lacks_the_scope_is_noted_by_name(http: httpx.AsyncCl
     assert (entry["status"], entry["code"], entry["by"]) == (403, "forbidden", "key")
 
 
+async def test_a_key_of_somebody_elses_request_is_nobody_elses(http: httpx.AsyncClient) -> None:
+    """Each made its own commit, and the audit says who made which."""
+    again = {"idempotency-key": "nightly-1"}
+    for name, answer in (("ann", "Cusco"), ("ben", "Puno")):
+        key = (await http.post("/admin/keys", json={"name": name, "scopes": ["edit"]})).json()["key"]
+        headers = {"authorization": f"Bearer {key}", **again}
+        assert (await http.post("/admin/edits", json=edit(answer), headers=headers)).status_code == 201
+    edits = await newest(http, path="/admin/edits")
+    assert [(entry["name"], entry["version"]) for entry in edits] == [("ben", 2), ("ann", 1)]
+
+
 async def test_no_key_gets_into_the_audit(http: httpx.AsyncClient, raw: redis.Redis) -> None:
     key = (await http.post("/admin/keys", json={"name": "ben", "scopes": ["ask"]})).json()["key"]
     await http.get(f"/admin/versions?key={key}", headers={"authorization": f"Bearer {key}"})
-    entries = json.dumps([str(entry) for entry in raw.xrange(AUDIT)])
+    assert await newest(http, refused=True), "it is written"
+    entries = json.dumps(
+        [str(entry) for stream in raw.scan_iter(f"{CHANGES}*") for entry in raw.xrange(stream)]
+    )
     assert "ben" in entries
     assert key not in entries
     assert KEY not in entries
@@ -88,18 +109,41 @@ async def test_filters_leave_out_the_others(http: httpx.AsyncClient) -> None:
 
 
 async def test_pages_join_without_a_gap(http: httpx.AsyncClient) -> None:
-    for _ in range(5):
-        await http.get("/admin/versions")
-    ids = [entry["id"] for entry in await newest(http, path="/admin/versions")]
+    """Calls of all streams, one after the other."""
+    for number in range(5):
+        await http.post("/admin/reverts", json={"version": number + 7})
+        await http.put(f"/admin/tags/t{number}", json={"version": 0})
+        await http.get(f"/admin/versions?limit={number + 1}")
+    ids = [entry["id"] for entry in await newest(http, path="/admin/")]
     page_ids, before = [], None
     while True:
-        params = {"limit": 2, "path": "/admin/versions"} | ({"before": before} if before else {})
+        params = {"limit": 2, "path": "/admin/"} | ({"before": before} if before else {})
         page = (await http.get("/admin/audit", params=params)).json()
-        page_ids += [entry["id"] for entry in page["entries"]]
+        page_ids += [entry["id"] for entry in page["entries"] if entry["path"] != "/admin/audit"]
         before = page["next"]
         if before is None:
             break
     assert page_ids == ids
+    assert len(ids) == len(set(ids)) >= 7
+
+
+async def test_a_filter_looks_at_so_many_entries_in_a_request_and_goes_on_in_the_next(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_streams, "MAX_SCANNED", 3)
+    for name in ("ann", "ben", "cleo", "dan", "eve"):
+        await http.post("/admin/keys", json={"name": name, "scopes": ["ask"]})
+    first = (await http.get("/admin/audit", params={"name": "nobody at all"})).json()
+    assert (first["entries"], first["next"] is not None) == ([], True)
+    entries, before = [], None
+    while True:
+        params = {"path": "/admin/keys"} | ({"before": before} if before else {})
+        page = (await http.get("/admin/audit", params=params)).json()
+        entries += page["entries"]
+        before = page["next"]
+        if before is None:
+            break
+    assert len(entries) == 5
 
 
 async def test_a_filter_that_cannot_be_is_refused(http: httpx.AsyncClient) -> None:
@@ -147,32 +191,100 @@ async def test_an_import_that_is_refused_after_its_progress_was_told_is_noted_as
     assert (entry["status"], entry["code"]) == (409, "graph_moved")
 
 
-async def test_strangers_do_not_fill_the_audit(
-    http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+async def test_refusals_alike_are_one_entry_with_a_count(
+    http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis
 ) -> None:
-    monkeypatch.setattr(audit, "STRANGER_RATE", "3/minute")
     for _ in range(20):
         await http.get("/admin/versions", headers={"authorization": "Bearer wrong"})
-    assert raw.xlen(AUDIT) == 3
+    await app.state.access.audit.aclose()
+    entries = await newest(http, refused=True)
+    assert sum(entry["count"] for entry in entries) == 20
+    assert len(entries) <= 2
+    assert raw.xlen(CHANGES) == 0
     await http.post("/admin/edits", json=edit("anna"))
-    assert raw.xlen(AUDIT) == 4, "those who are known are noted always"
+    assert raw.xlen(CHANGES) == 1, "what was done is written before its answer leaves"
 
 
-async def test_a_client_that_hangs_up_while_the_entry_is_written_is_in_the_audit_all_the_same(
-    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+async def test_a_read_is_answered_before_it_is_written(
+    http: httpx.AsyncClient, app: FastAPI, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append, writing = Audit.append, asyncio.Event()
+    answers = asyncio.Event()
+    append = Audit.append
 
-    async def append_slowly(stream: Audit, call: Call) -> None:
-        writing.set()
-        await asyncio.sleep(0.05)
+    async def append_late(stream: Audit, call: Call) -> None:
+        await answers.wait()
         await append(stream, call)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Audit, "append", append_slowly)
-        request = asyncio.create_task(http.get("/admin/versions"))
-        await writing.wait()
-        request.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await request
+        patch.setattr(app.state.access.audit._merger, "_append", partial(append_late, app.state.access.audit))
+        async with asyncio.timeout(5.0):
+            assert (await http.get("/admin/versions")).status_code == 200
+        answers.set()
     assert [entry["path"] for entry in await newest(http)] == ["/admin/versions"]
+
+
+async def test_a_backup_is_noted_like_a_change(http: httpx.AsyncClient, raw: redis.Redis) -> None:
+    assert (await http.get("/admin/export")).status_code == 200
+    assert raw.xlen(CHANGES) == 1
+
+
+async def test_calls_of_no_route_count_for_their_address(config: Settings, editor: Editor) -> None:
+    settings = config.model_copy(update={"rate_per_address": "3/minute"})
+    app = build_app(settings, local_router({}), local_editor(editor))
+    async with client_of(app) as client:
+        statuses = [(await client.get(f"/admin/nowhere/{number}")).status_code for number in range(5)]
+        assert statuses == [404, 404, 404, 429, 429]
+        assert (await client.patch("/admin/versions")).status_code == 429
+        assert (await client.get("/nowhere")).status_code == 404
+    await app.state.access.aclose()
+
+
+async def test_of_many_who_hang_up_on_a_slow_redis_none_is_missing_and_all_have_their_real_status(
+    http: httpx.AsyncClient, app: FastAPI, raw: redis.Redis
+) -> None:
+    """Each makes a key; the audit has to tell of every key that was made, and with success."""
+    n_calls, n_lost = 600, sample("errata_audit_lost_total") or 0.0
+    n_entered = 0
+    transport = http._transport
+    assert isinstance(transport, httpx.ASGITransport)
+
+    async def count(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal n_entered
+        n_entered += 1
+        await app(scope, receive, send)
+
+    async def hang_up(client: httpx.AsyncClient, number: int) -> None:
+        body = {"name": f"key{number}", "scopes": ["ask"]}
+        call = asyncio.create_task(client.post("/admin/keys", json=body))
+        await asyncio.sleep(0.012 * (number % 50) / 50)
+        call.cancel()
+        with suppress(asyncio.CancelledError):
+            await call
+
+    async with client_of(count) as client:  # type: ignore[arg-type]
+        client.headers.update(ADMIN)
+        for first in range(0, n_calls, 50):
+            raw.execute_command("CLIENT", "PAUSE", 300, "ALL")
+            await asyncio.gather(*(hang_up(client, number) for number in range(first, first + 50)))
+    keys = (await http.get("/admin/keys")).json()["keys"]
+    entries = [Call.model_validate_json(fields[b"entry"]) for _, fields in raw.xrange(CHANGES)]
+    statuses = Counter(entry.status for entry in entries)
+    assert n_entered > n_calls / 2
+    assert len(entries) == n_entered
+    assert statuses[201] == len(keys) > n_calls / 2
+    assert (sample("errata_audit_lost_total") or 0.0) == n_lost
+
+
+@pytest.mark.parametrize("error", [asyncio.CancelledError, LedgerUnavailable("away"), ValueError])
+async def test_an_entry_that_cannot_be_written_is_counted_and_in_the_log(
+    http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Any
+) -> None:
+    async def fail(*_: Any) -> None:
+        raise error
+
+    n_lost = sample("errata_audit_lost_total") or 0.0
+    monkeypatch.setattr(Audit, "append", fail)
+    with suppress(asyncio.CancelledError):
+        await http.post("/admin/keys", json={"name": "ann", "scopes": ["ask"]})
+    assert (sample("errata_audit_lost_total") or 0.0) == n_lost + 1
+    assert "a key for ann" in caplog.text

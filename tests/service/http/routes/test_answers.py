@@ -59,7 +59,7 @@ async def test_openais_client_follows_an_edit_and_sees_what_it_rests_on(
     version = (await http.post("/admin/edits", json={"edits": [item(PERU, "Cusco")]})).json()["version"]
     async with (
         listening(app) as url,
-        openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none needed", max_retries=0) as client,
+        openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0) as client,
     ):
 
         async def ask(**options: Any) -> Any:

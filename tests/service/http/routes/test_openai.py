@@ -50,7 +50,7 @@ async def address(shared_app: FastAPI) -> AsyncIterator[str]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(address: str) -> AsyncIterator[openai.AsyncOpenAI]:
-    async with connect(address, "none needed") as client:
+    async with connect(address, "none") as client:
         yield client
 
 
@@ -89,7 +89,7 @@ async def test_a_question_is_answered(client: openai.AsyncOpenAI) -> None:
 
 async def test_the_blocking_client_gets_the_same(address: str) -> None:
     def blocking() -> list[str | None]:
-        with openai.OpenAI(base_url=address, api_key="none needed", max_retries=0) as client:
+        with openai.OpenAI(base_url=address, api_key="none", max_retries=0) as client:
             whole = client.chat.completions.create(model="toy", messages=user(PERU))
             pieces = client.chat.completions.create(model="toy", messages=user(FRANCE), stream=True)
             text = "".join(chunk.choices[0].delta.content or "" for chunk in pieces)
@@ -343,7 +343,7 @@ async def test_a_wrong_key_is_the_error_that_the_package_knows(config: Settings)
 async def test_too_many_questions_are_the_error_that_the_package_waits_for(config: Settings) -> None:
     full = local_router({"toy": None}, capacity=0)
     app = build_app(config, full, local_editor(None))
-    async with listening(app) as address, connect(f"{address}/v1", "none needed") as client:
+    async with listening(app) as address, connect(f"{address}/v1", "none") as client:
         with pytest.raises(openai.RateLimitError) as refusal:
             await ask(client, PERU)
         assert (refusal.value.code, refusal.value.type) == ("too_many", "rate_limit_error")
@@ -354,7 +354,7 @@ async def test_too_many_questions_are_the_error_that_the_package_waits_for(confi
 async def test_the_program_of_the_readme_runs(address: str, capsys: pytest.CaptureFixture[str]) -> None:
     [program] = re.findall(r"```py\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     readme_program = program.replace("http://127.0.0.1:8000/v1", address).replace("nkb", "toy")
-    names: dict[str, Any] = {"key": "none needed"}
+    names: dict[str, Any] = {"key": "none"}
     await asyncio.to_thread(exec, readme_program, names)
     names["client"].close()
     assert capsys.readouterr().out == "Lima 0 0.9\nLima\nLima"

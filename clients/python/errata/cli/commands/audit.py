@@ -68,4 +68,6 @@ def audit(
     for option, value in filters.items():
         options += [] if value is None else [option, str(value)]
     reply = session.send(query(limit=limit, before=before), "Reading the audit")
+    while not reply.value.entries and reply.value.next:
+        reply = session.send(query(limit=limit, before=reply.value.next), "Reading the audit")
     session.show(reply, lambda page: draw_audit(page, shlex.join(options)))

@@ -24,7 +24,7 @@ def backup(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is stdout.")],
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
-    """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, keys without secrets."""
+    """Write all that cannot be made again into one file: commits, rows, graph, tags, audit, digests of keys."""
     if file != PIPE and Path(file).exists() and not force:
         raise typer.BadParameter(f"{file} is there already: choose another name, or --force")
     display = ProgressDisplay(session.err)
@@ -39,12 +39,15 @@ def backup(
 def restore(
     session: Session,
     file: Annotated[str, typer.Argument(metavar="FILE", help="What `errata backup` wrote; - is stdin.")],
+    with_keys: Annotated[
+        bool, typer.Option("--with-keys", help="Its keys open what they opened: for a backup of your own.")
+    ] = False,
 ) -> None:
     """Put a backup into an empty ledger, bit for bit; its keys open nothing until they are rotated."""
     display = ProgressDisplay(session.err)
     source = sys.stdin.buffer if file == PIPE else file
-    reply = session.send(session.calls.restore(source, progress=display.update), "Restoring", display)
-    session.show(reply, draw_restore)
+    call = session.calls.restore(source, with_keys=with_keys, progress=display.update)
+    session.show(session.send(call, "Restoring", display), lambda receipt: draw_restore(receipt, with_keys))
 
 
 def draw_backup(head: BackupHead, file: str) -> Text:
@@ -52,7 +55,7 @@ def draw_backup(head: BackupHead, file: str) -> Text:
     return Text(f"{file} holds {plural(head.version, 'version')}, as of {when}, and is whole.")
 
 
-def draw_restore(receipt: RestoreReceipt) -> RenderableType:
+def draw_restore(receipt: RestoreReceipt, with_keys: bool = False) -> RenderableType:
     counts = {
         "commit": receipt.commits,
         "tag": receipt.tags,
@@ -60,5 +63,8 @@ def draw_restore(receipt: RestoreReceipt) -> RenderableType:
         "noted call": receipt.audit,
     }
     parts = ", ".join(plural(count, noun) for noun, count in counts.items())
-    advice = " Rotate the keys: `errata keys rotate NAME`." if receipt.keys else ""
+    advice = " Rotate the keys: `errata keys rotate NAME`."
+    if with_keys:
+        advice = " Revoke again what was revoked after the backup: `errata keys list`."
+    advice = advice if receipt.keys else ""
     return Text(f"The ledger is at version {receipt.version}: {parts} restored.{advice}")

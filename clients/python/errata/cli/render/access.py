@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from errata.cli.render.text import age, make_table, utc_now
-from errata.wire import AuditPage, KeyList, KeyState, NewKey
+from errata.wire import AuditEntry, AuditPage, KeyList, KeyState, NewKey
 
 
 def draw_keys(page: KeyList) -> RenderableType:
@@ -51,6 +51,11 @@ def draw_revocation(key: KeyState) -> RenderableType:
     return Text(f"The key of {key.name} is revoked: within a second it opens nothing anywhere.")
 
 
+def _describe_call(entry: AuditEntry) -> str:
+    count = f"{entry.count:,} times" if entry.count > 1 else ""
+    return ", ".join(filter(None, (entry.summary, count, "restored" if entry.restored else "")))
+
+
 def draw_audit(page: AuditPage, options: str = "") -> RenderableType:
     """options: those of the command that asked for this page, for the command that asks for the next."""
     if not page.entries:
@@ -66,7 +71,7 @@ def draw_audit(page: AuditPage, options: str = "") -> RenderableType:
             entry.name or Text("nobody known", style="dim"),
             entry.address,
             f"{entry.method} {entry.path}",
-            entry.summary,
+            _describe_call(entry),
             outcome,
         )
     if page.next is None:

@@ -1,61 +1,46 @@
 """Who called the admin routes, for what, from where and with what outcome: written once, never changed.
 
-Redis layout; no other module names this key:
+Redis layout; no other module names these keys:
 
-    {errata}:audit            stream    one call per entry, by the server's clock; `entry` is a Call as JSON
+    {errata}:audit            stream    calls that may have changed something, one an entry; never trimmed
+    {errata}:audit:refused    stream    refused calls, and those of nobody known, merged (merger.py); trimmed
+    {errata}:audit:reads      stream    calls that only read, merged; trimmed
     {errata}:audit:restored   stream    what a backup brought, of before: a stream takes nothing older than it has
+
+`entry` is a Call as JSON; ids are by the server's clock, and no two streams have the same one.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
-
-from service.access.caller import Method
-from service.ledger.keys import PREFIX
+from service.access.audit.call import CHANGES, READS, REFUSALS, RESTORATION, Call
+from service.access.audit.merger import CallMerger
 from service.ledger.redis.connection import Connection
 
-AUDIT = PREFIX + "audit"
-RESTORED_AUDIT = AUDIT + ":restored"
+STREAMS = (CHANGES, REFUSALS, READS)
+MAX_MERGED = 2_000  # entries of each stream that is trimmed
 PAGE = 500  # entries read at once; those that a filter leaves out are skipped
-
-
-class Call(BaseModel):
-    """One call of an admin route.
-
-    Attributes:
-        name: Of the caller; "" for one who is not known.
-        summary: The request in a few words.
-        code: Of a problem.
-        version: Of a commit.
-        request: The request's id, as in the logs.
-    """
-
-    model_config = ConfigDict(frozen=True)
-
-    name: str
-    address: str
-    method: str
-    path: str
-    by: Method | None = None
-    summary: Annotated[str, Field(validation_alias=AliasChoices("summary", "what"))] = (
-        ""  # `what` until 2026-11-23
-    )
-    status: int
-    code: str | None = None
-    version: int | None = None
-    request: str | None = None
+MAX_SCANNED = 5_000  # entries that one request looks at, whatever its filter leaves out
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A call in the stream. id: in the order of time, `<milliseconds>-<number>` by the clock of the Redis server."""
+    """A call in a stream.
+
+    Attributes:
+        id: In the order of time, `<milliseconds>-<number>` by the clock of the Redis server.
+        restored: A backup brought it.
+    """
 
     id: str
     call: Call
+    restored: bool = False
 
     @property
     def time(self) -> float:
@@ -94,27 +79,62 @@ class Filter:
         )
 
 
-class Audit:
-    """The two streams, read as one. Raises LedgerUnavailable when Redis cannot be reached."""
+@dataclass(frozen=True)
+class Page:
+    """Entries, the newest first. next: the id to go on before; None at the end."""
 
-    def __init__(self, connection: Connection) -> None:
+    entries: Sequence[Entry]
+    next: str | None
+
+
+class Audit:
+    """The streams, read as one. Raises LedgerUnavailable when Redis cannot be reached.
+
+    Args:
+        clock: Monotonic time in seconds.
+    """
+
+    def __init__(self, connection: Connection, clock: Callable[[], float] = time.monotonic) -> None:
         self._connection = connection
         self._redis = connection.commands
+        self._append = self._redis.register_script(Path(__file__).with_name("append.lua").read_text("utf-8"))
+        self._merger = CallMerger(self.append, clock)
+
+    async def record(self, call: Call) -> None:
+        """Write a call that may have changed something; count any other one, which is written later."""
+        if call.stream == CHANGES:
+            await self.append(call)
+        else:
+            self._merger.add(call)
 
     async def append(self, call: Call) -> None:
+        content = call.model_dump_json(exclude_none=True, exclude_defaults=True)
+        limit = 0 if call.stream == CHANGES else MAX_MERGED
+        arguments = [content, limit, STREAMS.index(call.stream), len(STREAMS)]
         async with self._connection.call("write its audit"):
-            await self._redis.xadd(AUDIT, {"entry": call.model_dump_json(exclude_none=True)})
+            await self._append(keys=[call.stream], args=arguments)
 
-    async def newest(self, limit: int, before: str | None, filter: Filter) -> Sequence[Entry]:
-        """Return matching entries, the newest first. before: the id of the entry to go on from."""
+    async def aclose(self) -> int:
+        """Write what is counted; return how many calls could not be written."""
+        return await self._merger.aclose()
+
+    async def newest(self, limit: int, before: str | None, filter: Filter) -> Page:
+        """Return matching entries, among them what this process has yet to write.
+
+        Args:
+            before: The id to go on from.
+        """
+        await self._merger.write_due()
         start, end = _first_id(filter.since, "-"), f"({before}" if before else _first_id(filter.until, "+")
         entries: list[Entry] = []
+        n_scanned = 0
         async for entry in self._merge(start, end, backwards=True):
+            n_scanned += 1
             if filter.matches(entry.call):
                 entries.append(entry)
-            if len(entries) == limit:
-                break
-        return entries
+            if len(entries) == limit or n_scanned == MAX_SCANNED:
+                return Page(entries, entry.id)
+        return Page(entries, None)
 
     async def oldest(self, limit: int, after: str | None) -> Sequence[Entry]:
         """Return entries, the oldest first. after: the id of the entry to go on from."""
@@ -128,24 +148,28 @@ class Audit:
     async def restore(self, entries: Sequence[Entry]) -> int:
         """Put back what a backup had, in order; return how many entries were not there already."""
         async with self._connection.call("write its audit back"):
-            last: list[Any] = await self._redis.xrevrange(RESTORED_AUDIT, "+", "-", count=1)
-            newest = _parse(last[0]).place if last else (0, 0)
+            last: list[Any] = await self._redis.xrevrange(RESTORATION, "+", "-", count=1)
+            newest = _parse(RESTORATION, last[0]).place if last else (0, 0)
             later = [entry for entry in entries if entry.place > newest]
             reads = self._redis.pipeline(transaction=False)
             for entry in later:
-                reads.xrange(AUDIT, entry.id, entry.id)
-            missing = [entry for entry, match in zip(later, await reads.execute(), strict=True) if not match]
+                for stream in STREAMS:
+                    reads.xrange(stream, entry.id, entry.id)
+            matches, width = await reads.execute(), len(STREAMS)
+            missing = [
+                entry for n, entry in enumerate(later) if not any(matches[n * width : (n + 1) * width])
+            ]
             writes = self._redis.pipeline(transaction=False)
             for entry in missing:
                 writes.xadd(
-                    RESTORED_AUDIT, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id
+                    RESTORATION, {"entry": entry.call.model_dump_json(exclude_none=True)}, id=entry.id
                 )
             await writes.execute()
         return len(missing)
 
     async def _merge(self, start: str, end: str, backwards: bool = False) -> AsyncIterator[Entry]:
-        """Yield entries of both streams in the order of time: restored ones may be the younger ones."""
-        streams = [self._pages(name, start, end, backwards) for name in (AUDIT, RESTORED_AUDIT)]
+        """Yield entries of all streams in the order of time: restored ones may be the younger ones."""
+        streams = [self._pages(name, start, end, backwards) for name in (*STREAMS, RESTORATION)]
         heads = {stream: entry for stream in streams if (entry := await anext(stream, None))}
         first = max if backwards else min
         while heads:
@@ -163,14 +187,14 @@ class Audit:
                     page = await self._redis.xrevrange(stream, end, start, count=PAGE)
                 else:
                     page = await self._redis.xrange(stream, start, end, count=PAGE)
-            for entry in map(_parse, page):
+            for entry in map(partial(_parse, stream), page):
                 yield entry
                 beyond = f"({entry.id}"
                 start, end = (start, beyond) if backwards else (beyond, end)
 
 
-def _parse(raw: Any) -> Entry:
-    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]))
+def _parse(stream: str, raw: Any) -> Entry:
+    return Entry(raw[0].decode(), Call.model_validate_json(raw[1][b"entry"]), stream == RESTORATION)
 
 
 def _first_id(time: float | None, default: str) -> str:

@@ -1,0 +1,143 @@
+"""Merges calls that changed nothing, so that no number of them fills Redis: one entry with a count for those alike.
+
+The first of a kind is written at once, beside the call; how often it came again, after the window. A source has a few
+kinds of its own, so that a noisy one does not keep others out; what is beyond is one entry of that source, and what is
+beyond all sources' room is one entry of them all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from contextvars import Context
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from service.access.audit.call import Call
+from service.concurrency import cancel_and_wait
+from service.errors import LedgerUnavailable
+
+WINDOW_S = 600.0
+RETRY_S = 10.0  # while Redis is away
+KINDS_PER_SOURCE = 5
+MAX_KINDS = 200
+MAX_CHARS = 100  # of a path or a summary
+FURTHER_KINDS, FURTHER_CALLERS = "calls of several kinds", "calls of many callers"
+
+log = logging.getLogger(__name__)
+
+Source: TypeAlias = tuple[str, str, str]
+"""Stream, name and address."""
+Kind: TypeAlias = tuple[Source, str, str, int, str | None]
+"""Source, method, path, status and code."""
+
+
+@dataclass
+class Group:
+    """Calls of one kind. call: the last of them. count: of those that are not written yet."""
+
+    call: Call
+    due_at: float
+    count: int = 0
+
+
+class CallMerger:
+    """Args:
+    append: Writes an entry. Raises LedgerUnavailable; the calls are then written later.
+    clock: Monotonic time in seconds.
+    """
+
+    def __init__(
+        self, append: Callable[[Call], Awaitable[None]], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._append, self._clock = append, clock
+        self._groups: dict[Kind, Group] = {}
+        self._kinds: Counter[Source] = Counter()
+        self._writing, self._new = asyncio.Lock(), asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    def add(self, call: Call) -> None:
+        """Count a call. Writes nothing itself."""
+        kind, call = self._choose(call)
+        if kind not in self._groups:
+            self._groups[kind] = Group(call, self._clock())
+            self._kinds[kind[0]] += 1
+            self._new.set()
+        group = self._groups[kind]
+        group.call, group.count = call, group.count + 1
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._run(), context=Context())  # of no request
+
+    async def write_due(self) -> None:
+        """Write what is due, in the order in which it came. Raises LedgerUnavailable."""
+        async with self._writing:
+            now = self._clock()
+            for kind, group in list(self._groups.items()):
+                if group.due_at > now:
+                    continue
+                if not group.count:
+                    self._drop(kind)
+                    continue
+                await self._write(group)
+                group.due_at = now + WINDOW_S
+
+    async def aclose(self) -> int:
+        """Write all that is left, due or not; return how many calls could not be written."""
+        if self._task is not None:
+            await cancel_and_wait([self._task])
+        for group in self._groups.values():
+            group.due_at = self._clock()
+        with suppress(LedgerUnavailable):
+            await self.write_due()
+        return sum(group.count for group in self._groups.values())
+
+    def _choose(self, call: Call) -> tuple[Kind, Call]:
+        """Return the kind under which a call is counted, and the call as its entry shows it."""
+        call = call.model_copy(update={"path": call.path[:MAX_CHARS], "summary": call.summary[:MAX_CHARS]})
+        source = (call.stream, call.name, call.address)
+        kind: Kind = (source, call.method, call.path, call.status, call.code)
+        if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE):
+            return kind, call
+        summary = call.model_copy(update={"path": "", "summary": FURTHER_KINDS, "request": None})
+        kind = (source, "", "", 0, None)
+        if kind in self._groups or self._has_room(source, KINDS_PER_SOURCE + 1):
+            return kind, summary
+        anonymous = {"name": "", "address": "", "summary": FURTHER_CALLERS}
+        return ((call.stream, "", ""), "", "", 0, None), summary.model_copy(update=anonymous)
+
+    def _has_room(self, source: Source, n_kinds: int) -> bool:
+        return self._kinds[source] < n_kinds and len(self._groups) < MAX_KINDS
+
+    def _drop(self, kind: Kind) -> None:
+        del self._groups[kind]
+        self._kinds[kind[0]] -= 1
+        if not self._kinds[kind[0]]:
+            del self._kinds[kind[0]]
+
+    async def _write(self, group: Group) -> None:
+        count, group.count = group.count, 0
+        try:
+            await self._append(group.call.model_copy(update={"count": count}))
+        except BaseException:
+            group.count += count
+            raise
+
+    async def _run(self) -> None:
+        """While there are kinds: write each when it is due."""
+        while self._groups:
+            self._new.clear()
+            wait_s = RETRY_S
+            try:
+                await self.write_due()
+            except LedgerUnavailable as error:
+                log.warning("calls that changed nothing wait for the audit: %s", error.detail)
+            else:
+                due_at = min((group.due_at for group in self._groups.values()), default=0.0)
+                wait_s = max(0.0, due_at - self._clock())
+            with suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._new.wait()

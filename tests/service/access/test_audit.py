@@ -1,0 +1,160 @@
+"""What the audit costs, whoever calls, and what it tells of calls that it merges."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+import redis
+
+from service.access.audit.audit import MAX_MERGED, Audit, Filter
+from service.access.audit.call import CHANGES, READS, REFUSALS, Call
+from service.access.audit.merger import FURTHER_CALLERS, FURTHER_KINDS, KINDS_PER_SOURCE, WINDOW_S
+from service.errors import LedgerUnavailable
+from service.ledger.redis.connection import Connection
+from tests.service.access.conftest import Clock
+
+DAY_S = 86_400
+MEGABYTE = 1_000_000
+STREAM_NODE = 100  # entries that Redis drops together
+NO_FILTER = Filter()
+
+
+@pytest.fixture
+def audit(connection: Connection, clock: Clock) -> Audit:
+    return Audit(connection, clock)
+
+
+def refusal(address: str = "192.0.2.1", path: str = "/admin/versions", **fields: Any) -> Call:
+    defaults: dict[str, Any] = {"name": "", "method": "GET", "status": 401, "code": "unauthorized"}
+    return Call(**{**defaults, "address": address, "path": path, **fields})
+
+
+def change(name: str = "anna", **fields: Any) -> Call:
+    call = refusal(name=name, by="key", method="POST", path="/admin/edits", status=201, code=None)
+    return call.model_copy(update=fields)
+
+
+async def read_all(audit: Audit) -> list[Call]:
+    return [entry.call for entry in (await audit.newest(1_000, None, NO_FILTER)).entries]
+
+
+async def test_a_day_of_refusals_at_the_highest_rate_costs_less_than_five_megabytes(
+    audit: Audit, clock: Clock, raw: redis.Redis
+) -> None:
+    """As many kinds as there is room for, each as long as it can be, of strangers and of a key without the scope.
+
+    A quarter of a day; for the rest of it every entry pushes an old one out.
+    """
+    await audit.record(change())
+    for window in range(int(DAY_S / 4 / WINDOW_S)):
+        for number in range(250):
+            path = f"/admin/{window}/{number}/" + "\x01" * 500
+            await audit.record(refusal(f"2001:db8::{number % 50:x}", path, request="r" * 128))
+            await audit.record(refusal(path=path, name="low", by="key", method="DELETE", status=403))
+        await audit.newest(1, None, NO_FILTER)
+        clock.now += WINDOW_S
+    await audit.aclose()
+    assert MAX_MERGED <= raw.xlen(REFUSALS) < MAX_MERGED + STREAM_NODE
+    assert raw.memory_usage(REFUSALS, samples=0) < 5 * MEGABYTE
+    assert [call.name for call in await read_changes(audit)] == ["anna"], "and what was done is still there"
+
+
+async def read_changes(audit: Audit) -> list[Call]:
+    calls: list[Call] = []
+    before: str | None = None
+    while True:
+        page = await audit.newest(1_000, before, Filter(refused=False))
+        calls += [entry.call for entry in page.entries]
+        if page.next is None:
+            return calls
+        before = page.next
+
+
+async def test_an_hour_of_one_refusal_is_an_entry_a_window_that_counts_them_all(
+    audit: Audit, clock: Clock
+) -> None:
+    for _ in range(3_600):
+        await audit.record(refusal())
+        clock.now += 1.0
+        if clock.now % 60 == 0:
+            await audit.newest(1, None, NO_FILTER)
+    await audit.aclose()
+    calls = await read_all(audit)
+    assert sum(call.count for call in calls) == 3_600
+    assert len(calls) <= 3_600 / WINDOW_S + 2
+
+
+async def test_a_noisy_address_keeps_nobody_else_out(audit: Audit) -> None:
+    for number in range(1_000):
+        await audit.record(refusal("192.0.2.1", f"/admin/{number}"))
+    await audit.record(refusal("192.0.2.2"))
+    calls = await read_all(audit)
+    assert [call.path for call in calls if call.address == "192.0.2.2"] == ["/admin/versions"]
+    noisy = [call for call in calls if call.address == "192.0.2.1"]
+    assert len(noisy) == KINDS_PER_SOURCE + 1
+    assert (noisy[0].summary, sum(call.count for call in noisy)) == (FURTHER_KINDS, 1_000)
+
+
+async def test_beyond_all_room_calls_are_still_counted(audit: Audit) -> None:
+    for number in range(1_000):
+        await audit.record(refusal(f"2001:db8::{number:x}"))
+    calls = await read_all(audit)
+    assert sum(call.count for call in calls) == 1_000
+    assert (calls[0].summary, calls[0].address) == (FURTHER_CALLERS, "")
+
+
+async def test_what_changed_nothing_stands_apart_from_what_may_have(audit: Audit, raw: redis.Redis) -> None:
+    calls = [
+        change(),
+        change(name="ben", status=499),
+        change(name="ben", status=503),
+        refusal(name="ben", by="key", method="GET", status=200, path="/admin/export"),
+        refusal(name="ben", by="key", method="GET", status=200),
+        change(name="ben", status=409),
+        refusal(method="POST", status=201),
+    ]
+    for call in calls:
+        await audit.record(call)
+    await audit.aclose()
+    assert [raw.xlen(stream) for stream in (CHANGES, READS, REFUSALS)] == [4, 1, 2]
+
+
+async def test_calls_wait_for_redis_and_none_is_lost(
+    audit: Audit, raw: redis.Redis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(call: Call) -> None:
+        raise LedgerUnavailable("away")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(audit._merger, "_append", fail)
+        for _ in range(5):
+            await audit.record(refusal())
+            await asyncio.sleep(0)
+        with pytest.raises(LedgerUnavailable):
+            await audit.newest(1, None, NO_FILTER)
+    assert [call.count for call in await read_all(audit)] == [5]
+    monkeypatch.setattr(audit._merger, "_append", fail)
+    await audit.record(refusal())
+    assert await audit.aclose() == 1, "and what is lost at the end is told"
+
+
+async def test_no_two_streams_have_the_same_id(audit: Audit) -> None:
+    for number in range(200):
+        await audit.append(change())
+        await audit.append(refusal(path=f"/admin/{number}"))
+        await audit.append(refusal(name="ben", by="key", status=200, code=None))
+    entries = (await audit.newest(1_000, None, NO_FILTER)).entries
+    places = [entry.place for entry in entries]
+    assert len(set(places)) == 600
+    assert places == sorted(places, reverse=True)
+
+
+async def test_entries_of_before_are_read_as_before(audit: Audit, raw: redis.Redis) -> None:
+    raw.xadd(
+        CHANGES,
+        {"entry": '{"name":"a","address":"","method":"GET","path":"/admin/x","what":"w","status":200}'},
+    )
+    (call,) = await read_all(audit)
+    assert (call.summary, call.count) == ("w", 1)
