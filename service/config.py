@@ -35,6 +35,7 @@ CORES_FOR_TWO = 4  # from so many on there are two replicas
 NO_LIMIT = "none"
 PER_KEY, PER_ADDRESS = "6000/minute", "1200/minute"  # where others can connect
 ALL = "*"  # in what is chosen by model: all the models that are not named
+LOOPBACK_NAMES = ("127.0.0.1", "::1", "localhost")
 
 
 def is_loopback(host: str) -> bool:
@@ -92,6 +93,7 @@ Seconds = Annotated[float, Field(gt=0, le=600)]
 ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 RateText = Annotated[str, AfterValidator(_check_rate)]
 Network = Annotated[str, AfterValidator(_check_network)]
+HostName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.:-]+$", max_length=253), AfterValidator(str.lower)]
 Devices = Annotated[
     dict[str, Annotated[str, AfterValidator(_check_device)]], BeforeValidator(_split_by_model)
 ]
@@ -175,6 +177,14 @@ class Settings(BaseModel):
         (),
         description="believe the X-Forwarded-For of a proxy in this network, e.g. 10.0.0.0/8; may be repeated",
     )
+    allowed_hosts: tuple[HostName, ...] = Field(
+        (),
+        description="a name by which this service may be called, e.g. errata.example.org, besides this machine's own "
+        "(default: any, where other machines can connect); may be repeated",
+    )
+    max_connections_per_address: Count = Field(
+        256, description="open connections of one address that is none of the proxies"
+    )
     tls_cert: FilePath | None = Field(None, description="PEM file of the certificate and its chain")
     tls_key: FilePath | None = Field(None, description="PEM file of the certificate's key")
     oidc: Oidc | None = None
@@ -248,6 +258,13 @@ class Settings(BaseModel):
     def is_reachable(self) -> bool:
         """From other machines."""
         return not is_loopback(self.host)
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """By which this service may be called; empty: any, for other machines may know it by any."""
+        if self.is_reachable and not self.allowed_hosts:
+            return frozenset()
+        return frozenset((*LOOPBACK_NAMES, self.host.lower(), *self.allowed_hosts))
 
     @property
     def open_to_all(self) -> bool:

@@ -6,6 +6,7 @@
     │   ├── InvalidInput                 422 invalid_input
     │   ├── TooLarge                     413 too_large
     │   ├── TooSlow                      408 too_slow
+    │   ├── UnsupportedMediaType         415 unsupported_media_type
     │   └── EditRefused                  422 edit_refused         extras: reason
     ├── AccessDenied
     │   ├── Unauthorized                 401 unauthorized
@@ -87,6 +88,10 @@ class TooSlow(Malformed):
     """A body of which too little came for too long."""
 
     code = "too_slow"
+
+
+class UnsupportedMediaType(Malformed):
+    code = "unsupported_media_type"
 
 
 class EditRefused(Malformed):

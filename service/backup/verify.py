@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from more_itertools import chunked
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from models.graph.blocks import IMPORT, Manifest, read_manifest
 from models.memory import Block, BlockError
@@ -129,8 +129,15 @@ def _read_block(name: str, data: bytes) -> Block:
         raise InvalidInput(f"{name} of this backup is not what was written: make it again") from error
 
 
+def _read_manifest(block: Block) -> Manifest:
+    try:
+        return read_manifest(block)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InvalidInput(f"rows {block.digest} of this backup are no import: make it again") from error
+
+
 def _read_call(line: bytes) -> Entry:
-    id, call = json.loads(line)
+    id, call = from_json(line)  # json.loads knows no end of nesting but Python's own
     entry = Entry(id, Call.model_validate(call))
     if entry.place == (0, 0):
         raise ValueError(f"{id!r} is no id of an entry")
@@ -154,7 +161,7 @@ def _verify_rows(archive: Archive, digests: set[str]) -> Mapping[str, Sequence[s
             block = _read_block(member, data)
             digests.discard(block.digest)
             if block.kind == IMPORT:
-                manifest = read_manifest(block)
+                manifest = _read_manifest(block)
                 manifests[manifest.id] = manifest
         elif layout.IMPORT_ROW.fullmatch(member):
             key = layout.key_of(member)

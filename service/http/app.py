@@ -18,6 +18,7 @@ from service.http.auth import Guard
 from service.http.deployment_client import EditorClient
 from service.http.middleware.audit import AuditMiddleware
 from service.http.middleware.metrics import MetricsMiddleware
+from service.http.middleware.origin import OriginMiddleware
 from service.http.middleware.request_id import RequestIdMiddleware
 from service.http.middleware.security_headers import SecurityHeadersMiddleware
 from service.http.model_router import ModelRouter
@@ -45,7 +46,8 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     """Build the application. Its `state.access` is closed at shutdown.
 
     What is added last stands outermost: a request gets its id, is measured, told whom a trusted proxy names, given
-    security headers, audited, and then routed; an unexpected error is answered inside of all of these.
+    security headers, audited, refused to foreign pages, and then routed; an unexpected error is answered inside of
+    all of these.
     """
     assert settings.redis_url, "the launcher names the ledger's Redis"
     tokens = None
@@ -88,6 +90,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
     app.include_router(status.build_probe_router(readiness, metrics.render))
     # A browser that is given the bare address sees what there is.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    app.add_middleware(OriginMiddleware, hosts=settings.host_names, pages=frozenset(settings.allowed_hosts))
     app.add_middleware(AuditMiddleware, audit=access.audit)
     app.add_middleware(SecurityHeadersMiddleware, tls=settings.tls_cert is not None)
     if settings.proxies:

@@ -6,23 +6,36 @@ not used.
 
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
+import re
 from collections.abc import AsyncIterator
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, get_origin
 from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
 from fastapi import Depends, Request
-from pydantic import ValidationError
+from pydantic import FailFast, ValidationError, create_model
+from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_json
 
-from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow
+from service.errors import InvalidInput, Malformed, MalformedJson, TooLarge, TooSlow, UnsupportedMediaType
+from service.http.body_scanner import BodyScanner, Bounds
 
-ANSWER_LIMIT = 1_000_000  # bytes
-ADMIN_LIMIT = 20_000_000
+ANSWER_BOUNDS = Bounds(bytes=1_000_000, objects=64, fields=256, items=512)
+BATCH_BOUNDS = Bounds(bytes=1_000_000, objects=512, fields=4_096, items=4_096)
+CHAT_BOUNDS = Bounds(bytes=1_000_000, objects=4_096, fields=8_192, items=4_096)
+# A preview of 20,000 edits.
+ADMIN_BOUNDS = Bounds(bytes=20_000_000, objects=25_000, fields=200_000, items=500_000)
 READ_LIMIT_S = 60.0  # for a whole body
+JSON_TYPE = re.compile(r"application/(?:[\w.-]+\+)?json", re.IGNORECASE)
+INLINE_BYTES = 64_000  # of a body that is parsed on the event loop
+MAX_COUNTED = 2_000  # fields and items of a body whose mistakes are all counted
 MAX_COMPLAINTS = 5
+MAX_DESCRIBED = 1_024  # mistakes that pydantic is let describe together
+PART = 16  # items of a list in which the first mistakes are looked for together
 MAX_NAME_CHARS = 100
 UNION_TAGS = {"correction", "fact", "definition"}
 # Fields that may be too large; any other text that is too long is a mistake of form.
@@ -38,41 +51,102 @@ Kind = TypeVar("Kind", bound=WireRequest)
 
 @dataclass(frozen=True)
 class JsonBody(Generic[Kind]):
-    """A dependency that reads the body as `kind`. limit: bytes."""
+    """A dependency that reads the body as `kind`."""
 
     kind: type[Kind]
-    limit: int
+    bounds: Bounds
+
+    @cached_property
+    def _early(self) -> type[Kind]:
+        """The same type, whose lists stop at the first item that is wrong."""
+        fields: dict[str, Any] = {}
+        for name, field in self.kind.model_fields.items():
+            if get_origin(field.annotation) is list:
+                early = copy(field)
+                early.metadata = [*field.metadata, FailFast()]
+                fields[name] = field.annotation, early
+        return create_model(self.kind.__name__, __base__=self.kind, **fields)
 
     async def __call__(self, request: Request) -> Kind:
-        """Raises TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
-        content_length = request.headers.get("content-length", "")
-        size = int(content_length) if content_length.isdecimal() else 0
-        data = bytearray()
+        """Raises UnsupportedMediaType, TooLarge before the body is read whole, TooSlow, MalformedJson, InvalidInput."""
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip()
+        if not JSON_TYPE.fullmatch(media_type):
+            raise UnsupportedMediaType(
+                "the body has to be JSON, and say so: send content-type: application/json"
+            )
         try:
             async with asyncio.timeout(READ_LIMIT_S):
-                if size <= self.limit:
-                    async for chunk in request.stream():
-                        data += chunk
-                        if (size := len(data)) > self.limit:
-                            break
+                data, is_large = await self._read(request)
         except TimeoutError as error:
             detail = f"the body did not come within {READ_LIMIT_S:g} s: send it faster, or less at once"
             raise TooSlow(detail) from error
-        if size > self.limit:
-            detail = f"the body may have {self.limit:,} bytes: send less, in several requests"
-            raise TooLarge(detail, limit=self.limit)
+        if is_large or len(data) > INLINE_BYTES:
+            return await asyncio.to_thread(self._parse, data, is_large)
+        return self._parse(data, is_large)
+
+    async def _read(self, request: Request) -> tuple[bytearray, bool]:
+        """Return the body, and whether it has very many parts."""
+        limit, data, scanner = self.bounds.bytes, bytearray(), BodyScanner(self.bounds)
+        content_length = request.headers.get("content-length", "")
+        size = int(content_length) if content_length.isdecimal() else 0
+        if size <= limit:
+            async for chunk in request.stream():
+                data += chunk
+                if (size := len(data)) > limit:
+                    break
+                scanner.feed(chunk)
+                await asyncio.sleep(0)  # what has come already is handed over without a pause
+        if size > limit:
+            raise TooLarge(f"the body may have {limit:,} bytes: send less, in several requests", limit=limit)
+        return data, scanner.n_parts > MAX_COUNTED
+
+    def _parse(self, data: bytearray, is_large: bool) -> Kind:
+        kind = self._early if is_large else self.kind
         try:
-            return self.kind.model_validate_json(data)
+            return kind.model_validate_json(data)
         except ValidationError as error:
-            raise describe_invalid(error) from error
+            if not is_large and error.error_count() <= MAX_DESCRIBED:
+                raise describe_invalid(error) from error
+            first = find_first(self.kind, data, error)
+            raise describe_invalid(first, is_counted=False) from first
 
 
-def json_body(kind: type[WireRequest], limit: int = ADMIN_LIMIT) -> Any:
-    return Depends(JsonBody(kind, limit))
+def json_body(kind: type[WireRequest], bounds: Bounds = ADMIN_BOUNDS) -> Any:
+    return Depends(JsonBody(kind, bounds))
 
 
-def describe_invalid(error: ValidationError) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence."""
+def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError) -> ValidationError:
+    """Return the first mistakes in the longest list of a body, one more than is told; `error` where it has none.
+
+    Pydantic looks for all mistakes or for one, and describes all or none, and holds the interpreter meanwhile.
+    """
+    lists = {name: value for name, value in from_json(data).items() if isinstance(value, list)}
+    name = max(lists, key=lambda name: len(lists[name]), default="")
+    mistakes: list[InitErrorDetails] = []
+    for start in range(0, len(lists.get(name, [])), PART):
+        try:
+            kind.model_validate_json(to_json({name: lists[name][start : start + PART]}))
+        except ValidationError as part:
+            mistakes += [
+                InitErrorDetails(
+                    type=PydanticCustomError(item["type"], item["msg"], item.get("ctx")),
+                    loc=(name, start + int(item["loc"][1]), *item["loc"][2:]),
+                    input=item["input"],
+                )
+                for item in part.errors(include_url=False)
+                if item["loc"][0] == name and len(item["loc"]) > 1
+            ]
+        if len(mistakes) > MAX_COMPLAINTS:
+            break
+    return (
+        ValidationError.from_exception_data(error.title, mistakes[: MAX_COMPLAINTS + 1])
+        if mistakes
+        else error
+    )
+
+
+def describe_invalid(error: ValidationError, is_counted: bool = True) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence. is_counted: `error` has all that there is."""
     mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
@@ -81,18 +155,19 @@ def describe_invalid(error: ValidationError) -> Malformed:
         mistakes = list(error.errors(include_url=False))
         limit: int = mistakes[0]["ctx"]["max_length"]
         sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
-        return TooLarge(f"{_join(sizes)}; {limit:,} is the most", limit=limit)
+        return TooLarge(f"{_join(sizes, is_counted)}; {limit:,} is the most", limit=limit)
     complaints = [
         complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
         for item in mistakes
     ]
-    return InvalidInput(_join(complaints))
+    return InvalidInput(_join(complaints, is_counted))
 
 
-def _join(complaints: list[str]) -> str:
+def _join(complaints: list[str], is_counted: bool) -> str:
     """Not all of a thousand complaints."""
-    rest = len(complaints) - MAX_COMPLAINTS
-    return "; ".join([*complaints[:MAX_COMPLAINTS], *([f"and {rest} more"] if rest > 0 else [])])
+    n_more = len(complaints) - MAX_COMPLAINTS
+    rest = [f"and {n_more} more" if is_counted else "and more"] if n_more > 0 else []
+    return "; ".join([*complaints[:MAX_COMPLAINTS], *rest])
 
 
 def complain(location: tuple[int | str, ...], message: str) -> str:

@@ -40,13 +40,13 @@ log = logging.getLogger(__name__)
 def install(app: FastAPI) -> None:
     @app.exception_handler(ErrataError)
     async def errata_error(request: Request, error: ErrataError) -> Response:
-        return _respond_error(request, error)
+        return respond_error(request, error)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
         mistakes = error.errors()[:MAX_COMPLAINTS]
         detail = "; ".join(complain(tuple(mistake["loc"][1:]), mistake["msg"]) for mistake in mistakes)
-        return _respond_error(request, InvalidInput(detail))
+        return respond_error(request, InvalidInput(detail))
 
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:
@@ -55,10 +55,10 @@ def install(app: FastAPI) -> None:
             try:
                 await request.app.state.access.gate.count_unrouted(get_address(request))
             except TooMany as refusal:
-                return _respond_error(request, refusal)
+                return respond_error(request, refusal)
         if error.status_code == HTTPStatus.NOT_FOUND:
             detail = f"there is nothing at {path}: /docs lists what there is"
-            return _respond_error(request, NotFound(detail))
+            return respond_error(request, NotFound(detail))
         title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             detail = f"{request.method} is not for {path}: /docs lists what is"
@@ -103,11 +103,11 @@ class UnexpectedErrorMiddleware:
                 raise
             request = Request(scope)
             log.error("%s %s failed", request.method, request.url.path, exc_info=error)
-            problem = _respond_error(request, Internal("an error of the service's own; its log says more"))
+            problem = respond_error(request, Internal("an error of the service's own; its log says more"))
             await problem(scope, receive, send)
 
 
-def _respond_error(request: Request, error: ErrataError) -> Response:
+def respond_error(request: Request, error: ErrataError) -> Response:
     response = _shape(request, Outcome.of(error, request.url.path), error.__cause__)
     response.headers.update(HEADERS.get(type(error), {}))
     return response

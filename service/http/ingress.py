@@ -13,6 +13,7 @@ from service.config import Settings
 from service.http.app import build_app
 from service.http.deployment_client import EditorClient, ModelClient
 from service.http.model_router import ModelRouter
+from service.http.protocol import set_limits
 from service.http.routes import discovery
 from service.metrics import metrics
 
@@ -36,6 +37,7 @@ class Ingress:
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:
+        set_limits(self._settings.max_connections_per_address, self._settings.proxies)
         app = build_app(self._settings, self._models, self._editor)
         scheme = "https" if self._settings.tls_cert else "http"
         app.include_router(discovery.build_router(self._settings.metrics_port, scheme))

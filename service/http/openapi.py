@@ -27,7 +27,7 @@ from service.http.responses import PROBLEM
 SCHEMA = "#/components/schemas/{model}"
 KEY = "key"
 GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
-BODY_PROBLEMS, PARAMETER_PROBLEMS = (400, 408, 413, 422), (422,)
+BODY_PROBLEMS, PARAMETER_PROBLEMS = (400, 408, 413, 415, 422), (422,)
 SECURITY: dict[str, list[dict[str, list[str]]]] = {
     "/admin/": [{KEY: []}],
     "/v1/": [{KEY: []}, {}],  # none where only this machine can connect

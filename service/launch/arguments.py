@@ -13,7 +13,8 @@ from service.config import Oidc, Settings
 
 GROUPS = {
     "options": "port var host replicas systems device dtype bank_slots auto_grow_bank",
-    "access": "anonymous_access rate_per_key rate_per_address max_concurrent proxies tls_cert tls_key",
+    "access": "anonymous_access rate_per_key rate_per_address max_concurrent "
+    "max_connections_per_address allowed_hosts proxies tls_cert tls_key",
     "tokens of an OpenID Connect issuer, besides keys": " ".join(
         f"oidc_{name}" for name in Oidc.model_fields
     ),
@@ -22,7 +23,11 @@ GROUPS = {
     "sizes and times": "torch_threads max_batch max_queued history snapshot_every version_wait_s ack_timeout_s "
     "redis_timeout_s",
 }
-FLAGS = {"systems": "--system", "proxies": "--proxy"}  # singular, for each adds a value
+FLAGS = {
+    "systems": "--system",
+    "proxies": "--proxy",
+    "allowed_hosts": "--allowed-host",
+}  # singular, for each adds a value
 METAVARS = {
     **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
@@ -84,7 +89,7 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
         return {"help": text, "choices": choices}
     kind = next((kind for kind in (int, float, Path) if kind in kinds), str)
     options: dict[str, Any] = {"help": text, "metavar": METAVARS.get(name, TYPE_METAVARS[kind]), "type": kind}
-    if name in ("systems", "proxies", "device", "dtype"):
+    if name in ("systems", "allowed_hosts", "proxies", "device", "dtype"):
         options["action"] = "append"
     return options | {"type": {"replicas": _parse_range, "systems": _parse_system}.get(name, kind)}
 

@@ -25,6 +25,7 @@ SET_ELSEWHERE = {
     "port": "http_options: port",
     "tls_cert": "a load balancer in front of Ray",
     "tls_key": "a load balancer in front of Ray",
+    "max_connections_per_address": "a load balancer in front of Ray",
     "redis_url": "ERRATA_REDIS_URL in the environment of Ray's nodes",
     "admin_key_sha256": "ERRATA_ADMIN_KEY in the environment of Ray's nodes",
     "traces": "RAY_SERVE_TRACING_EXPORTER_IMPORT_PATH=service.tracing:processors in the environment of Ray's nodes",

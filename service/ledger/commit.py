@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from uuid import uuid4
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic_core import from_json
 
 from service.errors import LedgerCorrupt
 
@@ -200,7 +201,7 @@ def corrupt(version: int | None, reason: str) -> LedgerCorrupt:
 def _read_format(data: bytes) -> int:
     """The format number of an entry whose other fields this program may not know; 0 when it has none."""
     try:
-        number = json.loads(data)["format"]
+        number = from_json(data)["format"]
     except (ValueError, TypeError, KeyError):
         return 0
     return number if isinstance(number, int) else 0

@@ -17,7 +17,8 @@ PERU = {"question": "What is the capital of Peru?"}
 
 @pytest.mark.parametrize("path", ["/v1/answers", "/v1/answers/batch", "/admin/edits"])
 def test_fifty_megabytes_are_refused(http: httpx.Client, path: str) -> None:
-    reply = http.post(path, content=b" " * 50_000_000)
+    headers = {"content-type": "application/json"}
+    reply = http.post(path, content=b" " * 50_000_000, headers=headers)
     assert (reply.status_code, Problem.model_validate_json(reply.content).code) == (413, "too_large")
 
 
@@ -64,7 +65,8 @@ def test_bytes_that_are_not_http_disturb_nobody(service: Service, errata: Errata
 def test_who_hangs_up_in_the_middle_leaves_no_trace(service: Service, errata: Errata) -> None:
     head = errata.log().head
     request = (
-        b"POST /admin/edits HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %b\r\nContent-Length: 1000\r\n\r\n{"
+        b"POST /admin/edits HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %b\r\n"
+        b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"
     )
     with socket.create_connection(("127.0.0.1", service.port), timeout=10) as stranger:
         stranger.sendall(request % service.key.encode())

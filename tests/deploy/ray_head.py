@@ -28,7 +28,9 @@ BIN = Path(sys.executable).parent
 
 
 class RayHead:
-    """url: of the service, when one is deployed."""
+    """url: of the service, when one is deployed. more_words: for `ray start`, of which the last of a kind counts."""
+
+    more_words: tuple[str, ...] = ()
 
     def __init__(self, folder: Path, redis_url: str) -> None:
         self._folder, self._temp = (
@@ -61,9 +63,13 @@ class RayHead:
         words = f"""start --head --block --node-ip-address 127.0.0.1 --port {self._gcs} --num-cpus 8
             --dashboard-port {self.dashboard} --dashboard-agent-listen-port {quiet_port()}
             --object-store-memory 100000000 --temp-dir {self._temp} --disable-usage-stats"""
-        with (self._folder / "ray.log").open("wb") as log:
+        with (self._folder / "ray.log").open("ab") as log:
             return subprocess.Popen(
-                [str(BIN / "ray"), *words.split()], env=self._environment, cwd=ROOT, stdout=log, stderr=log
+                [str(BIN / "ray"), *words.split(), *self.more_words],
+                env=self._environment,
+                cwd=ROOT,
+                stdout=log,
+                stderr=log,
             )
 
     def serve(self, *words: str) -> str:

@@ -239,6 +239,14 @@ def test_every_pod_says_what_it_needs_and_whether_it_is_well(overlay: Overlay) -
             assert {port for port in probes if isinstance(port, str)} <= ports, name
 
 
+def test_no_pod_uses_more_memory_than_it_asks_for(overlay: Overlay) -> None:
+    """When a node runs out of it those are evicted first, and no budget counts then."""
+    for name, template in overlay.templates():
+        for container in template["spec"]["containers"]:
+            resources = container["resources"]
+            assert resources["requests"]["memory"] == resources["limits"]["memory"], name
+
+
 def test_what_is_mounted_is_there_and_nothing_else_is_written_to(overlay: Overlay) -> None:
     for name, template in overlay.templates():
         spec = template["spec"]

@@ -95,7 +95,7 @@ async def app(service_settings: Settings) -> AsyncIterator[FastAPI]:
 async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     headers = {"authorization": f"Bearer {KEY}"}
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://errata", headers=headers) as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
         yield client
 
 

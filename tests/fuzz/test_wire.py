@@ -15,7 +15,14 @@ from tests.fuzz.serving import Service
 QUESTION = json.dumps({"question": "What is the capital of Peru?"}).encode()
 ASK, CHAT, EDITS, LOAD = "/v1/answers", "/v1/chat/completions", "/admin/edits", "/admin/graph/import"
 QUIET_S = 5.0
-REQUEST = b"POST %b HTTP/1.1\r\nhost: x\r\nauthorization: Bearer %b\r\n%b\r\n\r\n%b"
+REQUEST = b"""\
+POST %b HTTP/1.1\r
+host: localhost\r
+content-type: application/json\r
+authorization: Bearer %b\r
+%b\r
+\r
+%b"""
 
 CUT = {
     "chunked, without an end": (b"transfer-encoding: chunked", b'5\r\n{"que\r\n'),
@@ -50,15 +57,18 @@ def test_a_body_that_is(how: str, path: str, service: Service) -> None:
         ({"content-encoding": "gzip"}, gzip.compress(QUESTION, mtime=0), 400),
         ({"content-encoding": "gzip"}, QUESTION, 200),  # nothing is unpacked, whatever is said of it
         ({"content-encoding": "no-such"}, QUESTION, 200),
-        ({"content-type": "text/plain"}, QUESTION, 200),
+        ({"content-type": "text/plain"}, QUESTION, 415),  # a page may send it anywhere without asking first
+        ({"content-type": "application/x-www-form-urlencoded"}, QUESTION, 415),
+        ({"content-type": ""}, QUESTION, 415),
+        ({"content-type": "application/vnd.errata+json"}, QUESTION, 200),
         ({"content-type": "application/json; charset=utf-16"}, QUESTION, 200),  # JSON is UTF-8, RFC 8259
         ({"content-type": "application/json; charset=latin-1"}, QUESTION.replace(b"Peru", b"Per\xfa"), 400),
-        ({"content-type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n--x--", 400),
+        ({"content-type": "multipart/form-data; boundary=x"}, b"--x\r\n\r\n--x--", 415),
         ({"expect": "100-continue"}, QUESTION, 200),
         ({"accept": "application/xml"}, QUESTION, 200),
         ({"range": "bytes=0-1"}, QUESTION, 200),
         ({"x-http-method-override": "DELETE"}, QUESTION, 200),
-        ({"host": "elsewhere:1"}, QUESTION, 200),
+        ({"host": "elsewhere:1"}, QUESTION, 403),
         ({"cookie": "a=" + "x" * 4_000}, QUESTION, 200),
         ({"x-request-id": "a\tb"}, QUESTION, 200),
         ({"x-request-id": "y" * 8_000}, QUESTION, 200),
@@ -67,7 +77,7 @@ def test_a_body_that_is(how: str, path: str, service: Service) -> None:
 def test_headers_that_say_something_else(
     service: Service, headers: dict[str, str], body: bytes, status: int
 ) -> None:
-    request_headers = {**service.authorization, **headers}
+    request_headers = {**service.authorization, "content-type": "application/json", **headers}
     assert httpx.post(service.url + ASK, content=body, headers=request_headers).status_code == status
 
 

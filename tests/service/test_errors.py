@@ -22,6 +22,7 @@ EXPECTED = {
     "version_ahead": 503,
     "too_large": 413,
     "too_slow": 408,
+    "unsupported_media_type": 415,
     "too_many": 429,
     "edit_refused": 422,
     "breaks_tests": 409,

@@ -13,6 +13,7 @@
         ├── Malformed                    what was sent cannot be used (also when the client sees it first)
         │   ├── TooLarge                 413 too_large
         │   ├── TooSlow                  408 too_slow
+        │   ├── UnsupportedMediaType         415 unsupported_media_type
         │   └── EditRefused              422 edit_refused: .reason
         ├── Denied
         │   ├── Unauthorized             401 unauthorized
@@ -169,6 +170,10 @@ class TooLarge(Malformed, codes=("too_large",)):
 
 
 class TooSlow(Malformed, codes=("too_slow",)):
+    pass
+
+
+class UnsupportedMediaType(Malformed, codes=("unsupported_media_type",)):
     pass
 
 

@@ -160,16 +160,16 @@ ANSWERS = Row(
         ),
         Panel(
             "Turned away with 429",
-            "A second: questions without a place, by model; all calls, by route. What these have more is over a limit.",
+            "A second: questions for which no queue had room, and calls over a limit of their key or address.",
             "reqps",
             (
                 Line(
                     f'sum by (model) (rate(errata_answers_total{{{MODELS},outcome="too_many"}}{EVERY}))',
-                    "{{model}}: no place",
+                    "{{model}}: full queue",
                 ),
                 Line(
-                    f'sum by (route) (rate(errata_http_requests_total{{status="429"}}{EVERY}))',
-                    "{{route}}: all",
+                    f"sum by (by, limit) (rate(errata_rate_limited_total{EVERY}))",
+                    "{{limit}} of a caller, by {{by}}",
                 ),
             ),
         ),

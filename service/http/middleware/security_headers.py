@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit, urlunsplit
+
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -40,6 +42,14 @@ class SecurityHeadersMiddleware:
                 headers["content-security-policy"] = PAGE_POLICY if is_page else API_POLICY
                 if not is_page:
                     headers.setdefault("cache-control", "no-store")
+                if location := headers.get("location"):
+                    headers["location"] = _strip_host(location)
             await send(message)
 
         await self._app(scope, receive, send_with_headers)
+
+
+def _strip_host(location: str) -> str:
+    """Starlette takes the host of a redirect from the request's Host, which its sender may choose."""
+    parts = urlsplit(location)
+    return urlunsplit(("", "", "/" + parts.path.lstrip("/"), parts.query, parts.fragment))

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
-from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
+from service.http.body import ANSWER_BOUNDS, BATCH_BOUNDS, describe_invalid, json_body
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
@@ -19,8 +19,8 @@ from service.work import measure_request
 
 BATCH = "/v1/answers/batch"
 
-AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_LIMIT)]
-BatchBody = Annotated[BatchRequest, json_body(BatchRequest, ANSWER_LIMIT)]
+AnswerBody = Annotated[AnswerRequest, json_body(AnswerRequest, ANSWER_BOUNDS)]
+BatchBody = Annotated[BatchRequest, json_body(BatchRequest, BATCH_BOUNDS)]
 
 
 def build_router(models: ModelRouter) -> APIRouter:

@@ -27,7 +27,7 @@ from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
 from service.http.auth import RequestAccount
-from service.http.body import ANSWER_LIMIT, describe_invalid, json_body
+from service.http.body import CHAT_BOUNDS, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
@@ -46,7 +46,7 @@ REFUSALS = {
 }
 
 Finish = Literal["stop", "length"]
-ChatBody = Annotated[ChatRequest, json_body(ChatRequest, ANSWER_LIMIT)]
+ChatBody = Annotated[ChatRequest, json_body(ChatRequest, CHAT_BOUNDS)]
 
 
 def build_router(models: ModelRouter) -> APIRouter:

@@ -18,6 +18,7 @@ from typing import Any
 import httpx
 import pytest
 import redis
+import torch
 from errata import AsyncErrata, Retry
 from errata.cli.app import app as command
 from errata.errors import (
@@ -32,6 +33,8 @@ from errata.errors import (
 )
 from typer.testing import CliRunner
 
+from models.graph.blocks import IMPORT
+from models.memory import Block
 from service.access.api_keys import fingerprint
 from service.editing.deployment import Editor
 from service.errors import InvalidInput
@@ -390,6 +393,7 @@ def reseal(data: bytes, change: Callable[[str, bytes], bytes | None]) -> bytes:
     return out.getvalue()
 
 
+TOO_DEEP = b"[" * 100_000 + b"]" * 100_000
 SPOILT: dict[str, Callable[[bytes], bytes]] = {
     "empty tar": lambda data: bytes(1024),
     "no tar": lambda data: b"not a tar at all" * 100,
@@ -423,8 +427,42 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
     "a call of no time": lambda data: reseal(
         data, lambda name, c: re.sub(rb'"\d+-\d+"', b'"0-0"', c) if name.startswith("audit/") else c
     ),
+    "a commit too deep": lambda data: reseal(
+        data, lambda name, c: TOO_DEEP + b"\n" + c if name.startswith("log/") else c
+    ),
+    "a report too deep": lambda data: reseal(
+        data,
+        lambda name, c: (
+            c.replace(b'"report":{', b'"report":{"x":' + TOO_DEEP + b",", 1) if "log/" in name else c
+        ),
+    ),
+    "a call too deep": lambda data: reseal(
+        data, lambda name, c: TOO_DEEP if name.startswith("audit/") else c
+    ),
+    "a key too deep": lambda data: reseal(data, lambda name, c: TOO_DEEP if name == "keys" else c),
+    "an import too deep": lambda data: _with_block(data, TOO_DEEP),
+    "an import of nothing": lambda data: _with_block(data, b"{}"),
     "a way out": lambda data: _with_link(data),
 }
+
+
+def _with_block(data: bytes, manifest: bytes) -> bytes:
+    """One that no commit names."""
+    tensor = torch.frombuffer(bytearray(manifest), dtype=torch.uint8)
+    block = Block("import/x", 1, IMPORT, {"json": tensor})
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as tar:
+        info = tarfile.TarInfo("blocks/" + block.digest.removeprefix("sha256:"))
+        info.size = len(block.encoded)
+        tar.addfile(info, io.BytesIO(block.encoded))
+    piece = out.getvalue()[: 512 + -(-len(block.encoded) // 512) * 512]
+
+    def add(name: str, content: bytes) -> bytes:
+        return content
+
+    with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+        seal = next(info for info in tar if info.name == "sha256")
+    return reseal(data[: seal.offset] + piece + data[seal.offset :], add)
 
 
 def _with_link(data: bytes) -> bytes:

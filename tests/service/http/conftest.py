@@ -31,6 +31,7 @@ from tests.service.parts import settings, start_deployment
 
 KEY = "a-key-for-tests-only"
 ADMIN = {"authorization": f"Bearer {KEY}"}
+JSON = {"content-type": "application/json"}
 SHARED_LOOP = pytest.mark.asyncio(loop_scope="module")
 
 Run = Callable[..., Awaitable[Result]]
@@ -104,7 +105,7 @@ def local_router(parts: dict[str, Any], max_batch: int = 1, **options: Any) -> M
 @asynccontextmanager
 async def client_of(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
-    async with httpx.AsyncClient(transport=transport, base_url="http://errata") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
         yield client
 
 

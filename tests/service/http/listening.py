@@ -9,13 +9,15 @@ from contextlib import asynccontextmanager
 import uvicorn
 from fastapi import FastAPI
 
+from service.http.protocol import BoundedProtocol
+
 LIMIT_S = 10.0
 
 
 @asynccontextmanager
 async def listening(app: FastAPI) -> AsyncIterator[str]:
     """Its address. In this event loop, so that the application may use what belongs to it."""
-    config = uvicorn.Config(app, port=0, log_level="error", lifespan="off", ws="none")
+    config = uvicorn.Config(app, http=BoundedProtocol, port=0, log_level="error", lifespan="off", ws="none")
     server = uvicorn.Server(config)
     serving = asyncio.create_task(server.serve())
     try:

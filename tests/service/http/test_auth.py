@@ -214,8 +214,10 @@ async def test_limits_charge_the_work_and_refuse_it_before_the_model_sees_it(
 async def test_one_request_may_not_ask_for_more_than_its_bound(config: Settings, editor: Editor) -> None:
     model = Counting()
     async with serve(config, editor, {"toy": model}) as client:
-        reply = await client.post("/v1/answers/batch", json=ask_many(256, candidates=["he", "she"] * 128))
+        reply = await client.post(
+            "/v1/answers/batch", json=ask_many(256, candidates=["x" * 190 + f" {n}" for n in range(14)])
+        )
         assert (reply.status_code, reply.json()["limit"]) == (413, 6_000)
-        assert "65,792 short questions" in reply.json()["detail"]
+        assert "11,008 short questions" in reply.json()["detail"]
         assert model.n_questions == 0
         assert (await client.post("/v1/answers/batch", json=ask_many(256))).status_code == 200

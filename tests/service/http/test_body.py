@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import AsyncIterator
 from typing import Any
@@ -13,7 +14,8 @@ from errata.wire import Problem
 from fastapi import FastAPI
 
 from service.http import body
-from tests.service.http.conftest import SHARED_LOOP
+from tests.service.http.conftest import JSON, SHARED_LOOP
+from tests.service.http.stalls import watching
 
 pytestmark = SHARED_LOOP
 
@@ -81,7 +83,7 @@ async def test_a_bad_body(
     shared_http: httpx.AsyncClient, path: str, content: Any, status: int, code: str, names: str
 ) -> None:
     arguments = {"content": content} if isinstance(content, bytes) else {"json": content}
-    problem = refused(await shared_http.post(path, **arguments), status, code)
+    problem = refused(await shared_http.post(path, headers=JSON, **arguments), status, code)
     assert names in problem.detail
     assert problem.instance in (None, path)
     await nothing_has_changed(shared_http)
@@ -131,7 +133,7 @@ async def test_a_body_that_is_too_large_is_not_read(
             n_bytes += 100_000
             yield b" " * 100_000
 
-    problem = refused(await shared_http.post(path, content=endless()), 413, "too_large")
+    problem = refused(await shared_http.post(path, content=endless(), headers=JSON), 413, "too_large")
     assert f"{limit:,}" in problem.detail
     assert n_bytes <= limit + 200_000
     await nothing_has_changed(shared_http)
@@ -140,13 +142,108 @@ async def test_a_body_that_is_too_large_is_not_read(
 async def test_a_body_that_says_that_it_is_too_large_is_refused_at_once(
     shared_http: httpx.AsyncClient,
 ) -> None:
-    refused(await shared_http.post(ASK, content=b" " * 1_000_001), 413, "too_large")
+    refused(await shared_http.post(ASK, content=b" " * 1_000_001, headers=JSON), 413, "too_large")
 
 
 async def test_of_many_mistakes_some_are_named(shared_http: httpx.AsyncClient) -> None:
     problem = refused(await shared_http.post(EDITS, json={"edits": [{}] * 500}), 422, "invalid_input")
     assert len(problem.detail) < 1_000
     assert "more" in problem.detail
+
+
+@pytest.mark.parametrize("path", [ASK, BATCH, "/v1/chat/completions", EDITS, REVERTS, "/admin/keys"])
+@pytest.mark.parametrize(
+    "kind", ["text/plain", "application/x-www-form-urlencoded", "", "text/json", "application/jso"]
+)
+async def test_a_body_has_to_say_that_it_is_json(
+    shared_http: httpx.AsyncClient, path: str, kind: str
+) -> None:
+    """A page may send another kind to any address without asking first."""
+    headers = {"content-type": kind} if kind else {}
+    reply = await shared_http.post(path, content=b"{}", headers=headers)
+    assert reply.status_code == 415
+    assert "send content-type: application/json" in reply.text
+
+
+@pytest.mark.parametrize(
+    "kind", ["Application/JSON", "application/json; charset=utf-8", "application/x.y+json"]
+)
+async def test_json_may_have_any_of_its_names(shared_http: httpx.AsyncClient, kind: str) -> None:
+    reply = await shared_http.post(
+        ASK, content=json.dumps({"question": PERU, "model": "toy"}), headers={"content-type": kind}
+    )
+    assert reply.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "names"),
+    [
+        (ASK, {"question": PERU, "candidates": ["x"] * 513}, "512 items in lists"),
+        (BATCH, {"questions": [{"question": PERU, "candidates": ["x"] * 32}] * 128}, "4,096 items in lists"),
+        (BATCH, {"questions": [{str(n): n for n in range(33)}] * 128}, "4,096 fields"),
+        (EDITS, {"edits": [{}] * 25_000}, "25,000 objects"),
+        (EDITS, {"edits": [EDIT | {"paraphrases": ["x"] * 30}] * 20_000}, "500,000 items in lists"),
+        (EDITS, {"edits": [{str(n): n for n in range(11)}] * 20_000}, "200,000 fields"),
+    ],
+)
+async def test_a_body_of_too_many_parts_is_told_how_many_it_may_have(
+    shared_http: httpx.AsyncClient, path: str, content: Any, names: str
+) -> None:
+    problem = refused(await shared_http.post(path, json=content), 413, "too_large")
+    assert f"the body may have {names}: send less, in several requests" in problem.detail
+
+
+async def test_the_largest_preview_is_taken(shared_http: httpx.AsyncClient) -> None:
+    edits = [{"question": f"Who is {n}?", "answer": "x" * 700, "model": "toy"} for n in range(20_000)]
+    body = {"edits": edits, "dry_run": True, "measure": False}
+    assert (await shared_http.post(EDITS, json=body)).status_code == 200
+
+
+async def test_the_first_of_very_many_mistakes_are_named_by_their_places(
+    shared_http: httpx.AsyncClient,
+) -> None:
+    edits = [EDIT] * 700 + [{"question": PERU}, EDIT] * 100
+    detail = refused(await shared_http.post(EDITS, json={"edits": edits}), 422, "invalid_input").detail
+    places = [f"edits.{n}.answer: Field required" for n in range(700, 710, 2)]
+    assert detail == "; ".join([*places, "and more"])
+    long = [EDIT] * 997 + [{**EDIT, "answer": "x" * 2_001}]
+    detail = refused(await shared_http.post(EDITS, json={"edits": long}), 413, "too_large").detail
+    assert detail == "edits.997.answer: has 2,001 characters; 2,000 is the most"
+
+
+UNKNOWN = {str(n): 1 for n in range(79_000)}
+HELD_UP = {
+    "unknown fields": (ASK, UNKNOWN, 0.02),
+    "unknown fields of a chat": ("/v1/chat/completions", UNKNOWN, 0.02),
+    "bad messages": ("/v1/chat/completions", {"model": "toy", "messages": [1] * 4_000}, 0.02),
+    "bad items of a batch": (BATCH, {"questions": [{str(n): n for n in range(15)}] * 256}, 0.02),
+    "long items of a batch": (BATCH, {"questions": [{"question": "q" * 2_001}] * 256}, 0.02),
+    "a long prompt": (
+        "/v1/chat/completions",
+        {"model": "toy", "messages": [{"role": "user", "content": "a " * 490_000}]},
+        0.02,
+    ),
+    "unknown fields of an edit": (EDITS, {str(n): 1 for n in range(1_300_000)}, 0.1),
+    "too many edits": (EDITS, {"edits": [{}] * 100_000}, 0.1),
+    "bad edits": (EDITS, {"edits": [{}] * 20_000}, 0.1),
+    "unknown fields of edits": (EDITS, {"edits": [{str(n): n for n in range(9)}] * 20_000}, 0.1),
+}
+
+
+@pytest.mark.parametrize("case", HELD_UP)
+async def test_a_bad_body_does_not_hold_up_the_others(shared_http: httpx.AsyncClient, case: str) -> None:
+    """limit_s: more for those who have a key, whose bodies may be large."""
+    path, content, limit_s = HELD_UP[case]
+    body = json.dumps(content).encode()
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), 65_536):
+            yield body[start : start + 65_536]
+
+    async with watching() as pauses_s:
+        reply = await shared_http.post(path, content=pieces(), headers=JSON)
+    assert reply.status_code in (200, 400, 413, 422)
+    assert max(pauses_s) < limit_s
 
 
 def refused(reply: httpx.Response, status: int, code: str) -> Problem:
@@ -183,7 +280,7 @@ async def test_a_body_that_trickles_is_given_up(
             yield b" "
             await asyncio.sleep(0.01)
 
-    reply = await shared_http.post(ASK, content=trickle())
+    reply = await shared_http.post(ASK, content=trickle(), headers=JSON)
     problem = Problem.model_validate_json(reply.content)
     assert (reply.status_code, problem.code) == (408, "too_slow")
     assert "0.05 s" in problem.detail
@@ -202,7 +299,8 @@ async def test_who_hangs_up_in_the_middle_is_no_error_of_the_service(
     async def send(message: Any) -> None:
         replies.append(message)
 
-    scope = {"type": "http", "method": "POST", "path": ASK, "query_string": b"", "headers": []}
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": ASK, "query_string": b"", "headers": headers}
     with caplog.at_level(logging.WARNING):
         await shared_app(scope, receive, send)
     assert replies[0]["status"] == 499

@@ -6,14 +6,40 @@ import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic_core import PydanticCustomError
 
 DEFAULT_MODEL = "nkb"  # who answers, and is corrected, where a request names no model
 MAX_TEXT_CHARS = 2_000
 LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
 
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS)]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
-Message = Annotated[str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS)]
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+"""Category Cc, line breaks too, and what turns the direction of text: a reader could not tell what such a text says."""
+
+
+def _check_printable(text: str) -> str:
+    if not text.isprintable() and (control := CONTROL.search(text)):
+        raise PydanticCustomError(
+            "control_character",
+            "has the control character U+{code} as character {place}: write it in one line, without",
+            {"code": f"{ord(control[0]):04X}", "place": control.start() + 1},
+        )
+    return text
+
+
+def _check_lines(text: str) -> str:
+    _check_printable(text.replace("\n", " "))
+    return text
+
+
+Printable = AfterValidator(_check_printable)
+Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_TEXT_CHARS), Printable
+]
+Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Printable]
+Message = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=MAX_TEXT_CHARS), AfterValidator(_check_lines)
+]
+"""May have line breaks, as git's messages do."""
 Version = Annotated[int, Field(ge=0, le=LARGEST_VERSION)]
 CommitVersion = Annotated[int, Field(ge=1, le=LARGEST_VERSION)]
 Details = dict[str, JsonValue]

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from errata.wire.base import Message, Request, Response, Version
+from errata.wire.base import Message, Printable, Request, Response, Version
 from errata.wire.edits import EditReceipt, Wait
 
 Format = Literal["tsv", "csv", "nt", "wikidata"]
@@ -99,7 +99,7 @@ class ImportOrder(Request):
 
     format: Format | None = None
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
-    source: Annotated[str, Field(max_length=200)] = ""
+    source: Annotated[str, Field(max_length=200), Printable] = ""
     message: Message = ""
     expected_version: Version | None = None
     dry_run: bool = False

@@ -54,10 +54,11 @@ class ChatMessage(Request):
 
     @property
     def text(self) -> str:
-        """Each part in a line of its own. PydanticCustomError for a part that is no text."""
-        if isinstance(self.content, list):
-            return "\n".join(_text(place, part) for place, part in enumerate(self.content))
-        return _text(0, {"type": "text", "text": self.content})
+        """In one line, as a question is; prompts often have several. PydanticCustomError for a part that is no text."""
+        only_part: JsonValue = {"type": "text", "text": self.content}
+        parts = self.content if isinstance(self.content, list) else [only_part]
+        text = " ".join(_text(place, part) for place, part in enumerate(parts))
+        return text if len(text) > MAX_CONTEXT_CHARS else " ".join(text.split())  # too long in any case
 
 
 def _text(place: int, part: JsonValue) -> str:

@@ -25,6 +25,7 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "invalid_input": ProblemKind(422, "Invalid input"),
         "too_large": ProblemKind(413, "Too large"),
         "too_slow": ProblemKind(408, "Sent too slowly"),
+        "unsupported_media_type": ProblemKind(415, "Unsupported media type"),
         "edit_refused": ProblemKind(422, "The edit cannot work"),
         "unauthorized": ProblemKind(401, "No valid key"),
         "forbidden": ProblemKind(403, "Not allowed"),

@@ -22,7 +22,7 @@ from service.editing.deployment import Editor
 from service.errors import GraphMoved, LedgerUnavailable
 from service.http.app import build_app
 from service.outcome import Outcome
-from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.conftest import ADMIN, JSON, KEY, client_of, local_editor, local_router
 from tests.service.parts import sample
 
 
@@ -54,7 +54,7 @@ async def test_a_commit_is_noted_with_its_version_and_what_it_was(http: httpx.As
 async def test_refused_calls_are_noted_with_their_code(
     http: httpx.AsyncClient, stranger: httpx.AsyncClient
 ) -> None:
-    await http.post("/admin/edits", content=b"{")
+    await http.post("/admin/edits", content=b"{", headers=JSON)
     await http.post("/admin/reverts", json={"version": 9})
     await http.get("/admin/nowhere")
     await http.get("/admin/versions", headers={"authorization": "Bearer wrong"})

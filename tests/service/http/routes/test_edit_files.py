@@ -27,7 +27,7 @@ NOW = Retry(times=0)
 
 
 def client_of(app: FastAPI) -> AsyncErrata:
-    return AsyncErrata("http://errata", key=KEY, retry=NOW, transport=httpx.ASGITransport(app=app))
+    return AsyncErrata("http://127.0.0.1", key=KEY, retry=NOW, transport=httpx.ASGITransport(app=app))
 
 
 @pytest.fixture

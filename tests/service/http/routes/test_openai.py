@@ -22,7 +22,7 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsStr
 from service.config import Settings
 from service.http.app import build_app
 from tests.service.editing.requests import FRANCE, PERU
-from tests.service.http.conftest import KEY, SHARED_LOOP, local_editor, local_router
+from tests.service.http.conftest import JSON, KEY, SHARED_LOOP, local_editor, local_router
 from tests.service.http.listening import listening
 
 pytestmark = SHARED_LOOP
@@ -102,6 +102,7 @@ async def test_the_blocking_client_gets_the_same(address: str) -> None:
     "messages",
     [
         user(text_part("What is the capital"), text_part("of Peru?")),
+        user("What is the capital\r\n\tof Peru?\n"),
         [{"role": "system", "content": "You are a helpful assistant."}, *user(PERU)],
         [
             {"role": "developer", "content": "Be brief."},
@@ -307,7 +308,7 @@ async def test_errors_are_those_that_the_package_knows(
 async def test_bytes_that_are_no_json_and_verbs_that_are_no_post_are_refused_in_the_same_shape(
     shared_http: httpx.AsyncClient,
 ) -> None:
-    bad = await shared_http.post("/v1/chat/completions", content=b"{")
+    bad = await shared_http.post("/v1/chat/completions", content=b"{", headers=JSON)
     wrong = await shared_http.get("/v1/chat/completions")
     assert (bad.status_code, bad.json()["error"]["code"]) == (400, "malformed_json")
     assert (wrong.status_code, wrong.json()["error"]["code"]) == (405, "method_not_allowed")

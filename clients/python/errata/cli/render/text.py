@@ -11,12 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from errata.wire import Response
+from errata.wire.base import CONTROL
 
 T = TypeVar("T", bound=Response)
 
-BIDI_CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-CONTROLS = (*range(0x20), *range(0x7F, 0xA0), *map(ord, BIDI_CONTROLS))
-ESCAPES = {code: f"\\u{code:04x}" for code in CONTROLS if chr(code) not in "\n\t"}
 MINUTE_S, HOUR_S, DAY_S, WEEK_S = 60, 3_600, 86_400, 604_800
 
 
@@ -106,16 +104,16 @@ def make_printable(value: T) -> T:
     return type(value).model_validate(_escape_all(value.model_dump(mode="json")))
 
 
-def _escape_all(value: JsonValue) -> JsonValue:
-    if isinstance(value, str):
-        return escape(value)
+def _escape_all(value: JsonValue, name: str = "") -> JsonValue:
+    if isinstance(value, str):  # the message of a commit has lines, which are drawn as such
+        return "\n".join(map(escape, value.split("\n"))) if name == "message" else escape(value)
     if isinstance(value, list):
         return [_escape_all(item) for item in value]
     if isinstance(value, dict):
-        return {escape(name): _escape_all(item) for name, item in value.items()}
+        return {escape(name): _escape_all(item, name) for name, item in value.items()}
     return value
 
 
 def escape(text: str) -> str:
-    """Control characters, and those that turn the direction of text, as backslash codes."""
-    return text.translate(ESCAPES)
+    """Control characters, line breaks too, and those that turn the direction of text, as backslash codes."""
+    return CONTROL.sub(lambda control: f"\\u{ord(control[0]):04x}", text)

@@ -130,9 +130,21 @@ def test_an_answer_of_an_old_version_is_marked(run: Any, tiny: Any, monkeypatch:
     assert "cut short" in result.stderr
 
 
-def test_an_answer_cannot_steer_the_terminal(run: Any) -> None:
-    run("edit", PERU, "\x1b[31mred\x07 \u202eturned [bold]:smile:")
-    assert run("ask", PERU).stdout == "\\u001b[31mred\\u0007 \\u202eturned [bold]:smile:\n"
+def test_an_answer_cannot_steer_the_terminal_nor_forge_a_line(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may have been stored before such answers were refused."""
+    text = "\x1b[31mred\x07 \u202eturned [bold]:smile:\nVersion 99  admin"
+    plain = tiny.answer(wire.AnswerRequest(question=PERU))
+    monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"answer": text}))
+    line = "\\u001b[31mred\\u0007 \\u202eturned [bold]:smile:\\u000aVersion 99  admin\n"
+    assert run("ask", PERU).stdout == line
+
+
+def test_an_answer_that_could_steer_a_terminal_is_refused(run: Any) -> None:
+    result = run("edit", PERU, "Cusco\nVersion 99  admin")
+    assert result.exit_code == 2
+    assert "has the control character U+000A as character 6: write it in one line, without" in result.stderr
 
 
 def test_letters_of_any_script_are_left_alone(run: Any) -> None:

@@ -56,8 +56,8 @@ def test_a_relation_with_several_values_is_named_once(run: Any, tiny: Any) -> No
     tiny.entities = [tiny.entities[0].model_copy(update={"facts": [fact, fact], "removed_facts": []})]
     rows = lines(run("entity", "Peru"))[5:]
     assert rows == [
-        "  capital city (capital)  La Paz  wd:Q5582862  since version 3 · e3",
-        "                          La Paz  wd:Q5582862  since version 3 · e3",
+        "  capital city (capital)  La\\u000aPaz  wd:Q5582862  since version 3 · e3",
+        "                          La\\u000aPaz  wd:Q5582862  since version 3 · e3",
     ]
 
 

@@ -192,5 +192,5 @@ def test_the_graph_cannot_steer_the_terminal_nor_tear_the_tree(
     explanation = {**EXPLANATION, "tree": [mention("Peru", 23, "x\x07", evil)]}
     monkeypatch.setattr(tiny, "answer", lambda _: plain.model_copy(update={"explanation": explanation}))
     text = run("ask", PERU, "--explain").stdout
-    assert "└─ 8–9 ○ [bold]a b\\u001b[2J" in text
+    assert "└─ 8–9 ○ [bold]a\\u000ab\\u001b[2J" in text
     assert "Peru  x\\u0007" in text

@@ -1,0 +1,62 @@
+"""Refuses what a browser sends for a foreign page: names that are not this service's, and calls across sites.
+
+Where only this machine can connect, asking needs no key, and a page that somebody looks at could ask, too: by a name of
+its own that resolves to 127.0.0.1 (DNS rebinding), or by sending what it cannot read the answer of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from service.errors import Forbidden
+from service.http.body import shorten
+from service.http.errors import respond_error
+
+OWN_SITES = ("same-origin", "none")  # none: typed in, or a bookmark
+SAFE_METHODS = ("GET", "HEAD")
+
+
+class OriginMiddleware:
+    """hosts: names by which this service may be called; empty: any. pages: hosts of further pages that may call it."""
+
+    def __init__(self, app: ASGIApp, hosts: Set[str], pages: Set[str]) -> None:
+        self._app, self._hosts, self._pages = app, hosts, pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (refusal := self._find_refusal(scope["method"], Headers(scope=scope))):
+            await respond_error(Request(scope), Forbidden(refusal))(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    def _find_refusal(self, method: str, headers: Headers) -> str | None:
+        host = headers.get("host", "").lower()  # no browser leaves it out
+        name = _read_name(host)
+        if host and self._hosts and name not in self._hosts:
+            names = ", ".join(sorted(self._hosts))
+            return f"this service is called {names}, not {shorten(name)!r}: if it is, start it with --allowed-host"
+        if self._is_foreign(method, headers, host):
+            return "a page of another site may not call this service: call it from a program, or from its own pages"
+        return None
+
+    def _is_foreign(self, method: str, headers: Headers, host: str) -> bool:
+        site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+        if origin is not None and _read_name(place := urlsplit(origin).netloc.lower()) in self._pages:
+            return False
+        if site is None:  # an old browser, or none
+            return origin is not None and place != host
+        target = headers.get("sec-fetch-mode"), headers.get("sec-fetch-dest")
+        is_link = method in SAFE_METHODS and target == ("navigate", "document")  # its reader sees the answer
+        return site not in OWN_SITES and not is_link
+
+
+def _read_name(place: str) -> str:
+    """Of `name:port`; empty where it is neither a name nor an address."""
+    try:
+        return urlsplit(f"//{place}").hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,66 @@
+"""What a person could not see in a text is refused where it comes in."""
+
+from __future__ import annotations
+
+import pytest
+from errata.wire import AnswerRequest, EditItem, EditRequest, FactItem, ImportOrder, RelationItem
+from pydantic import ValidationError
+
+CONTROLS = [
+    "\x00",
+    "\x1b[31m",
+    "\x07",
+    "\x9b",
+    "\x7f",
+    "a\tb",
+    "a\nb",
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\u061c",
+]
+ITEM = EditItem(question="Who?", answer="me")
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize(
+    ("kind", "field", "fields"),
+    [
+        (AnswerRequest, "question", {}),
+        (AnswerRequest, "model", {"question": "Who?"}),
+        (AnswerRequest, "candidates", {"question": "Who?"}),
+        (EditItem, "question", {"answer": "me"}),
+        (EditItem, "answer", {"question": "Who?"}),
+        (EditItem, "paraphrases", {"question": "Who?", "answer": "me"}),
+        (FactItem, "subject", {"relation": "capital", "object": "Lima"}),
+        (FactItem, "relation", {"subject": "Peru", "object": "Lima"}),
+        (FactItem, "object", {"subject": "Peru", "relation": "capital"}),
+        (RelationItem, "label", {"define": "capital"}),
+        (ImportOrder, "source", {}),
+    ],
+)
+def test_a_control_character_is_refused_and_named(
+    control: str, kind: type[AnswerRequest], field: str, fields: dict[str, str]
+) -> None:
+    text = f"x{control}y"
+    with pytest.raises(ValidationError) as refusal:
+        kind.model_validate({**fields, field: [text] if field in ("candidates", "paraphrases") else text})
+    [mistake] = refusal.value.errors()
+    assert mistake["loc"][0] == field
+    assert f"the control character U+{ord(control.strip('ab')[0]):04X} as character" in mistake["msg"]
+
+
+@pytest.mark.parametrize("control", [control for control in CONTROLS if "\n" not in control])
+def test_a_message_may_have_lines_and_no_other_control_character(control: str) -> None:
+    assert EditRequest(edits=[ITEM], message="why\nand how").message == "why\nand how"
+    with pytest.raises(ValidationError, match="control character"):
+        EditRequest(edits=[ITEM], message=f"x{control}y")
+
+
+@pytest.mark.parametrize("text", ["Лима", "لیما‌ها", "ירושלים", "👩‍🚀", "a\u00a0b", "e\u0301" * 20, "\ufeff1"])
+def test_letters_of_any_script_and_marks_that_join_them_are_taken(text: str) -> None:
+    assert AnswerRequest(question=text).question == text
+
+
+def test_blanks_around_a_text_are_none_of_it() -> None:
+    assert AnswerRequest(question="\r\n\tWho?\n").question == "Who?"

@@ -1,0 +1,116 @@
+"""A page that somebody looks at reaches nothing here, under no name; programs, and this service's own pages, do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+import pytest_asyncio
+
+from service.config import Settings
+from service.http.app import build_app
+from tests.service.http.conftest import SHARED_LOOP, client_of, local_editor, local_router
+
+pytestmark = SHARED_LOOP
+
+ASK = "/v1/answers"
+LINK = f"{ASK}?question=Who%3F&model=toy"
+PERU = {"question": "What is the capital of Peru?", "model": "toy"}
+NAVIGATION = {"sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def everywhere(shared_config: Settings) -> AsyncIterator[httpx.AsyncClient]:
+    """A service that other machines can connect to, and nobody has said by which name."""
+    config = shared_config.model_copy(update={"host": "0.0.0.0", "anonymous_access": "everyone"})
+    app = build_app(config, local_router({}), local_editor(None))
+    async with client_of(app) as client:
+        yield client
+    await app.state.access.aclose()
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "[::2]", "a:b:c", "["]
+)
+@pytest.mark.parametrize("path", ["/v1/memory", "/healthz", "/metrics", "/docs", "/nowhere"])
+async def test_a_foreign_name_is_refused(shared_http: httpx.AsyncClient, host: str, path: str) -> None:
+    reply = await shared_http.get(path, headers={"host": host})
+    assert (reply.status_code, reply.json()["code"]) == (403, "forbidden")
+    assert "127.0.0.1, ::1, localhost" in reply.json()["detail"]
+    assert reply.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8000", "[::1]:8000", "localhost", "LOCALHOST:8000"])
+async def test_a_name_of_this_machine_is_right(shared_http: httpx.AsyncClient, host: str) -> None:
+    assert (await shared_http.post(ASK, json=PERU, headers={"host": host})).status_code == 200
+
+
+async def test_a_name_that_is_configured_is_right_and_so_are_its_pages(shared_config: Settings) -> None:
+    config = shared_config.model_copy(update={"allowed_hosts": ("errata.example.org",)})
+    app = build_app(config, local_router({}), local_editor(None))
+    async with client_of(app) as client:
+        for headers in (
+            {"host": "errata.example.org"},
+            {"origin": "https://errata.example.org"},  # of a proxy that calls us by another name
+            {"origin": "https://errata.example.org", "sec-fetch-site": "cross-site"},
+        ):
+            assert (await client.get("/healthz", headers=headers)).status_code == 200
+        assert (await client.get("/healthz", headers={"host": "other.example.org"})).status_code == 403
+    await app.state.access.aclose()
+
+
+async def test_where_others_connect_any_name_is_right_and_foreign_pages_are_not(
+    everywhere: httpx.AsyncClient,
+) -> None:
+    assert (await everywhere.get("/healthz", headers={"host": "whatever.example"})).status_code == 200
+    reply = await everywhere.get("/healthz", headers={"origin": "https://evil.example"})
+    assert reply.status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://evil.example"},
+        {"origin": "http://127.0.0.1:3000"},
+        {"origin": "null"},
+        {"origin": "https://evil.example", "sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"},
+        {"sec-fetch-site": "same-site", "sec-fetch-mode": "no-cors", "sec-fetch-dest": "empty"},
+        {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe"},
+    ],
+)
+async def test_a_page_of_another_site_is_refused(
+    shared_http: httpx.AsyncClient, headers: dict[str, str]
+) -> None:
+    for reply in (
+        await shared_http.post(ASK, json=PERU, headers=headers),
+        await shared_http.get(LINK, headers=headers),
+    ):
+        assert (reply.status_code, reply.json()["code"]) == (403, "forbidden")
+
+
+async def test_a_form_of_another_site_is_refused(shared_http: httpx.AsyncClient) -> None:
+    headers = {"sec-fetch-site": "cross-site", **NAVIGATION}
+    assert (await shared_http.post(ASK, json=PERU, headers=headers)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "http://127.0.0.1"},
+        {"origin": "http://127.0.0.1", "sec-fetch-site": "same-origin"},
+        {"sec-fetch-site": "none", **NAVIGATION},
+        {"sec-fetch-site": "cross-site", **NAVIGATION},  # a link in a report
+        {},
+    ],
+)
+async def test_an_own_page_a_program_and_who_follows_a_link_are_let_in(
+    shared_http: httpx.AsyncClient, headers: dict[str, str]
+) -> None:
+    assert (await shared_http.get(LINK, headers=headers)).status_code == 200
+
+
+async def test_a_redirect_goes_to_a_path_and_to_no_host(everywhere: httpx.AsyncClient) -> None:
+    reply = await everywhere.get("/v1/models/?q=1", headers={"host": "evil.example"})
+    assert (reply.status_code, reply.headers["location"]) == (307, "/v1/models?q=1")
