@@ -7,6 +7,7 @@ from pathlib import Path
 import torch
 
 from tests.bench import (
+    access,
     contention,
     devices,
     editing,
@@ -23,6 +24,7 @@ from tests.bench.table import machine, show, write
 SECTIONS = {
     "inprocess": inprocess.rows,
     "http": overhttp.rows,
+    "access": access.rows,
     "editing": editing.rows,
     "many": many_edits.rows,
     "contention": contention.rows,

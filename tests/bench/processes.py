@@ -59,11 +59,12 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str, log: Path) -
 
 
 @contextmanager
-def run_errata(folder: Path, replicas: int) -> Iterator[Server]:
+def run_errata(folder: Path, replicas: int, *options: str) -> Iterator[Server]:
     """The service on a folder of its own."""
     port = free_port()
     url = f"http://127.0.0.1:{port}"
     args = ["-m", "service", "--port", str(port), "--var", str(folder / "var"), "--replicas", str(replicas)]
+    args += options
     with run_python(args, f"{url}/readyz", folder / "errata.log") as pid:
         yield Server(url, pid)
 

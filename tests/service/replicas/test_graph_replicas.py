@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,9 @@ import pytest
 
 from service.config import Settings
 from service.editing.deployment import Editor
+from service.graph import rows
 from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.redis.connection import Connection
 from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
@@ -112,18 +114,17 @@ async def test_versions_mix_in_one_batch_and_each_is_answered_as_it_was(
 
 
 async def test_a_batch_reads_rows_once_and_a_second_one_none(
-    editor: Editor, replicas: dict[str, Replica]
+    editor: Editor, replicas: dict[str, Replica], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await import_file(editor, tsv(*((f"Town {n}", "capital", f"House {n}") for n in range(300))), wait="all")
     atlas = replicas["atlas"]
-    rows = atlas._lookup._rows  # type: ignore[union-attr]
-    reading, reads = rows._read, []
+    reading, reads = rows.read, []
 
-    async def count_reads(names: list[str]) -> list[bytes | None]:
+    async def count_reads(connection: Connection, names: Sequence[str]) -> dict[str, bytes | None]:
         reads.append(len(names))
-        return await reading(names)
+        return await reading(connection, names)
 
-    rows._read = count_reads  # type: ignore[method-assign]
+    monkeypatch.setattr(rows, "read", count_reads)
     for _ in range(2):
         await asyncio.gather(*(ask(atlas, f"capital of Town {n}") for n in range(8)))
     assert 1 <= len(reads) <= 2, "one command for a whole batch, and none when it is asked again"
