@@ -167,6 +167,17 @@ class Streams(Protocol):
         """Yield deltas as they are made, and last the Reply that `answer` gives. One that declines has no text."""
 
 
+@runtime_checkable
+class AnswersInSteps(Protocol):
+    """Answers a long question in steps of 0.1 s at the most, so that others are answered in between.
+
+    It is given up between two of them when nobody waits for it any more.
+    """
+
+    def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
+        """Yield None after each step, and last the Reply that `answer` gives."""
+
+
 @dataclass(frozen=True)
 class Bundle:
     """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name.
@@ -270,6 +281,13 @@ def check_reply(bundle: Bundle) -> None:
         raise BrokenContract(
             f"a reply of the system {name!r} has the score {score!r}: it has to be a probability"
         )
+    if isinstance(bundle.system, AnswersInSteps):
+        *steps, last_step = bundle.system.answer_in_steps(ask, views)
+        if last_step != replies[0] or any(step is not None for step in steps):
+            raise BrokenContract(
+                f"`answer_in_steps` of the system {name!r} has to end with the Reply of `answer`, after nothing but "
+                f"None: {steps!r}, {last_step!r}"
+            )
     if isinstance(bundle.system, Streams):
         *deltas, last = bundle.system.stream(ask, views)
         text = "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta))

@@ -10,30 +10,57 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 from service.errors import NotReady, TooMany
+from service.turns import Asker, Turns
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+NO_ASKER = Asker()
+TURNS_PER_BATCH = 4  # that callers have, each of whom has more waiting than a batch may hold
+
+
+class Requeue(Enum):
+    """In place of a result: the item waits for another turn."""
+
+    REQUEUE = "requeue"
+
+
+REQUEUE = Requeue.REQUEUE
+
+
+@dataclass(eq=False)
+class Entry(Generic[Item, Result]):
+    """An item that somebody waits for."""
+
+    item: Item
+    future: asyncio.Future[Result]
+    asker: Asker
+    work: int
+
 
 class BatchQueue(Generic[Item, Result]):
-    """Items wait while `max_running` batches run; whatever waits when one ends makes up the next batch.
+    """Items wait while `max_running` batches run; when one ends, askers have their turn in the next.
 
     Args:
         process: Computes the results of one batch, in order. An exception in place of a result fails its item alone;
             an exception that is raised fails the whole batch.
-        max_batch: Items in one batch.
+        max_batch: Work in one batch; the number of items, where each has the work 1.
         max_running: Batches under way at once.
-        capacity: Items that may wait before further ones are refused; None for any number.
+        capacity: Items that may wait before further ones are refused, those of callers first who have more than
+            their share; None for any number.
         defer: Take a batch one turn of the event loop later, so that items submitted in the same turn share it.
         on_length: Called with the number of waiting items whenever it changes.
     """
 
     def __init__(
         self,
-        process: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception]]],
+        process: Callable[[Sequence[Item]], Awaitable[Sequence[Result | Exception | Requeue]]],
         max_batch: int,
         max_running: int = 1,
         capacity: int | None = None,
@@ -42,51 +69,72 @@ class BatchQueue(Generic[Item, Result]):
     ) -> None:
         self._process, self._max_batch, self._max_running = process, max_batch, max_running
         self._capacity, self._defer, self._on_length = capacity, defer, on_length
-        self._waiting: list[tuple[Item, asyncio.Future[Result]]] = []
-        self._running: set[asyncio.Task[None]] = set()
+        self._waiting: Turns[Entry[Item, Result]] = Turns(max(1, max_batch // TURNS_PER_BATCH))
+        self._running: dict[asyncio.Task[None], Sequence[Entry[Item, Result]]] = {}
 
-    async def submit(self, item: Item) -> Result:
+    async def submit(self, item: Item, asker: Asker = NO_ASKER, work: int = 1) -> Result:
         """Wait for the item's result.
+
+        Args:
+            asker: With whose items it takes turns.
+            work: In a batch it counts as so much. An item with more than a whole batch is alone in its own.
 
         Raises:
             TooMany: `capacity` items wait already.
             NotReady: the batch was cancelled.
         """
-        if self._capacity is not None and len(self._waiting) >= self._capacity:
-            raise TooMany(
-                f"{len(self._waiting)} questions wait for this model already: try again in a moment"
-            )
+        self._check_capacity(asker.caller)
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Result] = loop.create_future()
-        self._waiting.append((item, future))
+        entry: Entry[Item, Result] = Entry(item, loop.create_future(), asker, min(work, self._max_batch))
+        self._waiting.add(entry)
         if self._defer:
             loop.call_soon(self._start_batches)
         else:
             self._start_batches()
-        return await future
+        try:
+            return await entry.future
+        except asyncio.CancelledError:
+            self._waiting.discard(entry)
+            raise
+
+    def _check_capacity(self, caller: str) -> None:
+        n_waiting, n_own = len(self._waiting), self._waiting.count(caller)
+        if self._capacity is None or n_waiting < self._capacity:
+            return
+        if n_own >= self._capacity // (self._waiting.n_callers + (n_own == 0)):
+            raise TooMany(f"{n_waiting} questions wait for this model already: try again in a moment")
 
     def _start_batches(self, _: Any = None) -> None:
         while self._waiting and len(self._running) < self._max_running:
-            batch, self._waiting = self._waiting[: self._max_batch], self._waiting[self._max_batch :]
+            batch = self._waiting.take(self._max_batch, chain.from_iterable(self._running.values()))
+            if not batch:
+                break  # they have a batch under way, and room is kept for others
             task = asyncio.create_task(self._run(batch))
-            self._running.add(task)
-            task.add_done_callback(self._running.discard)
+            self._running[task] = batch
+            task.add_done_callback(self._running.pop)
             task.add_done_callback(self._start_batches)
         self._on_length(len(self._waiting))
 
-    async def _run(self, batch: Sequence[tuple[Item, asyncio.Future[Result]]]) -> None:
+    async def _run(self, batch: Sequence[Entry[Item, Result]]) -> None:
         """Settle every future of the batch, whatever `process` does."""
-        batch = [(item, future) for item, future in batch if not future.done()]  # the others hung up
+        batch = [entry for entry in batch if not entry.future.done()]  # the others hung up
         failure: Exception = NotReady("the call to the model was given up: try again in a moment")
+        requeue: list[Entry[Item, Result]] = []
         try:
-            results = await self._process([item for item, _ in batch]) if batch else []
-            for (_, future), result in zip(batch, results, strict=True):
-                settle(future, result)
+            results = await self._process([entry.item for entry in batch]) if batch else []
+            for entry, result in zip(batch, results, strict=True):
+                if isinstance(result, Requeue):
+                    requeue.append(entry)
+                else:
+                    settle(entry.future, result)
         except Exception as error:  # it belongs to those who wait
-            failure = error
+            failure, requeue = error, []
         finally:
-            for _, future in batch:
-                settle(future, failure)
+            for entry in batch:
+                if entry not in requeue:
+                    settle(entry.future, failure)
+                elif not entry.future.done():
+                    self._waiting.add(entry)
 
 
 def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:

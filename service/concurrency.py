@@ -6,8 +6,10 @@ import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Hashable, Iterable, Iterator
 from concurrent.futures import Executor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+from weakref import WeakValueDictionary
 
 T = TypeVar("T")
 
@@ -51,6 +53,21 @@ class SingleFlight(Generic[T]):
             if not flight.waiters:
                 del self._flights[key]
                 flight.task.cancel()
+
+
+class KeyedSemaphore:
+    """At most `maximum` blocks of one key run at once; further ones wait."""
+
+    def __init__(self, maximum: int) -> None:
+        self._maximum = maximum
+        self._semaphores: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+
+    @asynccontextmanager
+    async def hold(self, key: Hashable) -> AsyncIterator[None]:
+        """Wait for a place, and keep it while the block runs."""
+        semaphore = self._semaphores.setdefault(key, asyncio.Semaphore(self._maximum))
+        async with semaphore:
+            yield
 
 
 async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:

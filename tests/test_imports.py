@@ -42,6 +42,8 @@ MAY = {
             "service.loading",
             "service.outcome",
             "service.tracing",
+            "service.turns",
+            "service.work",
             "models",
         ),
     },
@@ -55,7 +57,7 @@ MAY = {
             "service.metrics",
         ),
         *("service.batch_queue", "service.concurrency", "service.logs", "service.tracing"),
-        *("service.outcome", "errata.wire"),
+        *("service.turns", "service.work", "service.outcome", "errata.wire"),
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),

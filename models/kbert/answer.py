@@ -7,8 +7,9 @@ what facts and context say for each; a context of whose spans none is sure is re
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 from jaxtyping import Float
 from torch import Tensor
@@ -16,18 +17,37 @@ from torch import Tensor
 from models.confidence import UNSURE, Confidence
 from models.kbert.checkpoint import Model
 from models.kbert.heads import Options, list_options
-from models.kbert.query import HungRelation, Link, link_mentions, mask_mention, rankable_labels
+from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
 from models.system import Alternative, Ask, Reply
 
 NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
 ROWS_PER_PASS = 64
-SCORES_PER_PASS = 64 * 128 * 128  # places of attention matrices
+TOKENS_PER_PASS = {"cpu": 512, "cuda": 4_096}  # some 60 ms of two cores; more would not be quicker there
+CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # of masked questions that are read together
+MAX_READ_CHARS = 600  # of one: what MiniLM reads
+ROWS_PER_STEP = 16  # that are built before others have a turn
 MAX_LEAD = 12.0  # logits further apart than this are as good as infinitely far
 MIN_BELIEF = 0.01  # less is no evidence for a candidate or against it
 SENTENCE_END = re.compile(r"(?<!\b[A-Z])[.!?]+[\"')\]]*(?=\s)|\n")  # an initial ends no sentence
 MAX_SENTENCES = 64
+
+
+T = TypeVar("T")
+
+Steps: TypeAlias = Generator[None, None, T]
+"""Work that yields after each pass, so that others have a turn in between, and returns its result."""
+
+
+def finish(steps: Steps[T]) -> T:
+    """Take all the steps, and return their result."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
 
 
 @dataclass(frozen=True)
@@ -58,26 +78,27 @@ class Answerer:
 
     def __init__(self, model: Model) -> None:
         self.model = model
+        self._tokens_per_pass = TOKENS_PER_PASS[model.device.type]
 
-    def read(self, asks: Sequence[Ask]) -> list[Reading]:
+    def read(self, asks: Sequence[Ask]) -> Steps[list[Reading]]:
         """Each question with its facts, beside its context if it has one."""
-        all_links = self._link(asks)
-        rows = [
-            self._row(ask.question, ask.context or None, links)
-            for ask, links in zip(asks, all_links, strict=True)
-        ]
+        all_links = yield from self._link(asks)
+        rows = yield from self._rows(
+            [(ask.question, ask.context or None, links) for ask, links in zip(asks, all_links, strict=True)]
+        )
         heads = self.model.heads
         options: dict[int, Options] = {}
         for part in self._passes(rows):
             logits = heads.point(part.states)
             part_options = list_options(part.rows, part.batch, logits, heads.rank_weight)
             options |= zip(part.places, part_options, strict=True)
+            yield
         return [
             Reading(links, row, options.get(place))
             for place, (links, row) in enumerate(zip(all_links, rows, strict=True))
         ]
 
-    def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> list[Reply]:
+    def reply(self, asks: Sequence[Ask], readings: Sequence[Reading]) -> Steps[list[Reply]]:
         """Candidates are sorted; else the pointer answers, and where it is unsure the sentences of the context."""
         scales = self.model.confidences
         replies = [
@@ -93,7 +114,7 @@ class Answerer:
             for ask, reading, texts in zip(asks, readings, candidates, strict=True)
             for text in texts
         ]
-        matches = iter(self.match(pairs))
+        matches = iter((yield from self.match(pairs)))
         weight = self.model.heads.support_weight
         for place, (ask, reading, texts) in enumerate(zip(asks, readings, candidates, strict=True)):
             supports = support_candidates(reading.options, texts)
@@ -103,16 +124,17 @@ class Answerer:
                 replies[place] = _reply_from_candidates(ask, reading, texts, logits, scales["pair"])
         return replies
 
-    def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> list[float | None]:
+    def match(self, pairs: Sequence[tuple[Ask, Reading, str]]) -> Steps[list[float | None]]:
         """Log-odds that a text answers a question, before support. None for a text that holds no token."""
-        rows = [self._row(ask.question, text, reading.links) for ask, reading, text in pairs]
+        rows = yield from self._rows([(ask.question, text, reading.links) for ask, reading, text in pairs])
         logits: dict[int, float] = {}
         for part in self._passes(rows):
             logits |= zip(part.places, self.model.heads.match(part.states[:, 0]).tolist(), strict=True)
+            yield
         return [logits.get(place) for place in range(len(pairs))]
 
-    def _link(self, asks: Sequence[Ask]) -> list[tuple[Link, ...]]:
-        """K-Query; masked questions of the whole batch are read in one pass."""
+    def _link(self, asks: Sequence[Ask]) -> Steps[list[tuple[Link, ...]]]:
+        """K-Query; masked questions of the whole batch are read together."""
         settings = self.model.settings
         mentions = [ask.mentions if ask.use_graph else () for ask in asks]
         queries = [
@@ -120,18 +142,36 @@ class Answerer:
             for ask, ask_mentions in zip(asks, mentions, strict=True)
             for mention in ask_mentions
         ]
-        all_ranks = iter(self.model.relevance.rank(queries))
-        links: list[tuple[Link, ...]] = []
-        for ask_mentions in mentions:
-            ranks = [next(all_ranks) for _ in ask_mentions]
-            links.append(link_mentions(ask_mentions, ranks, settings.max_entities, settings.max_mentions))
-        return links
+        ranks: list[Ranks] = []
+        for part in _split(queries, CHARS_PER_RANKING[self.model.device.type]):
+            ranks += self.model.relevance.rank(part)
+            yield
+        all_ranks = iter(ranks)
+        return [
+            link_mentions(
+                ask_mentions,
+                [next(all_ranks) for _ in ask_mentions],
+                settings.max_entities,
+                settings.max_mentions,
+            )
+            for ask_mentions in mentions
+        ]
 
-    def _row(self, question: str, second: str | None, links: Sequence[Link]) -> QuestionRow | None:
-        try:
-            return build_row(question, second, links, self.model.tokens, self.model.settings.max_length)
-        except InputRefused:
-            return None
+    def _rows(
+        self, texts: Sequence[tuple[str, str | None, Sequence[Link]]]
+    ) -> Steps[list[QuestionRow | None]]:
+        """Question, second text and links as a row; None where a text holds no token."""
+        rows: list[QuestionRow | None] = []
+        for question, second, links in texts:
+            try:
+                row = build_row(question, second, links, self.model.tokens, self.model.settings.max_length)
+            except InputRefused:
+                rows.append(None)
+            else:
+                rows.append(row)
+            if len(rows) % ROWS_PER_STEP == 0:
+                yield
+        return rows
 
     def _passes(self, rows: Sequence[QuestionRow | None]) -> Iterator[Pass]:
         """Rows of like length through the encoder together, the shortest first."""
@@ -139,8 +179,8 @@ class Answerer:
         groups: list[list[int]] = []
         for place in sorted(by_place, key=lambda place: len(by_place[place].row)):
             group = groups[-1] if groups else []
-            scores = (len(group) + 1) * len(by_place[place].row) ** 2
-            if not group or len(group) == ROWS_PER_PASS or scores > SCORES_PER_PASS:
+            n_tokens = (len(group) + 1) * len(by_place[place].row)
+            if not group or len(group) == ROWS_PER_PASS or n_tokens > self._tokens_per_pass:
                 groups.append([])
             groups[-1].append(place)
         for places in groups:
@@ -149,6 +189,23 @@ class Answerer:
                 [row.row for row in group_rows], self.model.tokens.padding, device=self.model.device
             )
             yield Pass(places, group_rows, batch, self.model.encoder.read(batch))
+
+
+def _split(
+    queries: Sequence[tuple[str, Sequence[str]]], max_chars: int
+) -> Iterator[list[tuple[str, Sequence[str]]]]:
+    """Queries that are read together."""
+    part: list[tuple[str, Sequence[str]]] = []
+    room = max_chars
+    for query in queries:
+        n_chars = min(len(query[0]), MAX_READ_CHARS)
+        if part and n_chars > room:
+            yield part
+            part, room = [], max_chars
+        part.append(query)
+        room -= n_chars
+    if part:
+        yield part
 
 
 def describe_best(options: Options) -> tuple[float, ...]:

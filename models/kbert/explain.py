@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from models.graph.knowledge import Fact
-from models.kbert.answer import Answerer, Reading
+from models.kbert.answer import Answerer, Reading, Steps
 from models.kbert.query import HungRelation, LeftOut
 from models.kbert.row import QuestionRow
 from models.system import Ask, Reply
@@ -19,7 +19,7 @@ MAX_ENTRIES = 64  # facts that were left out, and entities that a name could mea
 
 def explain_replies(
     answerer: Answerer, asks: Sequence[Ask], readings: Sequence[Reading], replies: Sequence[Reply]
-) -> list[Reply]:
+) -> Steps[list[Reply]]:
     """The replies, those with an explanation whose asks want one.
 
     All questions with a fact left out, of all that are explained, are one batch.
@@ -27,7 +27,8 @@ def explain_replies(
     places = [place for place, ask in enumerate(asks) if ask.explain]
     variants = {place: list(_without_each_fact(asks[place], readings[place])) for place in places}
     batch = [variant for place in places for variant in variants[place]]
-    variant_replies = iter(answerer.reply(batch, answerer.read(batch)))
+    variant_readings = yield from answerer.read(batch)
+    variant_replies = iter((yield from answerer.reply(batch, variant_readings)))
     explained_replies = list(replies)
     for place in places:
         without = [next(variant_replies) for _ in variants[place]]

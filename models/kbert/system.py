@@ -4,7 +4,7 @@ Liu et al., K-BERT (arXiv:1909.07606). Its memory is the graph itself (models/gr
 weights never change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from models.graph.memory import GRAPH, graph_memory
-from models.kbert.answer import Answerer
+from models.kbert.answer import Answerer, Steps, finish
 from models.kbert.checkpoint import DEFAULT, Model
 from models.kbert.checkpoint import load as load_model
 from models.kbert.explain import explain_replies
@@ -38,9 +38,17 @@ class KbertSystem:
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
         """What the graph says is in the asks already; the views are those that it was read from."""
-        readings = self._answerer.read(asks)
-        replies = self._answerer.reply(asks, readings)
-        return explain_replies(self._answerer, asks, readings, replies)
+        return finish(self._answer(asks))
+
+    def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
+        """A step is a pass of the encoder."""
+        [reply] = yield from self._answer([ask])
+        yield reply
+
+    def _answer(self, asks: Sequence[Ask]) -> Steps[list[Reply]]:
+        readings = yield from self._answerer.read(asks)
+        replies = yield from self._answerer.reply(asks, readings)
+        return (yield from explain_replies(self._answerer, asks, readings, replies))
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         """An answer follows from the question and from what the graph says of it, and from nothing else."""

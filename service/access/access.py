@@ -65,12 +65,20 @@ class Gate:
         for part in (self.authenticator, self._keys, self._addresses):
             await part.aclose()
 
+    async def charge(self, caller: Caller, address: str, n_calls: int) -> None:
+        """Count an admitted call as so many more. Raises TooMany."""
+        limiter, name = self._limit(caller, address)
+        await limiter.count(name, n_calls)
+
     @asynccontextmanager
     async def hold(self, caller: Caller, address: str) -> AsyncIterator[None]:
         """Count the call as under way while the block runs. Raises TooMany."""
-        limiter, name = (self._addresses, address) if caller is ANONYMOUS else (self._keys, caller.name)
+        limiter, name = self._limit(caller, address)
         async with limiter.hold(name):
             yield
+
+    def _limit(self, caller: Caller, address: str) -> tuple[RateLimiter, str]:
+        return (self._addresses, address) if caller is ANONYMOUS else (self._keys, caller.name)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""How often one caller may call: a sliding window, counted in Redis for all ingresses together.
+"""How much one caller may call for: a sliding window, counted in Redis for all ingresses together.
 
 An ingress takes calls out of the window a lease at a time, so that most calls ask nobody. With Redis away each process
 counts for itself, so that a limit holds about as well and answers go on.
@@ -206,6 +206,11 @@ class RateLimiter:
         """
         if self._rate.limit is None:
             return
+        if cost > self._rate.limit.amount:
+            self._on_refusal("rate")
+            raise TooMany(
+                f"this counts as {cost:,} calls, and this caller may call {self._rate.limit}: send less at once"
+            )
         if self._is_away and self._clock() >= self._retry_at:
             self._retry_at = self._clock() + RETRY_REDIS_S
             self._start(self._try_again)

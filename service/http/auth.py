@@ -3,11 +3,36 @@
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 
 from service.access.access import Gate
-from service.access.caller import Caller, Scope
+from service.access.caller import ANONYMOUS, Caller, Scope
+from service.turns import Asker
+from service.work import check_work
+
+
+@dataclass(frozen=True)
+class Account:
+    """What an admitted request is charged to."""
+
+    gate: Gate
+    caller: Caller
+    address: str
+    request: str
+
+    @property
+    def asker(self) -> Asker:
+        """With whose questions those of the request take turns."""
+        name = self.address if self.caller is ANONYMOUS else f"{self.caller.by} {self.caller.name}"
+        return Asker(name, self.request)
+
+    async def charge(self, work: int) -> None:
+        """Count the work, of which the guard has counted 1. Raises TooLarge, TooMany."""
+        check_work(work)
+        if work > 1:
+            await self.gate.charge(self.caller, self.address, work - 1)
 
 
 @dataclass(frozen=True)
@@ -23,6 +48,7 @@ class Guard:
         request.state.caller = caller
         if self.scope is not None:
             caller.check(self.scope)
+        request.state.account = Account(self.gate, caller, address, request.state.request_id)
         async with self.gate.hold(caller, address):
             yield
 
@@ -36,3 +62,12 @@ def get_caller(request: Request) -> Caller:
     """Return whom the guard of the route has let in."""
     caller: Caller = request.state.caller
     return caller
+
+
+def get_account(request: Request) -> Account:
+    """Return what the request is charged to, once the guard of the route has let it in."""
+    account: Account = request.state.account
+    return account
+
+
+RequestAccount = Annotated[Account, Depends(get_account)]

@@ -13,7 +13,8 @@ from functools import partial
 
 from errata.wire import AnswerRequest
 
-from service.batch_queue import BatchQueue
+from service.batch_queue import NO_ASKER, BatchQueue
+from service.concurrency import KeyedSemaphore
 from service.errors import (
     ErrataError,
     Internal,
@@ -26,12 +27,17 @@ from service.errors import (
 )
 from service.http.deployment_client import ModelClient
 from service.metrics import metrics
-from service.outcome import CODE, Outcome
+from service.outcome import ALONE, CODE, Outcome
 from service.tracing import inject
+from service.turns import Asker
+from service.work import measure_request
 
 SERVER_FAILURES = tuple(
     error.code for error in (Internal, NotReady, VersionAhead, LedgerUnavailable, LedgerCorrupt)
 )
+
+BATCHES_AHEAD = 4  # of one request that wait in the queue of a model
+LANES = 16  # calls of one caller for a single question that are under way at one model; further ones wait
 
 Question = Mapping[str, object]
 
@@ -40,7 +46,7 @@ class ModelRouter:
     """The models by the names that callers give.
 
     Args:
-        max_batch: Questions in one call to a replica; further ones go to other replicas meanwhile.
+        max_batch: Work in one call to a replica, in short questions; what goes beyond goes to other replicas meanwhile.
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
     """
@@ -59,10 +65,12 @@ class ModelRouter:
                 max_batch,
                 max_running,
                 capacity,
+                defer=True,
                 on_length=metrics.QUEUE.labels(name, "ingress").set,
             )
             for name, client in clients.items()
         }
+        self._lanes = KeyedSemaphore(LANES)
         for name in clients:  # Prometheus sees no increase where a series begins with its first event
             for outcome in ("answered", "declined", TooMany.code, *SERVER_FAILURES):
                 metrics.ANSWERS.labels(name, outcome)
@@ -79,14 +87,16 @@ class ModelRouter:
             )
         return self._clients[name]
 
-    async def answer(self, request: AnswerRequest) -> Outcome:
-        """Answer one question. One that may have to wait for a version goes alone, so that no other waits with it."""
-        client, question = self.get(request.model), _to_question(request)
+    async def answer(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Outcome:
+        """Answer one question. One that may take long goes alone, so that no other waits with it."""
+        client, question = self.get(request.model), _to_question(request, asker)
         try:
-            if request.version is None and request.min_version is None:
-                outcome = await self._queues[request.model].submit(question)
-            else:
-                outcome = await client.answer(question)
+            outcome, work = ALONE, measure_request(question)
+            if request.version is None and request.min_version is None and work <= self._max_batch:
+                outcome = await self._queues[request.model].submit(question, asker, work)
+            if outcome == ALONE:
+                async with self._lanes.hold((request.model, asker.caller)):
+                    outcome = await client.answer(question)
         except Exception as error:
             code = error.code if isinstance(error, ErrataError) else Internal.code
             metrics.ANSWERS.labels(request.model, code).inc()
@@ -94,51 +104,35 @@ class ModelRouter:
         _count(request.model, outcome)
         return outcome
 
-    async def stream(self, request: AnswerRequest) -> AsyncIterator[bytes | Outcome]:
+    async def stream(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> AsyncIterator[bytes | Outcome]:
         """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
         client = self.get(request.model)
         try:
-            async for item in client.stream(_to_question(request)):
-                if isinstance(item, Outcome):
-                    _count(request.model, item)
-                yield item
+            async with self._lanes.hold((request.model, asker.caller)):
+                async for item in client.stream(_to_question(request, asker)):
+                    if isinstance(item, Outcome):
+                        _count(request.model, item)
+                    yield item
         except ErrataError as error:
             outcome = Outcome.of(error, None)
             _count(request.model, outcome)
             yield outcome
 
-    async def answer_many(self, requests: Sequence[AnswerRequest]) -> list[Outcome]:
-        """Return one outcome a request, in order. Nothing is raised: a call that fails is the outcome of its items."""
-        places: dict[str, list[int]] = {}
-        for place, request in enumerate(requests):
-            places.setdefault(request.model, []).append(place)
-        batches = [
-            (model, members[start : start + self._max_batch])
-            for model, members in places.items()
-            for start in range(0, len(members), self._max_batch)
-        ]
-        outcomes = await asyncio.gather(
-            *(self._answer_batch(model, [requests[place] for place in batch]) for model, batch in batches)
-        )
-        by_place = {
-            place: outcome
-            for (_, batch), results in zip(batches, outcomes, strict=True)
-            for place, outcome in zip(batch, results, strict=True)
-        }
-        return [by_place[place] for place in range(len(requests))]
+    async def answer_many(self, requests: Sequence[AnswerRequest], asker: Asker = NO_ASKER) -> list[Outcome]:
+        """Return one outcome a request, in order. Nothing is raised: a call that fails is the outcome of its items.
 
-    async def _answer_batch(self, model: str, requests: Sequence[AnswerRequest]) -> Sequence[Outcome]:
-        try:
-            client = self.get(model)
-        except UnknownModel as error:
-            return [Outcome.of(error, None)] * len(requests)
-        try:
-            outcomes = await client.answer_many([_to_question(request) for request in requests])
-        except ErrataError as error:
-            outcomes = [Outcome.of(error, None)] * len(requests)
-        for outcome in outcomes:
-            _count(model, outcome)
-        return outcomes
+        So many wait at once as fill the next batches, and leave room for those of others.
+        """
+        slots = asyncio.Semaphore(BATCHES_AHEAD * self._max_batch)
+
+        async def answer(request: AnswerRequest) -> Outcome:
+            async with slots:
+                try:
+                    return await self.answer(request, asker)
+                except ErrataError as error:
+                    return Outcome.of(error, None)
+
+        return await asyncio.gather(*map(answer, requests))
 
 
 async def _send_batch(client: ModelClient, questions: Sequence[Question]) -> Sequence[Outcome]:
@@ -151,7 +145,8 @@ def _count(model: str, outcome: Outcome) -> None:
     metrics.ANSWERS.labels(model, outcome.headers[CODE] if outcome.status >= 400 else label).inc()
 
 
-def _to_question(request: AnswerRequest) -> Question:
-    """Add the trace that the request is part of: questions of several requests cross the handle in one call."""
+def _to_question(request: AnswerRequest, asker: Asker) -> Question:
+    """Add the asker and the trace of the request: questions of several requests cross the handle in one call."""
     trace = inject()
-    return request.model_dump(exclude_defaults=True, exclude={"stream"}) | ({"trace": trace} if trace else {})
+    question = request.model_dump(exclude_defaults=True, exclude={"stream"}) | {"asker": asker}
+    return question | ({"trace": trace} if trace else {})

@@ -31,24 +31,27 @@ LEFTOVER_S = 10.0  # for the rest of a body whose request is answered already
 STALL_S = 60.0  # without a byte that the reader of an answer takes
 LOOK_EVERY_S = 1.0
 MAX_CONNECTIONS = 4_096
-CONNECTIONS_PER_ADDRESS = 256
 
 
 class Connections:
-    """Those of one server. per_address: the most of one address. exempt: networks of proxies, which speak for many."""
+    """Those of one server. per_address: the most of one address. exempt: networks of proxies, which speak for many.
 
-    per_address: ClassVar[int] = CONNECTIONS_PER_ADDRESS
+    In Ray's proxies nobody calls `set_limits`: a load balancer stands before them, and speaks for all.
+    """
+
+    per_address: ClassVar[int] = MAX_CONNECTIONS
     exempt: ClassVar[Sequence[str]] = ()
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
         self._open: set[BoundedProtocol] = set()
         self._counts: Counter[str] = Counter()
+        self._timer: asyncio.TimerHandle | None = None  # while connections are open
 
     def add(self, connection: BoundedProtocol, address: str) -> None:
         """Raise TooMany where there is no room."""
-        if not self._open:
-            self._loop.call_later(LOOK_EVERY_S, self._look)
+        if self._timer is None:
+            self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
         self._open.add(connection)
         self._counts[address] += 1
         if len(self._open) > MAX_CONNECTIONS:
@@ -72,8 +75,7 @@ class Connections:
         now = self._loop.time()
         for connection in list(self._open):
             connection.check_times(now)
-        if self._open:
-            self._loop.call_later(LOOK_EVERY_S, self._look)
+        self._timer = self._loop.call_later(LOOK_EVERY_S, self._look) if self._open else None
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -136,8 +138,13 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS or len(self.pipeline) >= MAX_PIPELINED:
+        if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
             self._refusal = _too_large_head()
+        elif len(self.pipeline) >= MAX_PIPELINED:
+            self._refusal = TooMany(
+                f"{MAX_PIPELINED} requests of this connection wait already: read their answers"
+            )
+        if self._refusal is not None:
             raise self._refusal  # httptools hands it on as an error of the parser: `send_400_response`
         self._in_head, self._head_since = False, None
         super().on_headers_complete()

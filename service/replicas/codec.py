@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
 from models.system import AnswerDelta, Ask, Reply, System
+from service.batch_queue import NO_ASKER
 from service.errors import InvalidInput
 from service.replicas.snapshot import Snapshot
+from service.turns import Asker
+from service.work import measure
 
 INPUT_OF_FIELD = {"context": "context", "candidates": "candidates", "document": "document", "kg": "graph"}
 """Field of the request -> the input that a system needs for it."""
 
 
-@dataclass
+@dataclass(eq=False)
 class QueuedQuestion:
-    """One question in the queue. snapshot: that it pins; None reads the newest when its batch begins."""
+    """One question in the queue.
+
+    Attributes:
+        snapshot: What it reads; None reads the newest when its batch begins.
+        work: In short questions.
+        on_delta: Is given the deltas, where the answer is streamed.
+        steps: What is left of an answer that is made in steps.
+        graph_s, model_s: What it took so far.
+    """
 
     ask: Ask
-    snapshot: Snapshot | None
+    snapshot: Snapshot | None = None
+    asker: Asker = NO_ASKER
+    work: int = 1
+    on_delta: Callable[[AnswerDelta], None] | None = None
+    steps: Iterator[AnswerDelta | Reply | None] | None = None
     arrived_at: float = field(default_factory=perf_counter)
+    graph_s: float = 0.0
+    model_s: float = 0.0
+
+    def to_answer(self, reply: Reply, snapshot: Snapshot) -> AnsweredQuestion:
+        """What was neither the graph's time nor the model's, it waited."""
+        queue_s = max(0.0, perf_counter() - self.arrived_at - self.graph_s - self.model_s)
+        seconds = {"queue": queue_s, "graph": self.graph_s, "model": self.model_s}
+        return AnsweredQuestion(reply, snapshot, seconds)
 
 
 @dataclass(frozen=True)
@@ -32,14 +55,6 @@ class AnsweredQuestion:
     reply: Reply
     snapshot: Snapshot
     seconds: Mapping[str, float]
-
-    @classmethod
-    def from_times(
-        cls, reply: Reply, snapshot: Snapshot, arrival: float, start: float, forward_start: float, end: float
-    ) -> AnsweredQuestion:
-        """Times are perf_counter's: when it came, when its batch began, when the model began and ended."""
-        seconds = {"queue": start - arrival, "graph": forward_start - start, "model": end - forward_start}
-        return cls(reply, snapshot, seconds)
 
     @property
     def total_s(self) -> float:
@@ -61,6 +76,12 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
         candidates=tuple(request.get("candidates") or ()),
         use_graph=request.get("kg") != "none",
     )
+
+
+def measure_ask(ask: Ask) -> int:
+    """Its work, in short questions."""
+    names = len(ask.mentions)
+    return measure(ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, names)
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:

@@ -19,10 +19,11 @@ from uuid import uuid4
 from ray import serve
 
 from models.graph.memory import GRAPH
-from models.system import AnswerDelta, Ask, Reply, Streams
+from models.memory import Views
+from models.system import AnswerDelta, AnswersInSteps, Ask, Reply, Streams
 from service import tracing
-from service.batch_queue import BatchQueue
-from service.concurrency import cancel_and_wait, iterate_in_thread
+from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
+from service.concurrency import cancel_and_wait
 from service.config import Settings
 from service.errors import (
     ErrataError,
@@ -40,9 +41,16 @@ from service.ledger.startup import wait_for_ledger
 from service.ledger.store import RedisLedger
 from service.loading import load_system
 from service.metrics import metrics
-from service.outcome import Outcome
+from service.outcome import ALONE, Outcome
 from service.replicas.backlog import Backlog
-from service.replicas.codec import AnsweredQuestion, QueuedQuestion, delta_to_wire, to_ask, to_wire
+from service.replicas.codec import (
+    AnsweredQuestion,
+    QueuedQuestion,
+    delta_to_wire,
+    measure_ask,
+    to_ask,
+    to_wire,
+)
 from service.replicas.heartbeat import Heartbeat
 from service.replicas.ledger_follower import LedgerFollower
 from service.replicas.snapshot import Snapshot, SnapshotHistory, SnapshotLoader
@@ -51,6 +59,7 @@ log = logging.getLogger(__name__)
 
 PARTS = ("queue", "graph", "model", "total")  # of an answer's time; without a graph, its part is nothing
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
+STEP_S = 0.05  # of a question that takes long, before others have their turn
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
 
@@ -76,6 +85,7 @@ class Replica:
         self._loader = SnapshotLoader(self._ledger, memories, self._lookup)
         self._history = SnapshotHistory(self._loader, settings.history)
         length = metrics.QUEUE.labels(model, "replica")
+        self._informing = BatchQueue(self._inform, settings.max_batch, defer=True)
         self._queue = BatchQueue(self._answer_batch, settings.max_batch, defer=True, on_length=length.set)
         await wait_for_ledger(lambda: migrate(self._ledger.connection), self.id)
         first = await wait_for_ledger(self._load_newest, self.id)
@@ -135,11 +145,14 @@ class Replica:
             return LedgerCorrupt.code if damage else None
         return self._follower.degraded
 
-    async def answer(self, request: Mapping[str, Any]) -> Outcome:
-        """Answer one question, which the wire types have checked."""
+    async def answer(self, request: Mapping[str, Any], may_take_long: bool = True) -> Outcome:
+        """Answer one question, which the wire types have checked; ALONE for one that may not, and would, take long."""
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
-                return self._complete(await self._queue.submit(await self._to_question(request)))
+                question = await self._to_question(request)
+                if not may_take_long and question.work > self._settings.max_batch:
+                    return ALONE
+                return self._complete(await self._queue.submit(question, question.asker, question.work))
             except ErrataError as error:
                 return Outcome.of(error, None)
 
@@ -150,32 +163,32 @@ class Replica:
             return
         with tracing.continue_trace(request.get("trace", {}), f"answer {self._model}"):
             try:
-                async for item in self._stream(self._system, await self._to_question(request)):
+                async for item in self._stream(await self._to_question(request)):
                     yield item
             except ErrataError as error:
                 yield Outcome.of(error, None)
-            except Exception as error:
-                log.exception("a stream failed")
-                yield Outcome.of(_model_failure(error), None)
 
-    async def _stream(self, system: Streams, question: QueuedQuestion) -> AsyncIterator[bytes | Outcome]:
-        """On one snapshot; between two steps batches have their turn."""
-        snapshot, start = question.snapshot or self._follower.newest, perf_counter()
-        [ask] = await self._inform([question.ask], [snapshot])
-        if isinstance(ask, ErrataError):
-            raise ask
-        forward_start = perf_counter()
-        async for item in iterate_in_thread(system.stream(ask, snapshot.views), self._worker):
-            if isinstance(item, AnswerDelta):
-                yield delta_to_wire(item)
-            else:
-                times = question.arrived_at, start, forward_start, perf_counter()
-                yield self._complete(AnsweredQuestion.from_times(item, snapshot, *times))
+    async def _stream(self, question: QueuedQuestion) -> AsyncIterator[bytes | Outcome]:
+        """On one snapshot; each step waits for its turn in the queue."""
+        deltas: asyncio.Queue[AnswerDelta | None] = asyncio.Queue()
+        question.on_delta = deltas.put_nowait
+        answer = asyncio.create_task(self._queue.submit(question, question.asker, self._settings.max_batch))
+        answer.add_done_callback(lambda _: deltas.put_nowait(None))
+        try:
+            while (delta := await deltas.get()) is not None:
+                yield delta_to_wire(delta)
+            yield self._complete(await answer)
+        finally:
+            answer.cancel()
 
     async def _to_question(self, request: Mapping[str, Any]) -> QueuedQuestion:
-        arrived_at = perf_counter()
-        ask = to_ask(request, self._system)
-        return QueuedQuestion(ask, await self._find_snapshot(request), arrived_at)
+        """With its snapshot, if it pins one, and with what the graph says of its words."""
+        question = QueuedQuestion(to_ask(request, self._system), asker=request.get("asker", NO_ASKER))
+        question.snapshot = await self._find_snapshot(request)
+        if self._lookup is not None:
+            question.ask = await self._informing.submit(question, question.asker)
+        question.work = measure_ask(question.ask)
+        return question
 
     def _complete(self, answer: AnsweredQuestion) -> Outcome:
         seconds = {**answer.seconds, "total": answer.total_s}
@@ -186,8 +199,8 @@ class Replica:
         return Outcome(200, body, declined=answer.reply.answer is None)
 
     async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
-        """One outcome each, in order."""
-        return list(await asyncio.gather(*(self.answer(request) for request in requests)))
+        """One outcome each, in order. Who asks for several may not wait for a long one of them: see `answer`."""
+        return list(await asyncio.gather(*(self.answer(request, False) for request in requests)))
 
     async def state(self) -> dict[str, Any]:
         return {**self._status(), "applied_ms": self._heartbeat.applied_ms, "seen_s_ago": 0.0}
@@ -251,42 +264,56 @@ class Replica:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
-    async def _answer_batch(self, questions: Sequence[QueuedQuestion]) -> list[AnsweredQuestion | Exception]:
-        """One forward pass, on one snapshot but for those that pin another."""
-        newest, start = self._follower.newest, perf_counter()
-        snapshots = [question.snapshot or newest for question in questions]
-        metrics.BATCH.labels(self._model).observe(len(questions))
-        asks = await self._inform([question.ask for question in questions], snapshots)
-        forward_start, loop = perf_counter(), asyncio.get_running_loop()
-        replies = await loop.run_in_executor(self._worker, self._forward, asks, snapshots)
-        end = perf_counter()
-        return [
-            reply
-            if isinstance(reply, Exception)
-            else AnsweredQuestion.from_times(reply, snapshot, question.arrived_at, start, forward_start, end)
-            for question, snapshot, reply in zip(questions, snapshots, replies, strict=True)
-        ]
-
-    async def _inform(
-        self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]
-    ) -> Sequence[Ask | ErrataError]:
+    async def _inform(self, questions: Sequence[QueuedQuestion]) -> Sequence[Ask | ErrataError]:
         """With what the graph says of their words, in one read; the error of one that it cannot inform."""
-        if self._lookup is None:
-            return asks
-        batch = await self._lookup.inform(asks, [snapshot.views[GRAPH] for snapshot in snapshots])
+        assert self._lookup is not None
+        start, newest = perf_counter(), self._follower.newest
+        for question in questions:
+            question.snapshot = question.snapshot or newest
+        views = [question.snapshot.views[GRAPH] for question in questions if question.snapshot]
+        batch = await self._lookup.inform([question.ask for question in questions], views)
         cache = batch.hits, batch.misses
         metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
+        for question in questions:
+            question.graph_s = perf_counter() - start
         return batch.asks
 
-    def _forward(
-        self, asks: Sequence[Ask | ErrataError], snapshots: Sequence[Snapshot]
-    ) -> Sequence[Reply | ErrataError]:
-        """One reply each; a question that the graph could not inform is answered with the error."""
-        pairs = [
-            (ask, snapshot) for ask, snapshot in zip(asks, snapshots, strict=True) if isinstance(ask, Ask)
-        ]
-        replies = iter(self._reply([ask for ask, _ in pairs], [snapshot for _, snapshot in pairs]))
-        return [next(replies) if isinstance(ask, Ask) else ask for ask in asks]
+    async def _answer_batch(
+        self, questions: Sequence[QueuedQuestion]
+    ) -> list[AnsweredQuestion | Exception | Requeue]:
+        """One forward pass, on one snapshot but for those that pin another; or a step of a question that takes many."""
+        newest, start = self._follower.newest, perf_counter()
+        for question in questions:
+            question.snapshot = question.snapshot or newest
+        snapshots = [question.snapshot or newest for question in questions]
+        asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
+        replies: Sequence[Reply | AnswerDelta | ErrataError | None]
+        if len(questions) == 1 and self._begin_steps(questions[0], snapshots[0].views):
+            replies = [await loop.run_in_executor(self._worker, take_step, questions[0])]
+        else:
+            metrics.BATCH.labels(self._model).observe(len(questions))
+            replies = await loop.run_in_executor(self._worker, self._reply, asks, snapshots)
+        results: list[AnsweredQuestion | Exception | Requeue] = []
+        for question, snapshot, reply in zip(questions, snapshots, replies, strict=True):
+            question.model_s += perf_counter() - start
+            if isinstance(reply, Reply):
+                results.append(question.to_answer(reply, snapshot))
+            elif isinstance(reply, ErrataError):
+                results.append(reply)
+            else:
+                if reply is not None and question.on_delta is not None:
+                    question.on_delta(reply)
+                results.append(REQUEUE)
+        return results
+
+    def _begin_steps(self, question: QueuedQuestion, views: Views) -> bool:
+        """Whether the question is answered in steps, which begin here."""
+        if question.steps is None:
+            if question.on_delta is not None and isinstance(self._system, Streams):
+                question.steps = self._system.stream(question.ask, views)
+            elif question.work > self._settings.max_batch and isinstance(self._system, AnswersInSteps):
+                question.steps = self._system.answer_in_steps(question.ask, views)
+        return question.steps is not None
 
     def _reply(self, asks: Sequence[Ask], snapshots: Sequence[Snapshot]) -> Sequence[Reply | ErrataError]:
         """A batch that fails is asked again one by one, so that only the question at fault gets the error."""
@@ -298,6 +325,19 @@ class Replica:
                 return [_model_failure(error)]
             single = [self._reply([ask], [snapshot]) for ask, snapshot in zip(asks, snapshots, strict=True)]
             return [reply for replies in single for reply in replies]
+
+
+def take_step(question: QueuedQuestion) -> AnswerDelta | Reply | ErrataError | None:
+    """Go on with an answer until there is something to tell, or others have their turn."""
+    assert question.steps is not None
+    end = perf_counter() + STEP_S
+    try:
+        while (item := next(question.steps)) is None and perf_counter() < end:
+            pass
+    except Exception as error:
+        log.exception("a question failed between two steps")
+        return _model_failure(error)
+    return item
 
 
 def _model_failure(error: Exception) -> Internal:

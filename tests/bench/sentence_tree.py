@@ -6,7 +6,7 @@ from dataclasses import replace
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH, graph_memory
 from models.graph.view import GraphView
-from models.kbert.answer import Answerer
+from models.kbert.answer import Answerer, finish
 from models.kbert.checkpoint import load
 from models.kbert.row import Batch, collate
 from models.kbert.system import KbertSystem
@@ -48,7 +48,7 @@ def link(view: GraphView, question: str, subject: str) -> Ask:
 def _visible_matrix(system: KbertSystem, asks: list[Ask]) -> Row:
     """The same rows through the encoder, each token seeing what it may, against all of them seeing each other."""
     model = system.model
-    readings = Answerer(model).read(asks)
+    readings = finish(Answerer(model).read(asks))
     rows = [reading.row.row for reading in readings if reading.row is not None]
 
     def read(with_matrix: bool) -> Batch:

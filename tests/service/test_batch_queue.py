@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from service.batch_queue import BatchQueue
+from service.batch_queue import REQUEUE, BatchQueue
 from service.errors import NotReady, TooMany
+from service.turns import Asker
 
 
 class Processor:
@@ -142,3 +143,88 @@ async def test_too_few_results_leave_nobody_waiting(
     processor.gate.set()
     results = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
     assert [type(result) for result in results] == [int, int, ValueError]
+
+
+STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
+
+
+async def test_a_single_question_is_in_the_batch_after_the_one_under_way(processor: Processor) -> None:
+    queue = BatchQueue[int, int](processor.process, max_batch=32, defer=True)
+    flood = [asyncio.create_task(queue.submit(number, STRANGER, 20)) for number in range(256)]
+    await asyncio.sleep(0.01)
+    single = asyncio.create_task(queue.submit(999, VICTIM))
+    await asyncio.sleep(0.01)
+    processor.gate.set()
+    assert await single == 999
+    assert [999 in batch for batch in processor.batches[:3]].index(True) <= 2
+    for task in flood:
+        task.cancel()
+
+
+async def test_work_bounds_a_batch_as_numbers_do(processor: Processor) -> None:
+    queue = BatchQueue[int, int](processor.process, max_batch=32, defer=True)
+    processor.gate.set()
+    await asyncio.gather(*(queue.submit(number, work=12) for number in range(5)))
+    await queue.submit(9, work=5_000)
+    assert processor.batches == [[0, 1], [2, 3], [4], [9]]
+
+
+async def test_an_item_that_needs_another_turn_waits_for_it_behind_the_others() -> None:
+    batches: list[list[int]] = []
+
+    async def process(items: Sequence[int]) -> Sequence[Any]:
+        batches.append(list(items))
+        return [REQUEUE if item == 0 and len(batches) < 4 else item for item in items]
+
+    queue = BatchQueue[int, int](process, max_batch=32, defer=True)
+    long = asyncio.create_task(queue.submit(0, STRANGER, 100))
+    await asyncio.sleep(0)
+    assert await asyncio.gather(*(queue.submit(number, VICTIM) for number in (1, 2))) == [1, 2]
+    assert not long.done()
+    assert await long == 0
+    assert [batch for batch in batches if batch != [0]] == [[1, 2]]
+
+
+async def test_an_item_that_nobody_waits_for_has_no_further_turn() -> None:
+    turns = 0
+
+    async def process(items: Sequence[int]) -> Sequence[Any]:
+        nonlocal turns
+        turns += 1
+        await asyncio.sleep(0.01)
+        return [REQUEUE for _ in items]
+
+    queue = BatchQueue[int, int](process, max_batch=4)
+    task = asyncio.create_task(queue.submit(0))
+    await asyncio.sleep(0.1)
+    task.cancel()
+    await asyncio.sleep(0.05)
+    count = turns
+    await asyncio.sleep(0.1)
+    assert 1 < turns == count
+
+
+async def test_a_caller_who_fills_the_queue_is_refused_and_another_is_not(processor: Processor) -> None:
+    queue = BatchQueue[int, int](processor.process, max_batch=1, capacity=8)
+    flood = [asyncio.create_task(queue.submit(number, STRANGER)) for number in range(9)]
+    await asyncio.sleep(0)
+    with pytest.raises(TooMany, match="8 questions wait"):
+        await queue.submit(10, STRANGER)
+    single = asyncio.create_task(queue.submit(11, VICTIM))
+    await asyncio.sleep(0)
+    processor.gate.set()
+    assert await single == 11
+    await asyncio.gather(*flood)
+
+
+async def test_who_hangs_up_while_waiting_makes_room(processor: Processor) -> None:
+    queue = BatchQueue[int, int](processor.process, max_batch=1, capacity=2)
+    tasks = [asyncio.create_task(queue.submit(number)) for number in range(3)]
+    await asyncio.sleep(0)
+    tasks[2].cancel()
+    await asyncio.sleep(0)
+    last = asyncio.create_task(queue.submit(3))
+    await asyncio.sleep(0)
+    processor.gate.set()
+    assert await last == 3
+    assert [2] not in processor.batches

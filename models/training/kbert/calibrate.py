@@ -14,7 +14,7 @@ import torch
 from models.confidence import Confidence, fit, quantile_threshold
 from models.encoder.weights import find
 from models.graph.knowledge import Entity, Fact
-from models.kbert.answer import Answerer, describe_best, support_candidates
+from models.kbert.answer import Answerer, describe_best, finish, support_candidates
 from models.kbert.checkpoint import Model, Settings, Trained, assemble
 from models.packs.pack import Item
 from models.system import Ask
@@ -61,7 +61,7 @@ def fit_options(model: Model, questions: Sequence[Question], max_declined: float
     is_right: list[bool] = []
     for start in range(0, len(questions), BATCH):
         batch = questions[start : start + BATCH]
-        readings = answerer.read([question.ask for question in batch])
+        readings = finish(answerer.read([question.ask for question in batch]))
         for question, reading in zip(batch, readings, strict=True):
             if reading.options is not None and reading.options.by_logit:
                 features.append(describe_best(reading.options))
@@ -77,13 +77,13 @@ def _fit_pairs(plan: Plan, setup: Setup, model: Model, maker: QuestionMaker) -> 
     choices = list(choice_questions(setup, maker, plan.seed, split_items(setup)[0], CHOICES))
     for start in range(0, len(choices), BATCH):
         batch = choices[start : start + BATCH]
-        readings = answerer.read([ask for ask, _ in batch])
+        readings = finish(answerer.read([ask for ask, _ in batch]))
         pairs = [
             (ask, reading, text)
             for (ask, _), reading in zip(batch, readings, strict=True)
             for text in ask.candidates
         ]
-        matches = iter(answerer.match(pairs))
+        matches = iter(finish(answerer.match(pairs)))
         for (ask, answer), reading in zip(batch, readings, strict=True):
             supports = support_candidates(reading.options, ask.candidates)
             for text, support in zip(ask.candidates, supports, strict=True):

@@ -9,11 +9,13 @@ from errata.wire.base import DEFAULT_MODEL
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
+from service.http.auth import RequestAccount
 from service.http.body import ANSWER_BOUNDS, BATCH_BOUNDS, describe_invalid, json_body
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, respond, respond_bytes, stream
 from service.outcome import Outcome
+from service.work import measure_request
 
 BATCH = "/v1/answers/batch"
 
@@ -25,27 +27,33 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
-    async def answer(body: AnswerBody) -> Response:
+    async def answer(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
+        await account.charge(measure_request(body.model_dump()))
         if body.stream:
-            return await stream(models.stream(body))
-        return respond(await models.answer(body))
+            return await stream(models.stream(body, account.asker))
+        return respond(await models.answer(body, account.asker))
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
-    async def look(question: str, model: str = DEFAULT_MODEL, version: int | None = None) -> Response:
+    async def look(
+        question: str, account: RequestAccount, model: str = DEFAULT_MODEL, version: int | None = None
+    ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}
         try:
             request = AnswerRequest.model_validate(fields)
         except ValidationError as error:
             raise describe_invalid(error) from error
-        return respond(await models.answer(request))
+        await account.charge(measure_request(fields))
+        return respond(await models.answer(request, account.asker))
 
     @router.post(BATCH, **document(BatchResponse))
-    async def batch(body: BatchBody) -> Response:
+    async def batch(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item) for item in body.questions]
-        outcomes = iter(await models.answer_many([item for item in items if isinstance(item, AnswerRequest)]))
+        requests = [item for item in items if isinstance(item, AnswerRequest)]
+        await account.charge(sum(measure_request(request.model_dump()) for request in requests))
+        outcomes = iter(await models.answer_many(requests, account.asker))
         results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
         for item in items:
             outcome = next(outcomes) if isinstance(item, AnswerRequest) else item

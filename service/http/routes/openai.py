@@ -26,12 +26,14 @@ from errata.wire.openai import (
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
+from service.http.auth import RequestAccount
 from service.http.body import CHAT_BOUNDS, describe_invalid, json_body
 from service.http.errors import CHAT, describe_chat_error, respond_chat_error
 from service.http.model_router import ModelRouter
 from service.http.openapi import document
 from service.http.responses import EVENTS, chain, respond_events
 from service.outcome import Outcome
+from service.work import measure_request
 
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
@@ -51,20 +53,21 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
-    async def chat(body: ChatBody) -> Response:
+    async def chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         options = body.errata.model_dump(exclude_defaults=True)
         try:
             question = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
             raise describe_invalid(error) from error
+        await account.charge(measure_request(question.model_dump()))
         if body.stream:
-            items = models.stream(question)
+            items = models.stream(question, account.asker)
             first = await anext(items)
             if not isinstance(first, Outcome) or first.status < 400:
                 return respond_events(_stream(body, chain(first, items)))
             return respond_chat_error(first, None)
-        outcome = await models.answer(question)
+        outcome = await models.answer(question, account.asker)
         if outcome.status >= 400:
             return respond_chat_error(outcome, None)
         completion = _build_completion(body, Answer.model_validate_json(outcome.body))

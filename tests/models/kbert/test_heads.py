@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from models.kbert.answer import Answerer
+from models.kbert.answer import Answerer, finish
 from models.kbert.checkpoint import load
 from models.kbert.heads import MAX_SPAN_TOKENS, Option, Options, list_options, span_mask
 from models.kbert.query import link_mentions
@@ -73,7 +73,7 @@ def test_bfloat16_gives_the_same_answers(default: KbertSystem, device: torch.dev
         linked_ask("Who is Kim Lee married to?", "Kim Lee", KIM, candidates=("Tom Fox", "Ada Berg")),
     ]
     answerer = Answerer(load(device=device, dtype=torch.bfloat16))
-    actual = answerer.reply(asks, answerer.read(asks))
+    actual = finish(answerer.reply(asks, finish(answerer.read(asks))))
     expected = default.answer(asks, [{}] * len(asks))
     assert [reply.answer for reply in actual] == [reply.answer for reply in expected]
     for reply, exact in zip(actual, expected, strict=True):

@@ -50,6 +50,16 @@ async def test_two_processes_count_together_and_callers_apart(connection: Connec
     assert await count_accepted(second, "ben", 10) == 5
 
 
+async def test_a_call_counts_as_many_and_one_that_is_refused_as_none(connection: Connection) -> None:
+    limiter = RateLimiter(SLOW, RedisCounters(connection), 2.0)
+    await limiter.count("anna", 3)
+    with pytest.raises(TooMany, match="try again in"):
+        await limiter.count("anna", 3)
+    await limiter.count("anna", 2)
+    with pytest.raises(TooMany, match="counts as 6 calls"):
+        await limiter.count("ben", 6)
+
+
 async def test_the_window_slides(connection: Connection) -> None:
     limiter = RateLimiter(Rate.parse("4/second"), RedisCounters(connection), 2.0)
     assert await count_accepted(limiter, "anna", 6) == 4

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -13,13 +14,17 @@ import redis
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.http.app import build_app
+from service.outcome import Outcome
 from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
 from tests.service.parts import sample
 
 
 @asynccontextmanager
-async def serve(settings: Settings, editor: Editor, **options: Any) -> AsyncIterator[httpx.AsyncClient]:
-    app = build_app(settings.model_copy(update=options), local_router({}), local_editor(editor))
+async def serve(
+    settings: Settings, editor: Editor, parts: Mapping[str, Any] = MappingProxyType({}), **options: Any
+) -> AsyncIterator[httpx.AsyncClient]:
+    models = local_router(dict(parts), settings.max_batch)
+    app = build_app(settings.model_copy(update=options), models, local_editor(editor))
     async with client_of(app) as client:
         yield client
     await app.state.access.aclose()
@@ -158,3 +163,61 @@ async def test_who_was_refused_by_a_limit_is_counted(config: Settings, editor: E
             await client.get("/admin/versions", headers=ADMIN)
             await client.get("/v1/memory")
     assert (count("key", "rate") - before[0], count("address", "rate") - before[1]) == (2, 2)
+
+
+class Counting:
+    """A model that counts the questions that reach it."""
+
+    def __init__(self) -> None:
+        self.n_questions = 0
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        self.n_questions += 1
+        return Outcome(200, b"{}")
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        return [await self.answer(request) for request in requests]
+
+
+def ask_many(count: int, **fields: Any) -> dict[str, Any]:
+    return {
+        "questions": [{"question": f"Who is {number}?", "model": "toy", **fields} for number in range(count)]
+    }
+
+
+async def test_limits_charge_the_work_and_refuse_it_before_the_model_sees_it(
+    config: Settings, editor: Editor
+) -> None:
+    model = Counting()
+    async with serve(config, editor, {"toy": model}, rate_per_address="300/minute") as client:
+        candidates = {"question": "Who?", "model": "toy", "candidates": ["he", "she"] * 128}
+        for body, expected in (
+            ({"question": "Who?", "model": "toy"}, 200),
+            (candidates, 200),
+            (candidates, 429),
+            (candidates | {"stream": True}, 429),
+        ):
+            assert (await client.post("/v1/answers", json=body)).status_code == expected
+        assert (await client.post("/v1/answers/batch", json=ask_many(256))).status_code == 429
+        link = {"question": "x" * 1_900 + "?" * 100, "model": "toy"}
+        assert [(await client.get("/v1/answers", params=link)).status_code for _ in range(3)] == [
+            200,
+            429,
+            429,
+        ]
+        messages = [{"role": "user", "content": "x" * 2_000}]
+        chat = {"model": "toy", "messages": messages}
+        assert (await client.post("/v1/chat/completions", json=chat)).status_code == 429
+        assert model.n_questions == 3
+
+
+async def test_one_request_may_not_ask_for_more_than_its_bound(config: Settings, editor: Editor) -> None:
+    model = Counting()
+    async with serve(config, editor, {"toy": model}) as client:
+        reply = await client.post(
+            "/v1/answers/batch", json=ask_many(256, candidates=["x" * 190 + f" {n}" for n in range(14)])
+        )
+        assert (reply.status_code, reply.json()["limit"]) == (413, 6_000)
+        assert "11,008 short questions" in reply.json()["detail"]
+        assert model.n_questions == 0
+        assert (await client.post("/v1/answers/batch", json=ask_many(256))).status_code == 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
@@ -12,8 +12,9 @@ from errata.wire import AnswerRequest
 from prometheus_client import REGISTRY
 
 from service.errors import ErrataError, NotFound, NotReady, TooMany, UnknownModel
-from service.http.model_router import ModelRouter
-from service.outcome import Outcome
+from service.http.model_router import LANES, ModelRouter
+from service.outcome import ALONE, Outcome
+from service.turns import Asker
 from tests.service.http.conftest import local_router
 
 UNANSWERABLE = "How deep is the ocean?"
@@ -125,3 +126,117 @@ async def test_a_call_belongs_to_none_of_those_who_ask(model: Model, models: Mod
 
     await asyncio.gather(*(ask(number) for number in range(4)))
     assert set(model.contexts) == {"nobody's"}
+
+
+class SlowModel(Model):
+    """Counts the calls under way, and answers when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = asyncio.Event()
+        self.batches: list[list[str]] = []
+        self.n_alone = 0
+
+    async def answer(self, request: Mapping[str, Any]) -> Outcome:
+        self.n_alone += 1
+        try:
+            await self.gate.wait()
+        finally:
+            self.n_alone -= 1
+        return Outcome(200, b"{}")
+
+    async def answer_many(self, requests: Sequence[Mapping[str, Any]]) -> list[Outcome]:
+        self.batches.append([request["question"] for request in requests])
+        await self.gate.wait()
+        return [ALONE if request["question"] == LONG else Outcome(200, b"{}") for request in requests]
+
+
+LONG = "Which of Peru, Peru, Peru and Peru?"
+STRANGER, VICTIM = Asker("stranger", "1"), Asker("victim", "2")
+
+
+async def test_a_batch_and_a_single_question_use_one_queue() -> None:
+    model = SlowModel()
+    models = local_router({"counted": model}, max_batch=32)
+    flood = asyncio.create_task(models.answer_many([question("x" * 2_000)] * 256, STRANGER))
+    await asyncio.sleep(0.05)
+    single = asyncio.create_task(models.answer(question("Who?"), VICTIM))
+    await asyncio.sleep(0.05)
+    assert [len(batch) for batch in model.batches[:2]] == [1, 1], "20 of 32 leaves no room for another 20"
+    model.gate.set()
+    assert (await single).status == 200
+    assert "Who?" in [text for batch in model.batches[:3] for text in batch]
+    flood.cancel()
+
+
+async def test_a_batch_whose_asker_hung_up_is_not_sent() -> None:
+    model = SlowModel()
+    models = local_router({"counted": model}, max_batch=32)
+    flood = asyncio.create_task(models.answer_many([question()] * 256, STRANGER))
+    await asyncio.sleep(0.05)
+    flood.cancel()
+    await asyncio.sleep(0.05)
+    n_sent = sum(map(len, model.batches))
+    model.gate.set()
+    await asyncio.sleep(0.1)
+    assert 0 < sum(map(len, model.batches)) == n_sent <= 64
+
+
+@pytest.mark.parametrize("options", [{"version": 0}, {"candidates": ["he", "she"] * 128}])
+async def test_long_questions_of_one_caller_wait_for_each_other_and_for_nobody_else(
+    options: dict[str, Any],
+) -> None:
+    model = SlowModel()
+    models = local_router({"counted": model}, max_batch=32)
+    flood = [asyncio.create_task(models.answer(question(**options), STRANGER)) for _ in range(100)]
+    await asyncio.sleep(0.1)
+    assert model.n_alone == LANES
+    single = asyncio.create_task(models.answer(question(**options), VICTIM))
+    await asyncio.sleep(0.05)
+    assert model.n_alone == LANES + 1
+    for task in flood:
+        task.cancel()
+    await asyncio.sleep(0.05)
+    assert model.n_alone == 1
+    model.gate.set()
+    assert (await single).status == 200
+
+
+async def test_a_question_that_turns_out_long_is_sent_by_itself() -> None:
+    model = SlowModel()
+    model.gate.set()
+    models = local_router({"counted": model}, max_batch=32)
+    assert [outcome.status for outcome in await models.answer_many([question(), question(LONG)])] == [
+        200,
+        200,
+    ]
+
+
+class Talking(Model):
+    """Streams without end."""
+
+    n_streams = 0
+
+    async def stream(self, request: Mapping[str, Any]) -> AsyncIterator[bytes | Outcome]:
+        self.n_streams += 1
+        while True:
+            yield b"{}"
+            await asyncio.sleep(0.01)
+
+
+async def test_the_streams_of_one_caller_are_bounded_in_number() -> None:
+    model = Talking()
+    models = local_router({"counted": model})
+
+    async def listen(asker: Asker) -> None:
+        async for _ in models.stream(question(stream=True), asker):
+            pass
+
+    flood = [asyncio.create_task(listen(STRANGER)) for _ in range(100)]
+    await asyncio.sleep(0.1)
+    assert model.n_streams == LANES
+    single = asyncio.create_task(listen(VICTIM))
+    await asyncio.sleep(0.05)
+    assert model.n_streams == LANES + 1
+    for task in [*flood, single]:
+        task.cancel()

@@ -1,0 +1,169 @@
+"""Whose turn it is: callers take turns by the work that they ask for, and so do the requests of one caller.
+
+Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers and once more inside of each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from time import monotonic
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+RECENT_S = 0.5  # others who asked within it are expected to ask again
+
+
+class Asker(NamedTuple):
+    """Whose question it is.
+
+    caller: who is answered in turn with others, by name or address. request: one of the caller's requests.
+    """
+
+    caller: str = ""
+    request: str = ""
+
+
+class Waiting(Protocol):
+    """What waits for a turn. work: of one turn, more than 0."""
+
+    @property
+    def asker(self) -> Asker: ...
+
+    @property
+    def work(self) -> int: ...
+
+
+Item = TypeVar("Item", bound=Waiting)
+
+
+class Flow(Generic[Item]):
+    """The items of one caller, or of one request.
+
+    Attributes:
+        credit: Work that it may still take before others have a turn.
+        work: All that came while some of it waited.
+    """
+
+    def __init__(self, quantum: int) -> None:
+        self._quantum = self.credit = quantum
+        self.work = 0
+        self.items: deque[Item] = deque()
+        self.parts: OrderedDict[Hashable, Flow[Item]] = OrderedDict()
+
+    def add(self, item: Item, path: Sequence[Hashable]) -> None:
+        self.work += item.work
+        if path:
+            self.parts.setdefault(path[0], Flow(self._quantum)).add(item, path[1:])
+        else:
+            self.items.append(item)
+
+    def first(self) -> Item:
+        """Return the item whose turn it is; a part that has used its credit gets more, and lets the others go first."""
+        while not self.items:
+            key, part = next(iter(self.parts.items()))
+            item = part.first()
+            if item.work <= part.credit:
+                return item
+            part.credit += self._quantum
+            self.parts.move_to_end(key)
+        return self.items[0]
+
+    def rotate(self) -> int:
+        """Let the next part have its turn; return how many parts there are to choose from."""
+        if len(self.parts) == 1:
+            return next(iter(self.parts.values())).rotate()
+        if self.parts:
+            self.parts.move_to_end(next(iter(self.parts)))
+        return len(self.parts)
+
+    def remove(self, item: Item, path: Sequence[Hashable]) -> int:
+        """Return the work that came with the item's request."""
+        if not path:
+            self.items.remove(item)
+            return self.work
+        part = self.parts[path[0]]
+        part.credit -= item.work
+        work = part.remove(item, path[1:])
+        if not part.items and not part.parts:
+            del self.parts[path[0]]
+        return work
+
+
+class Turns(Generic[Item]):
+    """The items that wait. quantum: the work of one turn. clock: monotonic time in seconds."""
+
+    def __init__(self, quantum: int, clock: Callable[[], float] = monotonic) -> None:
+        self._quantum, self._clock = quantum, clock
+        self._root: Flow[Item] = Flow(quantum)
+        self._items: set[Item] = set()
+        self._counts: Counter[str] = Counter()
+        self._newest_caller: str | None = None
+        self._short_request: Asker | None = None
+        self._other_caller_at = self._short_request_at = float("-inf")
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def count(self, caller: str) -> int:
+        """Return how many items of the caller wait."""
+        return self._counts[caller]
+
+    @property
+    def n_callers(self) -> int:
+        return len(self._counts)
+
+    def add(self, item: Item) -> None:
+        self._root.add(item, item.asker)
+        self._items.add(item)
+        self._counts[item.asker.caller] += 1
+        if self._newest_caller not in (None, item.asker.caller):
+            self._other_caller_at = self._clock()
+        self._newest_caller = item.asker.caller
+
+    def take(self, max_work: int, running: Iterable[Item] = ()) -> list[Item]:
+        """Take the next items, of `max_work` together; a single item may have more.
+
+        While others ask, too, nobody has more than a turn, or than they have together: whoever comes next waits for a
+        short batch.
+
+        Args:
+            running: What was taken before and is under way.
+        """
+        items: list[Item] = []
+        share, n_passed = list(running), 0
+        while self._items:
+            item = self._root.first()
+            if items and item.work > max_work:
+                break
+            if self._is_ahead(item, share):
+                n_passed += 1
+                if n_passed >= self._root.rotate():
+                    break
+                continue
+            self.discard(item)
+            items.append(item)
+            share.append(item)
+            max_work -= item.work
+        return items
+
+    def discard(self, item: Item) -> None:
+        """Take this item, if it waits."""
+        if item not in self._items:
+            return
+        self._items.remove(item)
+        if self._root.remove(item, item.asker) <= self._quantum:
+            self._short_request, self._short_request_at = item.asker, self._clock()
+        self._counts[item.asker.caller] -= 1
+        if not self._counts[item.asker.caller]:
+            del self._counts[item.asker.caller]
+
+    def _is_ahead(self, item: Item, share: Sequence[Item]) -> bool:
+        now, asker = self._clock(), item.asker
+        if now - self._other_caller_at < RECENT_S:
+            rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
+        elif self._short_request != asker and now - self._short_request_at < RECENT_S:
+            rivals = [rival.work for rival in share if rival.asker != asker]
+        else:
+            return False
+        share_work = sum(entry.work for entry in share) - sum(rivals)
+        return len(share) > 0 and share_work + item.work > max(self._quantum, sum(rivals))

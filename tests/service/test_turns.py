@@ -1,0 +1,118 @@
+"""Callers take turns by the work that they ask for, and so do the requests of one caller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from service.turns import RECENT_S, Asker, Turns
+
+
+@dataclass(eq=False)
+class Piece:
+    asker: Asker
+    work: int = 1
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def turns(clock: Clock) -> Turns[Piece]:
+    return Turns(quantum=8, clock=clock)
+
+
+def add(turns: Turns[Piece], caller: str, count: int, work: int = 1, request: str = "batch") -> None:
+    for _ in range(count):
+        turns.add(Piece(Asker(caller, request), work))
+
+
+def callers(batch: list[Piece]) -> dict[str, int]:
+    """The work of each in a batch."""
+    totals: dict[str, int] = {}
+    for piece in batch:
+        totals[piece.asker.caller] = totals.get(piece.asker.caller, 0) + piece.work
+    return totals
+
+
+def test_two_callers_have_equal_shares_of_the_work_whoever_came_first(turns: Turns[Piece]) -> None:
+    add(turns, "first", 256, work=4)
+    add(turns, "second", 256)
+    totals = callers([piece for _ in range(8) for piece in turns.take(32)])
+    assert totals["first"] == pytest.approx(totals["second"], abs=16)
+
+
+def test_a_single_question_is_in_the_next_batch_or_the_one_after_it(turns: Turns[Piece]) -> None:
+    add(turns, "stranger", 256, work=20)
+    add(turns, "stranger", 4, work=32, request="another")
+    add(turns, "victim", 1)
+    assert "victim" in callers(turns.take(32)) | callers(turns.take(32))
+
+
+def test_the_requests_of_one_caller_take_turns(turns: Turns[Piece]) -> None:
+    add(turns, "same", 256)
+    add(turns, "same", 1, request="single")
+    assert Asker("same", "single") in [piece.asker for piece in turns.take(32)]
+
+
+def test_one_alone_fills_the_batch(turns: Turns[Piece]) -> None:
+    add(turns, "alone", 40)
+    assert [len(turns.take(32)) for _ in range(3)] == [32, 8, 0]
+
+
+def test_a_batch_ends_where_the_next_would_be_too_much_and_a_large_one_is_alone(turns: Turns[Piece]) -> None:
+    add(turns, "alone", 1)
+    add(turns, "alone", 2, work=20)
+    add(turns, "alone", 1, work=99)
+    assert [callers(turns.take(32)) for _ in range(3)] == [{"alone": 21}, {"alone": 20}, {"alone": 99}]
+
+
+def test_while_others_ask_a_batch_is_short(turns: Turns[Piece], clock: Clock) -> None:
+    add(turns, "victim", 1)
+    add(turns, "stranger", 256)
+    assert callers(turns.take(32)) == {"victim": 1, "stranger": 8}
+    assert callers(turns.take(32)) == {"stranger": 8}
+    clock.now += RECENT_S
+    assert callers(turns.take(32)) == {"stranger": 32}
+
+
+def test_single_questions_beside_a_batch_of_the_same_caller_keep_it_short(turns: Turns[Piece]) -> None:
+    add(turns, "same", 1, request="single")
+    add(turns, "same", 256)
+    assert len(turns.take(32)) <= 16
+    assert len(turns.take(32)) == 8
+
+
+def test_batches_of_one_caller_one_after_the_other_stay_long(turns: Turns[Piece]) -> None:
+    for number in range(3):
+        add(turns, "alone", 32, request=f"batch {number}")
+        assert len(turns.take(32)) == 32
+
+
+def test_who_has_a_batch_under_way_leaves_room_for_others(turns: Turns[Piece]) -> None:
+    add(turns, "victim", 1)
+    add(turns, "stranger", 256)
+    running = turns.take(32)
+    assert turns.take(32, running) == []
+    add(turns, "victim", 2)
+    assert callers(turns.take(32, running))["victim"] == 2
+
+
+def test_what_is_discarded_takes_no_turn(turns: Turns[Piece]) -> None:
+    first, other = Piece(Asker("one")), Piece(Asker("two"))
+    turns.add(first)
+    turns.add(other)
+    turns.discard(first)
+    turns.discard(first)
+    assert (len(turns), turns.count("one"), turns.n_callers) == (1, 0, 1)
+    assert turns.take(32) == [other]
