@@ -139,8 +139,8 @@ async def test_with_redis_hung_a_stale_key_is_waited_for_once(
     for _ in range(100):
         clock.now += 60.0
         assert await cache.get("anna") == memory_store.keys["anna"]
-    assert first_s < 2 * PATIENCE_S
-    assert time.perf_counter() - started_at < 0.1
+    assert first_s < 10 * PATIENCE_S, "together, not one after the other"
+    assert time.perf_counter() - started_at < 2 * PATIENCE_S, "none of a hundred waits"
     answers.set()
     await cache.aclose()
 
