@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
-TURNS_PER_BATCH = 4  # that callers have, each of whom has more waiting than a batch may hold
+TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
 
 
 class Requeue(Enum):
