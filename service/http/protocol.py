@@ -31,13 +31,15 @@ LEFTOVER_S = 10.0  # for the rest of a body whose request is answered already
 STALL_S = 60.0  # without a byte that the reader of an answer takes
 LOOK_EVERY_S = 1.0
 MAX_CONNECTIONS = 4_096
-CONNECTIONS_PER_ADDRESS = 256
 
 
 class Connections:
-    """Those of one server. per_address: the most of one address. exempt: networks of proxies, which speak for many."""
+    """Those of one server. per_address: the most of one address. exempt: networks of proxies, which speak for many.
 
-    per_address: ClassVar[int] = CONNECTIONS_PER_ADDRESS
+    In Ray's proxies nobody calls `set_limits`: a load balancer stands before them, and speaks for all.
+    """
+
+    per_address: ClassVar[int] = MAX_CONNECTIONS
     exempt: ClassVar[Sequence[str]] = ()
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

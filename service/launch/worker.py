@@ -2,10 +2,9 @@
 
 Replicas of Ray Serve listen for each other on all interfaces: ours on 127.0.0.1, for all of them are on this machine.
 Its ingress opens its port without SO_REUSEADDR: killed while clients hold connections, it could not be restarted there;
-nor is a port tried again that could not be opened once, and ours is the only one. Uvicorn's own protocol bounds neither
-heads nor connections: it is replaced by ours. Tests look at every port of a running service, kill its ingress, and send
-it heads without end. Under `serve deploy` none of it applies: replicas are on several machines, and the ports are those
-of Ray's proxies. What both ways need is in `environment.py`; there, only `service.logs.configure` runs first.
+nor is a port tried again that could not be opened once, and ours is the only one. Tests look at every port of a running
+service, and kill its ingress. Under `serve deploy` none of it applies: replicas are on several machines, and the ports
+are those of Ray's proxies. What both ways need is in `environment.py`; there, only `service.logs.configure` runs first.
 """
 
 from __future__ import annotations
@@ -15,13 +14,11 @@ from typing import Any
 from service import logs
 
 ALL_INTERFACES, LOOPBACK = "[::]:", "127.0.0.1:"
-PROTOCOL = "service.http.protocol:BoundedProtocol"  # imported where HTTP is served
 
 
 def set_up() -> None:
     logs.configure()
     from ray.serve._private import node_port_manager, replica  # only a process of Ray has a use for it
-    from uvicorn.config import HTTP_PROTOCOLS
 
     listen, serve = replica.add_port_to_grpc_server, replica.start_asgi_http_server
     release = node_port_manager.PortAllocator.release
@@ -37,4 +34,3 @@ def set_up() -> None:
 
     node_port_manager.PortAllocator.release = release_without_blocking
     replica.add_port_to_grpc_server, replica.start_asgi_http_server = listen_on_loopback, serve_on_reused_port
-    HTTP_PROTOCOLS["auto"] = PROTOCOL

@@ -92,12 +92,17 @@ class RayHead:
 
     def state(self) -> dict[str, Any]:
         """Of the application, as `serve status` has it too, which takes seconds to start."""
+        applications: dict[str, Any] = self.describe()["applications"]
+        return applications.get("errata", {"status": "NOT_STARTED"})
+
+    def describe(self) -> dict[str, Any]:
+        """What Serve says of all that it runs."""
         headers = {"authorization": f"Bearer {TOKEN}"}
         reply = httpx.get(
             f"http://127.0.0.1:{self.dashboard}/api/serve/applications/", headers=headers, timeout=30
         )
-        applications: dict[str, Any] = reply.raise_for_status().json()["applications"]
-        return applications.get("errata", {"status": "NOT_STARTED"})
+        description: dict[str, Any] = reply.raise_for_status().json()
+        return description
 
     def read_logs(self) -> str:
         """What the service's processes have said, all in one."""
@@ -115,15 +120,23 @@ class RayHead:
     def errata(self) -> Errata:
         return Errata(self.url, key=KEY, retry=Retry(times=0))
 
-    def stop(self) -> None:
+    def die(self) -> None:
         """At once: asked to end, it would wait half a minute for work that nobody has."""
-        family, parents = [self._process.pid], {pid: parent(pid) for pid in processes()}
-        for pid in family:
-            family += [child for child, its in parents.items() if its == pid]
-        for pid in family:
+        for pid in find_family(self._process.pid):
             kill(pid)
         self._process.wait(10)
+
+    def stop(self) -> None:
+        self.die()
         shutil.rmtree(self._temp, ignore_errors=True)
+
+
+def find_family(ancestor: int) -> list[int]:
+    """A process and all that it and they have started."""
+    family, parents = [ancestor], {pid: parent(pid) for pid in processes()}
+    for pid in family:
+        family += [child for child, its in parents.items() if its == pid]
+    return family
 
 
 @contextmanager

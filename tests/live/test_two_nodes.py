@@ -13,8 +13,8 @@ import pytest
 from errata import Errata, errors
 from errata.wire import Answer
 
-from tests.cluster.running import kill, parent, processes, wait_until
-from tests.deploy.ray_head import BIN, LIMIT_S, ROOT, TOYS, RayHead, eventually
+from tests.cluster.running import kill, wait_until
+from tests.deploy.ray_head import BIN, LIMIT_S, ROOT, TOYS, RayHead, eventually, find_family
 from tests.deploy.valkeys import DURABLE, Valkey
 
 PERU = "What is the capital of Peru?"
@@ -48,10 +48,7 @@ class TwoNodes(RayHead):
 
     def pids_of_other(self) -> list[int]:
         """Processes of the other machine."""
-        family, parents = [self._other.pid], {pid: parent(pid) for pid in processes()}
-        for pid in family:
-            family += [child for child, its in parents.items() if its == pid]
-        return family
+        return find_family(self._other.pid)
 
     def unplug(self) -> None:
         for pid in self.pids_of_other():

@@ -1,7 +1,8 @@
 """Keeps what a client sends from setting Ray Serve's limits, and Ray's own request id out of the answer.
 
 Ray lets any client set or switch off the server's time limits by a header: ours are the routes' own. It adds an
-X-Request-ID beside ours. Ray calls `build` (RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH) wherever it listens for HTTP: in
+X-Request-ID beside ours. It lets uvicorn take its own protocol, which bounds neither heads nor connections: ours does.
+Ray calls `build` (RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH) wherever it listens for HTTP, before it starts uvicorn: in
 its proxies, where nothing else of an application runs, and in an ingress that listens itself.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.config import HTTP_PROTOCOLS
 
+PROTOCOL = "service.http.protocol:BoundedProtocol"
 LIMITS = frozenset({b"x-request-timeout-seconds", b"x-request-disconnect-disabled"})
 REQUEST_ID = b"x-request-id"
 
@@ -35,5 +38,6 @@ class RayHeadersMiddleware:
 
 
 def build() -> list[Middleware]:
-    """The middlewares outside of all that is Ray's."""
+    """The middlewares outside of all that is Ray's. From now on uvicorn takes our protocol."""
+    HTTP_PROTOCOLS["auto"] = PROTOCOL
     return [Middleware(RayHeadersMiddleware)]

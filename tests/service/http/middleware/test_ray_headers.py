@@ -12,10 +12,18 @@ from ray.serve._private.http_util import (
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.config import HTTP_PROTOCOLS, Config
 
 from service.http.middleware.ray_headers import build
+from service.http.protocol import BoundedProtocol
 
 SERVICE_ID = "an-id-of-ours"
+
+
+@pytest.fixture(autouse=True)
+def protocols(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of the other tests are as they were."""
+    monkeypatch.setitem(HTTP_PROTOCOLS, "auto", HTTP_PROTOCOLS["auto"])
 
 
 async def application(scope: Scope, receive: Receive, send: Send) -> None:
@@ -61,3 +69,10 @@ async def test_an_answer_of_rays_own_keeps_its_id() -> None:
     async with as_ray_listens(broken) as http:
         reply = await http.get("/", headers={"x-request-id": "the-senders"})
     assert (reply.status_code, reply.headers.get_list("x-request-id")) == (503, ["the-senders"])
+
+
+def test_where_ray_listens_heads_and_connections_are_bounded() -> None:
+    build()
+    config = Config(application, log_config=None)
+    config.load()
+    assert config.http_protocol_class is BoundedProtocol
