@@ -218,6 +218,7 @@ class Lookup:
             cache = self._cache.setdefault(view, LRUCache(MAX_CACHED))
             entities[view] = {id: cache[id] for id in view_ids if id in cache}
             missing[view] = view_ids - entities[view].keys()
+            self._rows.hits += len(entities[view]) * len(view.imports)  # the rows that were read for them
         rows = await self._read_rows(missing, unavailable)
         for view, view_ids in missing.items():
             fresh = {id: view.entity(id, rows[view].get(id, {})) for id in view_ids}

@@ -120,7 +120,13 @@ def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError)
 
     Pydantic looks for all mistakes or for one, and describes all or none, and holds the interpreter meanwhile.
     """
-    lists = {name: value for name, value in from_json(data).items() if isinstance(value, list)}
+    try:
+        content = from_json(data)
+    except ValueError:  # no JSON, as `error` says
+        return error
+    if not isinstance(content, dict):
+        return error
+    lists = {name: value for name, value in content.items() if isinstance(value, list)}
     name = max(lists, key=lambda name: len(lists[name]), default="")
     mistakes: list[InitErrorDetails] = []
     for start in range(0, len(lists.get(name, [])), PART):

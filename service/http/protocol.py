@@ -46,11 +46,12 @@ class Connections:
         self._loop = loop
         self._open: set[BoundedProtocol] = set()
         self._counts: Counter[str] = Counter()
+        self._timer: asyncio.TimerHandle | None = None  # while connections are open
 
     def add(self, connection: BoundedProtocol, address: str) -> None:
         """Raise TooMany where there is no room."""
-        if not self._open:
-            self._loop.call_later(LOOK_EVERY_S, self._look)
+        if self._timer is None:
+            self._timer = self._loop.call_later(LOOK_EVERY_S, self._look)
         self._open.add(connection)
         self._counts[address] += 1
         if len(self._open) > MAX_CONNECTIONS:
@@ -74,8 +75,7 @@ class Connections:
         now = self._loop.time()
         for connection in list(self._open):
             connection.check_times(now)
-        if self._open:
-            self._loop.call_later(LOOK_EVERY_S, self._look)
+        self._timer = self._loop.call_later(LOOK_EVERY_S, self._look) if self._open else None
 
 
 class BoundedProtocol(HttpToolsProtocol):
@@ -138,8 +138,13 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS or len(self.pipeline) >= MAX_PIPELINED:
+        if size > MAX_HEAD_BYTES or len(self.headers) > MAX_HEADERS:
             self._refusal = _too_large_head()
+        elif len(self.pipeline) >= MAX_PIPELINED:
+            self._refusal = TooMany(
+                f"{MAX_PIPELINED} requests of this connection wait already: read their answers"
+            )
+        if self._refusal is not None:
             raise self._refusal  # httptools hands it on as an error of the parser: `send_400_response`
         self._in_head, self._head_since = False, None
         super().on_headers_complete()

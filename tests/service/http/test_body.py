@@ -211,6 +211,24 @@ async def test_the_first_of_very_many_mistakes_are_named_by_their_places(
     assert detail == "edits.997.answer: has 2,001 characters; 2,000 is the most"
 
 
+@pytest.mark.parametrize(
+    ("body", "status", "code"),
+    [
+        (json.dumps({"edits": [EDIT] * 1_000}).encode()[:-2], 400, "malformed_json"),
+        (json.dumps({"edits": [EDIT] * 1_000}).encode() + b"]", 400, "malformed_json"),
+        (json.dumps({"edits": [EDIT] * 1_000}).encode().replace(b"Cusco", b"\xff"), 400, "malformed_json"),
+        (json.dumps([EDIT] * 1_000).encode(), 422, "invalid_input"),
+        (json.dumps({"edits": {}, "options": [1] * 3_000}).encode(), 422, "invalid_input"),
+        (json.dumps({"edits": [EDIT], "more": [1] * 3_000}).encode(), 422, "invalid_input"),
+        (json.dumps({"edits": [EDIT] * 1_000 + [float("nan"), 10**400]}).encode(), 422, "invalid_input"),
+    ],
+)
+async def test_a_bad_body_of_many_parts_is_refused_as_a_small_one_is(
+    shared_http: httpx.AsyncClient, body: bytes, status: int, code: str
+) -> None:
+    refused(await shared_http.post(EDITS, content=body, headers=JSON), status, code)
+
+
 UNKNOWN = {str(n): 1 for n in range(79_000)}
 HELD_UP = {
     "unknown fields": (ASK, UNKNOWN, 0.02),

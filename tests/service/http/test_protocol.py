@@ -214,6 +214,24 @@ async def test_requests_ahead_of_their_answers_are_bounded(url: httpx.URL) -> No
     assert await is_well(url)
 
 
+async def test_connections_that_come_one_after_the_other_are_looked_at_by_one_timer(
+    url: httpx.URL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    n_looks = 0
+
+    def count_looks(*_: object) -> None:
+        nonlocal n_looks
+        n_looks += 1
+
+    for _ in range(20):
+        assert await is_well(url)
+        await asyncio.sleep(0)
+    monkeypatch.setattr(protocol.BoundedProtocol, "check_times", count_looks)
+    async with connect(url):
+        await asyncio.sleep(2.5 * protocol.LOOK_EVERY_S)
+    assert 1 <= n_looks <= 3
+
+
 async def test_connections_of_an_address_are_bounded_and_free_again(
     url: httpx.URL, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from service.ledger.store import RedisLedger
 from service.replicas.replica import Replica
 from tests.service.editing.requests import revert
 from tests.service.graph.requests import CAPITAL, TABLE, checksums, fact, import_file, tsv
-from tests.service.parts import ask, settings, start_deployment
+from tests.service.parts import ask, sample, settings, start_deployment
 from tests.service.toy_graph import TOYS
 
 
@@ -125,6 +125,14 @@ async def test_a_batch_reads_rows_once_and_a_second_one_none(
         return await reading(connection, names)
 
     monkeypatch.setattr(rows, "read", count_reads)
+    before = count_rows()
     for _ in range(2):
         await asyncio.gather(*(ask(atlas, f"capital of Town {n}") for n in range(8)))
+    assert {cache: after - before[cache] for cache, after in count_rows().items()} == {"hit": 8, "miss": 8}
     assert 1 <= len(reads) <= 2, "one command for a whole batch, and none when it is asked again"
+
+
+def count_rows() -> dict[str, float]:
+    """Rows of imports that questions needed, as the metrics have them."""
+    name = "errata_graph_rows_total"
+    return {cache: sample(name, model="atlas", cache=cache) or 0 for cache in ("hit", "miss")}
