@@ -19,9 +19,7 @@ from service.outcome import CODE, VERSION, Outcome
 
 MAX_CHARS = 500  # of a request's summary and path
 MAX_METHOD_CHARS = 16
-HANG_UP_S = (
-    2.0  # for a change whose caller hung up to come to its end, so that the audit knows what became of it
-)
+HANG_UP_S = 2.0  # for a change to come to its end when its caller hung up, and to be noted with it
 
 log = logging.getLogger(__name__)
 

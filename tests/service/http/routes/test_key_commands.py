@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 import re
 
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from service.access.audit import audit
 from tests.service.http.conftest import Run
 
 
@@ -74,3 +79,17 @@ async def test_the_audit_reads_as_a_story_and_exports_whole(run: Run) -> None:
         ("/admin/edits", 403),
         ("/admin/versions", 200),
     ]
+
+
+async def test_the_audit_shows_how_often_a_call_came_and_finds_what_stands_far_back(
+    run: Run, app: FastAPI, stranger: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await key_of(run, "create", "ben", "--scope", "ask")
+    for _ in range(20):
+        await stranger.get("/admin/versions", headers={"authorization": "Bearer wrong"})
+    await app.state.access.audit.aclose()
+    story = (await run("audit", "--refused")).stdout
+    assert sum(int(count) for count in re.findall(r"(\d+) times", story)) in (19, 20)
+    monkeypatch.setattr(audit, "MAX_SCANNED", 1)
+    assert "a key for ben" in (await run("audit", "--path", "/admin/keys")).stdout
+    assert "No call" in (await run("audit", "--name", "nobody")).stdout
