@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
-TURNS_PER_BATCH = 4  # that callers have, each of whom has more waiting than a batch may hold
+TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
 
 
 class Requeue(Enum):
@@ -106,7 +106,8 @@ class BatchQueue(Generic[Item, Result]):
 
     def _start_batches(self, _: Any = None) -> None:
         while self._waiting and len(self._running) < self._max_running:
-            batch = self._waiting.take(self._max_batch, chain.from_iterable(self._running.values()))
+            running = list(chain.from_iterable(self._running.values()))
+            batch = self._waiting.take(self._max_batch, running, (self._max_running + 1) // 2)
             if not batch:
                 break  # they have a batch under way, and room is kept for others
             task = asyncio.create_task(self._run(batch))

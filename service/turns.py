@@ -6,7 +6,7 @@ Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), once for the callers
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from time import monotonic
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -120,29 +120,30 @@ class Turns(Generic[Item]):
             self._other_caller_at = self._clock()
         self._newest_caller = item.asker.caller
 
-    def take(self, max_work: int, running: Iterable[Item] = ()) -> list[Item]:
+    def take(self, max_work: int, running: Sequence[Item] = (), n_turns: int = 1) -> list[Item]:
         """Take the next items, of `max_work` together; a single item may have more.
 
-        While others ask, too, nobody has more than a turn, or than they have together: whoever comes next waits for a
-        short batch.
+        While others ask, too, nobody has more than a turn in a batch, or than they have together: whoever comes next
+        waits for a short batch.
 
         Args:
             running: What was taken before and is under way.
+            n_turns: As many may be under way for somebody, while others ask.
         """
         items: list[Item] = []
-        share, n_passed = list(running), 0
+        n_passed = 0
         while self._items:
             item = self._root.first()
             if items and item.work > max_work:
                 break
-            if self._is_ahead(item, share):
+            is_ahead = self._is_ahead(item, [*running, *items], n_turns * self._quantum)
+            if is_ahead or self._is_ahead(item, items, self._quantum):
                 n_passed += 1
                 if n_passed >= self._root.rotate():
                     break
                 continue
             self.discard(item)
             items.append(item)
-            share.append(item)
             max_work -= item.work
         return items
 
@@ -157,7 +158,8 @@ class Turns(Generic[Item]):
         if not self._counts[item.asker.caller]:
             del self._counts[item.asker.caller]
 
-    def _is_ahead(self, item: Item, share: Sequence[Item]) -> bool:
+    def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
+        """Whether its asker would have more of the share than `max_work`, and more than others have."""
         now, asker = self._clock(), item.asker
         if now - self._other_caller_at < RECENT_S:
             rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
@@ -166,4 +168,4 @@ class Turns(Generic[Item]):
         else:
             return False
         share_work = sum(entry.work for entry in share) - sum(rivals)
-        return len(share) > 0 and share_work + item.work > max(self._quantum, sum(rivals))
+        return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))

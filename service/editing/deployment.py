@@ -108,7 +108,7 @@ class Editor:
             partial(check_address, settings.redis_url),
             self._builder,
             evaluator,
-            self._models.turns,
+            self._models.priority,
             settings.snapshot_every,
         )
         expected = dict.fromkeys(bundles, settings.min_replicas)

@@ -43,7 +43,7 @@ from models.system import (
     Side,
     System,
 )
-from service.editing.turns import Turns, piece_size
+from service.editing.priority import CommitPriority, piece_size
 from service.errors import EditRefused, ErrataError, Internal, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
@@ -234,7 +234,7 @@ class Models:
         self._lookup = lookup
         self._materials: LRUCache[tuple[object, ...], Material] = LRUCache(MATERIALS_CACHED)
         self._thread = thread or ThreadPoolExecutor(1, thread_name_prefix="editor")
-        self.turns = Turns()
+        self.priority = CommitPriority()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -278,7 +278,7 @@ class Models:
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """One piece of work in the models' thread, when it is its turn."""
-        await self.turns.wait()
+        await self.priority.wait()
         return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:

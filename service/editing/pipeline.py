@@ -20,9 +20,9 @@ from typing import Any, Protocol
 from models.memory import Block, Image
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
+from service.editing.priority import CommitPriority
 from service.editing.state import Build, EditorState, StateBuilder
 from service.editing.timings import Timings
-from service.editing.turns import Turns
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
@@ -87,11 +87,11 @@ class Pipeline:
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
         evaluator: Evaluator,
-        turns: Turns,
+        priority: CommitPriority,
         snapshot_every: int,
     ) -> None:
         self._ledger, self._check_server, self._builder = ledger, check_server, builder
-        self._evaluator, self._snapshot_every, self._turns = evaluator, snapshot_every, turns
+        self._evaluator, self._snapshot_every, self._priority = evaluator, snapshot_every, priority
         self._writing, self._trying, self._reading = asyncio.Lock(), asyncio.Lock(), asyncio.Lock()
         self._shared_read: asyncio.Task[EditorState] | None = None
         self._manifest_version = 0  # of the last one; what an earlier process stored is not looked up
@@ -101,7 +101,7 @@ class Pipeline:
     async def newest(self) -> EditorState:
         """The state with all that others have written. Raises what is wrong with the ledger."""
         async with self._reading:
-            with self._turns.first():  # a commit may wait for it
+            with self._priority.hold():  # a commit may wait for it
                 return await self._catch_up()
 
     async def _catch_up(self) -> EditorState:
@@ -138,7 +138,7 @@ class Pipeline:
             async with self._trying:
                 return await self._attempt(plan, order, timings)
         async with self._writing:
-            with self._turns.first():
+            with self._priority.hold():
                 return await self._write(plan, order, timings)
 
     async def _write(self, plan: Plan, order: Order, timings: Timings) -> Result:

@@ -264,13 +264,19 @@ class Replica:
             detail = f"there is no version {version}: the newest is {head}"
             raise NotFound(detail, version=version, head=head)
 
+    def _pin(self, questions: Sequence[QueuedQuestion]) -> list[Snapshot]:
+        """What each reads from now on: the newest, unless it has a snapshot."""
+        newest = self._follower.newest
+        snapshots = [question.snapshot or newest for question in questions]
+        for question, snapshot in zip(questions, snapshots, strict=True):
+            question.snapshot = snapshot
+        return snapshots
+
     async def _inform(self, questions: Sequence[QueuedQuestion]) -> Sequence[Ask | ErrataError]:
         """With what the graph says of their words, in one read; the error of one that it cannot inform."""
         assert self._lookup is not None
-        start, newest = perf_counter(), self._follower.newest
-        for question in questions:
-            question.snapshot = question.snapshot or newest
-        views = [question.snapshot.views[GRAPH] for question in questions if question.snapshot]
+        start = perf_counter()
+        views = [snapshot.views[GRAPH] for snapshot in self._pin(questions)]
         batch = await self._lookup.inform([question.ask for question in questions], views)
         cache = batch.hits, batch.misses
         metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
@@ -282,10 +288,7 @@ class Replica:
         self, questions: Sequence[QueuedQuestion]
     ) -> list[AnsweredQuestion | Exception | Requeue]:
         """One forward pass, on one snapshot but for those that pin another; or a step of a question that takes many."""
-        newest, start = self._follower.newest, perf_counter()
-        for question in questions:
-            question.snapshot = question.snapshot or newest
-        snapshots = [question.snapshot or newest for question in questions]
+        start, snapshots = perf_counter(), self._pin(questions)
         asks, loop = [question.ask for question in questions], asyncio.get_running_loop()
         replies: Sequence[Reply | AnswerDelta | ErrataError | None]
         if len(questions) == 1 and self._begin_steps(questions[0], snapshots[0].views):

@@ -29,6 +29,8 @@ ANYWHERE = {"num_cpus": 5}  # one replica to a machine: the head has eight, the 
 class TwoNodes(RayHead):
     """The head, with everything but one replica, and another machine with that one."""
 
+    _other: subprocess.Popen[bytes] | None = None
+
     def _start(self) -> subprocess.Popen[bytes]:
         self._environment |= {
             "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "1"
@@ -48,9 +50,11 @@ class TwoNodes(RayHead):
 
     def pids_of_other(self) -> list[int]:
         """Processes of the other machine."""
-        return find_family(self._other.pid)
+        return find_family(self._other.pid) if self._other else []
 
     def unplug(self) -> None:
+        if self._other is None:
+            return
         for pid in self.pids_of_other():
             kill(pid)
         self._other.wait(10)

@@ -169,6 +169,25 @@ def test_a_stream_that_is_not_the_answer() -> None:
             check_reply(Bundle(talker, (Notes(),)))
 
 
+class Walker(Parrot):
+    """Answers in two steps, of which the first is `step`; the reply is that of another question."""
+
+    def __init__(self, step: Reply | None, other: str = "") -> None:
+        super().__init__()
+        self._step, self._other = step, other
+
+    def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
+        yield self._step
+        yield from self.answer([Ask(self._other or ask.question)], [views])
+
+
+def test_steps_that_do_not_end_in_the_answer() -> None:
+    check_reply(Bundle(Walker(None), (Notes(),)))
+    for walker in (Walker(Reply("early", 1.0, "early")), Walker(None, "another question")):
+        with pytest.raises(BrokenContract, match="`answer_in_steps` of the system 'parrot' has to end with"):
+            check_reply(Bundle(walker, (Notes(),)))
+
+
 def test_the_graph_as_an_input_needs_the_graph_as_a_memory() -> None:
     system = Parrot()
     system.inputs = frozenset({"graph"})

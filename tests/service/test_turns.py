@@ -108,6 +108,16 @@ def test_who_has_a_batch_under_way_leaves_room_for_others(turns: Turns[Piece]) -
     assert callers(turns.take(32, running))["victim"] == 2
 
 
+def test_the_more_batches_run_the_more_turns_are_under_way_for_one(turns: Turns[Piece]) -> None:
+    add(turns, "victim", 1)
+    add(turns, "stranger", 256)
+    running = turns.take(32)
+    for _ in range(3):
+        running += turns.take(32, running, n_turns=4)
+    assert callers(running) == {"victim": 1, "stranger": 32}
+    assert turns.take(32, running, n_turns=4) == []
+
+
 def test_what_is_discarded_takes_no_turn(turns: Turns[Piece]) -> None:
     first, other = Piece(Asker("one")), Piece(Asker("two"))
     turns.add(first)

@@ -29,7 +29,7 @@ def build_router(models: ModelRouter) -> APIRouter:
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
     async def answer(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
-        await account.charge(measure_request(body.model_dump()))
+        await account.charge(measure_request(vars(body)))
         if body.stream:
             return await stream(models.stream(body, account.asker))
         return respond(await models.answer(body, account.asker))
@@ -52,7 +52,8 @@ def build_router(models: ModelRouter) -> APIRouter:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item) for item in body.questions]
         requests = [item for item in items if isinstance(item, AnswerRequest)]
-        await account.charge(sum(measure_request(request.model_dump()) for request in requests))
+        n_invalid = len(items) - len(requests)
+        await account.charge(n_invalid + sum(measure_request(vars(request)) for request in requests))
         outcomes = iter(await models.answer_many(requests, account.asker))
         results: list[bytes] = []  # each a BatchResult around bytes that are JSON already
         for item in items:

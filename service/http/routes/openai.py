@@ -60,7 +60,7 @@ def build_router(models: ModelRouter) -> APIRouter:
             question = AnswerRequest(question=body.question, model=body.model, **options)
         except ValidationError as error:
             raise describe_invalid(error) from error
-        await account.charge(measure_request(question.model_dump()))
+        await account.charge(measure_request(vars(question)))
         if body.stream:
             items = models.stream(question, account.asker)
             first = await anext(items)

@@ -4,10 +4,13 @@ from functools import cache
 
 import pytest
 import torch
+from torch import Tensor
 
 from models.graph.blocks import read_statements, statements_block
 from models.graph.memory import GRAPH, GraphMemory, TripleChange
 from models.graph.statement import Statement
+from models.kbert.encoder import Encoder
+from models.kbert.row import Batch
 from models.kbert.system import KbertSystem, load
 from models.memory import Material, Options
 from models.packs.pack import Item, Pack
@@ -212,3 +215,24 @@ def test_no_text_is_too_odd_to_be_answered(default: KbertSystem) -> None:
         ),
     ]
     assert all(reply.answer is None and reply.reason for reply in say(default, *odd))
+
+
+def test_a_long_question_is_answered_in_short_steps_as_it_is_in_one_go(
+    default: KbertSystem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long = "Kim Lee was born where the old town on the river has many bridges. " * 8
+    candidates = tuple(f"{number} {long}" for number in range(8))
+    ask = linked_ask("Where was Kim Lee born?", "Kim Lee", KIM, candidates=candidates, explain=True)
+    n_tokens: list[int] = []
+    read = Encoder.read
+
+    def count(self: Encoder, batch: Batch) -> Tensor:
+        n_tokens.append(int(batch.is_real.sum()))
+        return read(self, batch)
+
+    expected = say(default, ask)[0]
+    monkeypatch.setattr(Encoder, "read", count)
+    *steps, reply = default.answer_in_steps(ask, {})
+    assert (set(steps), reply) == ({None}, expected)
+    assert len(steps) >= len(n_tokens) > 2
+    assert max(n_tokens) <= 512

@@ -20,7 +20,7 @@ def _check_printable(text: str) -> str:
     if not text.isprintable() and (control := CONTROL.search(text)):
         raise PydanticCustomError(
             "control_character",
-            "has the control character U+{code} as character {place}: write it in one line, without",
+            "has the control character U+{code} as character {place}: leave it out",
             {"code": f"{ord(control[0]):04X}", "place": control.start() + 1},
         )
     return text

@@ -144,7 +144,7 @@ def test_an_answer_cannot_steer_the_terminal_nor_forge_a_line(
 def test_an_answer_that_could_steer_a_terminal_is_refused(run: Any) -> None:
     result = run("edit", PERU, "Cusco\nVersion 99  admin")
     assert result.exit_code == 2
-    assert "has the control character U+000A as character 6: write it in one line, without" in result.stderr
+    assert "has the control character U+000A as character 6: leave it out" in result.stderr
 
 
 def test_letters_of_any_script_are_left_alone(run: Any) -> None:

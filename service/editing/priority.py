@@ -1,7 +1,7 @@
-"""Who uses the thread of the models next. It runs pieces of work in turn, and a commit is many of them.
+"""A commit's work goes first in the thread of the models, which runs one piece of work after the other.
 
-A dry run of a thousand edits, a diff and the fact tests are work of seconds no correction should wait for. Their
-pieces wait while a commit is under way, so that it waits for one piece at commit_size.
+A dry run of a thousand edits, a diff and the fact tests are seconds of work that no correction should wait for. Their
+pieces wait while a commit is under way, so that it waits for the one that runs and for no other.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 
 MAX_WAIT_S = 0.25  # of one piece: long commits, or many, do not stop the others for good
-
 PIECES = 4  # that others make of what a commit does in one
 
 _goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
 
 
-class Turns:
+class CommitPriority:
     def __init__(self) -> None:
         self._n_first = 0
         self._free = asyncio.Event()
         self._free.set()
 
     @contextmanager
-    def first(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """What this task and those that it starts do in the block goes first."""
         token = _goes_first.set(True)
         self._n_first += 1
