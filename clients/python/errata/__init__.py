@@ -4,16 +4,30 @@ from errata.bulk.run import FileRun
 from errata.client import AsyncErrata, Errata
 from errata.errors import ErrataError
 from errata.transport import Retry
-from errata.wire import Answer, EditItem, EditReceipt
+from errata.wire import (
+    Answer,
+    AnswerDelta,
+    AnswerRequest,
+    EditItem,
+    EditReceipt,
+    FactItem,
+    RelationItem,
+    VersionLog,
+)
 
 __all__ = [
     "Answer",
+    "AnswerDelta",
+    "AnswerRequest",
     "AsyncErrata",
     "EditItem",
     "EditReceipt",
     "Errata",
     "ErrataError",
+    "FactItem",
     "FileRun",
+    "RelationItem",
     "Retry",
+    "VersionLog",
     "errors",
 ]

@@ -44,13 +44,14 @@ def iterate_records(name: str, kind: str, text: str) -> Iterator[Record]:
 
 def _iterate_csv(name: str, text: str) -> Iterator[Record]:
     """An empty cell is as good as none. Cells beyond the header are under None."""
-    rows = csv.DictReader(io.StringIO(text, newline=""), strict=True)
+    delimiter, separator = _find_delimiter(text)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 0
     try:
-        header = rows.fieldnames or []
+        header = rows.fieldnames = [column.lower() for column in rows.fieldnames or []]
         is_complete = {"question", "answer"} <= set(header) <= set(COLUMNS)
         if not is_complete or len(set(header)) < len(header):
-            rule = f"the first line names the columns and must be {CSV_LINE}, with commas"
+            rule = f"the first line names the columns and must be {CSV_LINE}, with commas or semicolons"
             raise BadFile(f"{name}:1: {rule}; it is {','.join(header) or 'not there'}")
         for row in rows:
             number = rows.line_num
@@ -58,11 +59,19 @@ def _iterate_csv(name: str, text: str) -> Iterator[Record]:
             fields: dict[str, Any] = {column: cell for column, cell in row.items() if cell}
             if "paraphrases" in fields:
                 fields["paraphrases"] = [part for part in fields["paraphrases"].split("|") if part.strip()]
-            complaint = "there are more cells than columns; a text with a comma stands in double quotes"
+            complaint = (
+                f"there are more cells than columns; a text with a {separator} stands in double quotes"
+            )
             yield Record(number, f"{name}:{number}", fields, complaint if surplus else "")
     except csv.Error as error:
         advice = 'a cell in double quotes ends with one, and has "" for one inside'
         raise BadFile(f"{name}:{number + 1}: this is not CSV: {error}; {advice}") from error
+
+
+def _find_delimiter(text: str) -> tuple[str, str]:
+    """What stands between the cells, and its name; the header line decides, which holds no text of a person."""
+    header = text.partition("\n")[0]
+    return (";", "semicolon") if ";" in header and "," not in header else (",", "comma")
 
 
 def _iterate_json_lines(name: str, text: str) -> Iterator[Record]:

@@ -72,14 +72,19 @@ def parse_versions(arguments: list[str]) -> list[int]:
 
 def rollback(
     session: Session,
-    to: Annotated[str, typer.Option(metavar="VERSION", help="The version to go back to, or its tag.")],
+    target: Annotated[
+        str | None, typer.Argument(metavar="[VERSION]", help="The version to go back to, or its tag.")
+    ] = None,
+    to: Annotated[str | None, typer.Option(metavar="VERSION", help="The same, as an option.")] = None,
     message: Message = "",
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
 ) -> None:
     """Make an old version the current one again; 0 is the base, before any edit."""
-    version = session.resolve_version(to)
+    if (target is None) == (to is None):
+        raise typer.BadParameter("give one version to go back to: errata rollback 56, or --to 56")
+    version = session.resolve_version(target or to or "")
     call = session.calls.rollback(version, **commit_options(message, no_wait, idempotency_key, strict))
     reply = session.send(call, f"Going back to version {version}")
     session.show(reply, lambda receipt: draw_receipt(receipt, f"everything is as at version {version}"))

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from errata import EditItem, FactItem, RelationItem
 from errata.bulk.line import Line
 from errata.bulk.reader import read_corrections
 from errata.errors import BadFile, UnreadableFile
-from errata.wire import EditItem, FactItem, RelationItem
 
 
 def read(folder: Path, name: str, content: str | bytes, **options: bool) -> list[Line]:
@@ -39,6 +39,19 @@ def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
     ]
     assert lines[1].detail == ("answer: Field required; expected question,answer[,paraphrases][,model]")
     assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
+
+
+@pytest.mark.parametrize("header", ["Question,Answer", "question;answer", "QUESTION;Answer"])
+def test_a_table_of_a_spreadsheet_is_read_as_it_is_saved(tmp_path: Path, header: str) -> None:
+    mark = ";" if ";" in header else ","
+    lines = read(tmp_path, "a.csv", f'\ufeff{header}\r\nq1{mark}a1\r\nq2{mark}"a{mark}2"\r\n')
+    assert [summary(line) for line in lines] == [(2, "q1", "a1"), (3, "q2", f"a{mark}2")]
+
+
+def test_a_comma_is_text_between_semicolons(tmp_path: Path) -> None:
+    lines = read(tmp_path, "a.csv", "question;answer\nq1;Rome, Italy\nq2;a;2\n")
+    assert summary(lines[0]) == (2, "q1", "Rome, Italy")
+    assert lines[1].detail.startswith("there are more cells than columns; a text with a semicolon")
 
 
 def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> None:

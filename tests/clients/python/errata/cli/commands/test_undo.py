@@ -120,7 +120,7 @@ def test_json_is_the_receipt_and_replicas_need_not_be_waited_for(
         ("revert", "one"),
         ("rollback",),
         ("rollback", "--to", "-1"),
-        ("rollback", "0"),
+        ("rollback", "0", "--to", "0"),
     ],
 )
 def test_wrong_usage_changes_nothing(run: Any, tiny: Any, words: tuple[str, ...]) -> None:
@@ -152,3 +152,8 @@ def test_a_key_for_several_is_a_key_for_each(run: Any, tiny: Any) -> None:
     for _ in range(2):
         run("revert", "1-2", "--idempotency-key", "k")
     assert tiny.head == 4
+
+
+def test_rollback_takes_its_version_as_a_word_or_an_option(run: Any) -> None:
+    run("edit", PERU, "Cusco")
+    assert run("rollback", "0").stdout.startswith("Version 2: everything is as at version 0")
