@@ -26,6 +26,12 @@ from service.http.responses import respond
 from service.outcome import Outcome
 
 ADMIN, CHAT = "/admin/", "/v1/chat/completions"
+OPENAI_SUBSTITUTES = {
+    "/v1/completions": f"a question is asked by POST {CHAT}, as a message of a user",
+    "/v1/embeddings": f"no model here gives embeddings; POST {CHAT} answers questions",
+    "/v1/responses": f"a question is asked by POST {CHAT}, as a message of a user",
+}
+"""What there is in place of what OpenAI's clients know, by path."""
 CHAT_ERROR_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 CLIENT_GONE = 499  # nobody reads it; the request is counted under it
 VERBS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
@@ -57,7 +63,8 @@ def install(app: FastAPI) -> None:
             except TooMany as refusal:
                 return respond_error(request, refusal)
         if error.status_code == HTTPStatus.NOT_FOUND:
-            detail = f"there is nothing at {path}: /docs lists what there is"
+            advice = OPENAI_SUBSTITUTES.get(path, "/docs lists what there is")
+            detail = f"there is nothing at {path}: {advice}"
             return respond_error(request, NotFound(detail))
         title, detail, headers = HTTPStatus(error.status_code).phrase, error.detail, dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -114,8 +121,8 @@ def respond_error(request: Request, error: ErrataError) -> Response:
 
 
 def _shape(request: Request, outcome: Outcome, cause: BaseException | None) -> Response:
-    """Return a problem document, but on the path whose clients are OpenAI's."""
-    if request.url.path == CHAT:
+    """Return a problem document, but on the paths whose clients are OpenAI's."""
+    if request.url.path == CHAT or request.url.path in OPENAI_SUBSTITUTES:
         return respond_chat_error(outcome, cause)
     return respond(outcome)
 

@@ -315,6 +315,18 @@ async def test_bytes_that_are_no_json_and_verbs_that_are_no_post_are_refused_in_
     assert wrong.headers["allow"] == "POST"
 
 
+async def test_what_openai_has_and_this_has_not_names_what_there_is(client: openai.AsyncOpenAI) -> None:
+    calls = (
+        client.responses.create(model="nkb", input=HAMLET),
+        client.embeddings.create(model="nkb", input=HAMLET),
+        client.completions.create(model="nkb", prompt=HAMLET),
+    )
+    for call in calls:
+        with pytest.raises(openai.NotFoundError, match="POST /v1/chat/completions") as error:
+            await call
+        assert (error.value.type, error.value.code) == ("invalid_request_error", "not_found")
+
+
 async def test_models_are_listed_and_looked_up(client: openai.AsyncOpenAI) -> None:
     cards = [model async for model in client.models.list()]
     assert [(model.id, model.object, model.owned_by) for model in cards] == [("toy", "model", "errata")]
