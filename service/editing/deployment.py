@@ -180,7 +180,7 @@ class Editor:
     async def _undo(
         self, kind: str, request: RevertRequest | RollbackRequest, author: str, idempotency_key: str | None
     ) -> Outcome:
-        order = Order(author, strict=request.strict, idempotency_key=idempotency_key)
+        order = Order(author, dry_run=request.dry_run, strict=request.strict, idempotency_key=idempotency_key)
         return await self._write(kind, lambda: UndoPlan(request), order, request.wait)
 
     @outcome

@@ -39,17 +39,17 @@ def build_router(editor: EditorClient) -> APIRouter:
         plain, author = body.model_dump(mode="json"), get_caller(request).name
         return respond(await editor.edit(plain, author, read_idempotency_key(request)))
 
-    @router.post("/admin/reverts", **_document())
+    @router.post("/admin/reverts", **_document({200: DRY_RUN}))
     async def revert(body: RevertBody, request: Request) -> Response:
         """Take one commit back, however old, in a new commit."""
-        summarize(request, f"version {body.version} taken back")
+        summarize(request, f"{_trial(body.dry_run)}version {body.version} taken back")
         plain, author = body.model_dump(mode="json"), get_caller(request).name
         return respond(await editor.revert(plain, author, read_idempotency_key(request)))
 
-    @router.post("/admin/rollbacks", **_document())
+    @router.post("/admin/rollbacks", **_document({200: DRY_RUN}))
     async def rollback(body: RollbackBody, request: Request) -> Response:
         """Make an old version the current one, as a new commit."""
-        summarize(request, f"back to version {body.to}")
+        summarize(request, f"{_trial(body.dry_run)}back to version {body.to}")
         plain, author = body.model_dump(mode="json"), get_caller(request).name
         return respond(await editor.rollback(plain, author, read_idempotency_key(request)))
 
@@ -61,15 +61,19 @@ def build_router(editor: EditorClient) -> APIRouter:
     return router
 
 
-def _document(answers: dict[int, Any] | None = None) -> dict[str, Any]:
+def _document(answers: dict[int, Any]) -> dict[str, Any]:
     description = document(EditReceipt, 404, 409, status=201)
-    description["responses"] |= {202: PENDING, **(answers or {})}
+    description["responses"] |= {202: PENDING, **answers}
     return description
+
+
+def _trial(is_trial: bool) -> str:
+    return "tried: " if is_trial else ""
 
 
 def _summarize_edits(request: EditRequest) -> str:
     first, *rest = request.edits
-    trial = "tried: " if request.dry_run or not request.measure else ""
+    trial = _trial(request.dry_run or not request.measure)
     count = f" and {len(rest):,} more" if rest else ""
     message = f" ({request.message})" if request.message else ""
     if isinstance(first, EditItem):

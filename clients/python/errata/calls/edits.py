@@ -15,6 +15,7 @@ class CommitOptions(TypedDict, total=False):
     """None is as good as leaving an option out.
 
     wait: "none" does not wait for the replicas. strict: refuse with BreaksTests what breaks an earlier edit.
+    dry_run: measure and change nothing.
 
     idempotency_key: give the same one again to repeat a write whose receipt was lost; it is not made twice.
     """
@@ -22,13 +23,14 @@ class CommitOptions(TypedDict, total=False):
     message: str
     wait: Wait
     strict: bool
+    dry_run: bool
     idempotency_key: str | None
 
 
 class EditOptions(CommitOptions, total=False):
     """expected_version: refuse with StaleVersion if the ledger has moved on.
 
-    dry_run: measure and change nothing; with measure=False only see what would be refused.
+    measure: with False and dry_run only see what would be refused.
     method: the memory's default if left out. options: further ones of the memory, such as {"lambda": 0.07} for surgery;
     /v1/models lists them. skip_refused: leave out what is refused, the report tells of it.
     """
@@ -36,7 +38,6 @@ class EditOptions(CommitOptions, total=False):
     expected_version: int | None
     method: str | None
     options: dict[str, Any]
-    dry_run: bool
     skip_refused: bool
     measure: bool
 

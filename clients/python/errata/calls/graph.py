@@ -19,7 +19,6 @@ class ImportOptions(CommitOptions, total=False):
     """As of an edit. A file that is sent again with the same key is answered with its first receipt."""
 
     expected_version: int | None
-    dry_run: bool
 
 
 class _EntityQuery(Request):

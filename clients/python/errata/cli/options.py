@@ -26,9 +26,11 @@ Expect = Annotated[
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 
 
-def commit_options(message: str, no_wait: bool, key: str | None, strict: bool) -> CommitOptions:
+def commit_options(
+    message: str, no_wait: bool, key: str | None, strict: bool, dry_run: bool
+) -> CommitOptions:
     wait: Wait = "none" if no_wait else "all"
-    return CommitOptions(message=message, wait=wait, strict=strict, idempotency_key=key)
+    return CommitOptions(message=message, wait=wait, strict=strict, dry_run=dry_run, idempotency_key=key)
 
 
 def edit_options(

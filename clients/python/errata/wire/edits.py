@@ -134,17 +134,23 @@ class EditRequest(Request):
 
 
 class RevertRequest(Request):
+    """dry_run: report what it would do, and change nothing."""
+
     version: CommitVersion
     message: Message = ""
     wait: Wait = "all"
     strict: bool = False
+    dry_run: bool = False
 
 
 class RollbackRequest(Request):
+    """dry_run: report what it would do, and change nothing."""
+
     to: Version
     message: Message = ""
     wait: Wait = "all"
     strict: bool = False
+    dry_run: bool = False
 
 
 class IdempotencyHeader(Request):

@@ -47,6 +47,19 @@ async def test_a_revert_leaves_no_trace_and_says_what_came_back(editor: Editor) 
     assert await checksum(editor) == ToyMemory(FACTS).base.checksum
 
 
+async def test_a_dry_run_tells_what_would_come_back_and_changes_nothing(editor: Editor) -> None:
+    await change(editor, PERU, "Cusco")
+    before = await checksum(editor)
+    for take_back in (revert(editor, 1, dry_run=True), rollback(editor, 0, dry_run=True)):
+        receipt = await take_back
+        assert (receipt["status"], receipt["version"], before_and_after(receipt)) == (
+            200,
+            None,
+            [("Cusco", "Lima")],
+        )
+    assert (await head(editor), await checksum(editor)) == (1, before)
+
+
 async def test_an_old_commit_is_taken_back_from_under_later_ones(editor: Editor) -> None:
     await change(editor, PERU, "Cusco", method="surgery")
     await change(editor, PERU, "Puno", method="surgery")

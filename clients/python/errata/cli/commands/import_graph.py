@@ -48,7 +48,7 @@ def import_(
         if sys.stdin is None:
             raise typer.BadParameter("stdin is closed: give a file")
         source = sys.stdin.buffer
-    commit = commit_options(message, no_wait, idempotency_key, strict)
+    commit = commit_options(message, no_wait, idempotency_key, strict, dry_run)
     display = ProgressDisplay(session.err)
     call = session.calls.import_graph(
         source,
@@ -56,7 +56,6 @@ def import_(
         source="stdin" if file == STDIN else None,
         language=language,
         progress=display.update,
-        dry_run=dry_run,
         expected_version=expect,
         **commit,
     )

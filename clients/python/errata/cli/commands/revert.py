@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from errata.cli.options import Key, Message, NoWait, Strict, commit_options
+from errata.cli.options import DryRun, Key, Message, NoWait, Strict, commit_options
 from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
 from errata.cli.render.text import escape
 from errata.cli.session import Session
@@ -27,6 +27,7 @@ def revert(
         typer.Argument(metavar="VERSION...", help="The commit to take back, however old; several, or 5-9."),
     ],
     message: Message = "",
+    dry_run: DryRun = False,
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
@@ -41,7 +42,7 @@ def revert(
         if len(numbers) > 1:
             key = f"{idempotency_key}-{version}" if idempotency_key else None
             title = f"{title} ({count} of {len(numbers)})"
-        call = session.calls.revert(version, **commit_options(message, no_wait, key, strict))
+        call = session.calls.revert(version, **commit_options(message, no_wait, key, strict, dry_run))
         try:
             reply = session.send(call, title)
         except NothingToDo as error:
@@ -49,7 +50,8 @@ def revert(
                 raise
             session.err.print(f"Version {version}: {escape(str(error))}.", soft_wrap=True)
         else:
-            session.show(reply, partial(draw, summary=f"version {version} is taken back"))
+            summary = f"taking back version {version}" if dry_run else f"version {version} is taken back"
+            session.show(reply, partial(draw, summary=summary))
 
 
 def parse_versions(arguments: list[str]) -> list[int]:
@@ -77,6 +79,7 @@ def rollback(
     ] = None,
     to: Annotated[str | None, typer.Option(metavar="VERSION", help="The same, as an option.")] = None,
     message: Message = "",
+    dry_run: DryRun = False,
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
@@ -85,6 +88,9 @@ def rollback(
     if (target is None) == (to is None):
         raise typer.BadParameter("give one version to go back to: errata rollback 56, or --to 56")
     version = session.resolve_version(target or to or "")
-    call = session.calls.rollback(version, **commit_options(message, no_wait, idempotency_key, strict))
+    call = session.calls.rollback(
+        version, **commit_options(message, no_wait, idempotency_key, strict, dry_run)
+    )
     reply = session.send(call, f"Going back to version {version}")
-    session.show(reply, lambda receipt: draw_receipt(receipt, f"everything is as at version {version}"))
+    summary = f"going back to version {version}" if dry_run else f"everything is as at version {version}"
+    session.show(reply, partial(draw_receipt, summary=summary))
