@@ -1,5 +1,6 @@
 """The Errata client: ask questions, correct answers, and read the history of corrections, over HTTP."""
 
+from errata.address import own_version
 from errata.bulk.run import FileRun
 from errata.client import AsyncErrata, Errata
 from errata.errors import ErrataError
@@ -15,6 +16,8 @@ from errata.wire import (
     VersionLog,
 )
 
+__version__ = own_version()
+
 __all__ = [
     "Answer",
     "AnswerDelta",
@@ -29,5 +32,6 @@ __all__ = [
     "RelationItem",
     "Retry",
     "VersionLog",
+    "__version__",
     "errors",
 ]

@@ -46,7 +46,7 @@ def is_loopback(address: httpx.URL) -> bool:
         return False
 
 
-def headers(key: str | None) -> dict[str, str]:
+def build_headers(key: str | None) -> dict[str, str]:
     """Those of every request. BadAddress when the key cannot be sent in a header."""
     common = {"accept": "application/json", "user-agent": f"errata-python/{own_version()}"}
     if key is None:

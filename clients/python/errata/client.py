@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from copy import copy
 from functools import wraps
 from pathlib import Path
 from types import MethodType
@@ -10,7 +12,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, 
 
 import httpx
 
-from errata.address import DEFAULT_URL, base_url, headers, is_loopback
+from errata.address import DEFAULT_URL, base_url, build_headers, is_loopback
 from errata.bulk.options import FileOptions
 from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import Calls
@@ -20,6 +22,7 @@ from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
+HttpClient = TypeVar("HttpClient", httpx.Client, httpx.AsyncClient)
 ClientLink = TypeVar("ClientLink", BlockingLink, AsyncLink)
 
 
@@ -51,17 +54,19 @@ class _Method(Generic[P, T_co]):
         return method if client is None else MethodType(method, client)
 
 
-class _Client(Generic[Transport, ClientLink]):
+class _Client(Generic[Transport, HttpClient, ClientLink]):
     """What both clients share: the address, the timeouts, and the newest version that they have written.
 
     Args:
-        url: of the service. BadAddress where it cannot be used.
-        key: sent as a bearer token.
+        url: of the service; ERRATA_URL where it is left out. BadAddress where it cannot be used.
+        key: sent as a bearer token; ERRATA_KEY where it is left out.
         timeout_s: for one attempt at an answer.
         edit_timeout_s: for one attempt at an edit or at the fact tests.
         retry: which failed calls are repeated, and when.
         last_version: what another client wrote and this one has to see.
         transport: httpx's own, for a proxy or a test without a network.
+        headers: sent with every request.
+        http: an httpx client of yours, with its proxies and certificates; you close it.
     """
 
     _link_type: type[ClientLink]
@@ -99,7 +104,7 @@ class _Client(Generic[Transport, ClientLink]):
 
     def __init__(
         self,
-        url: str = DEFAULT_URL,
+        url: str | None = None,
         *,
         key: str | None = None,
         timeout_s: float = 30.0,
@@ -107,17 +112,46 @@ class _Client(Generic[Transport, ClientLink]):
         retry: Retry | None = None,
         last_version: int | None = None,
         transport: Transport | None = None,
+        headers: Mapping[str, str] | None = None,
+        http: HttpClient | None = None,
     ) -> None:
-        self.url = base_url(url)
+        self.url = base_url((os.environ.get("ERRATA_URL") or DEFAULT_URL) if url is None else url)
         self.calls = Calls(last_version)
-        self._headers = headers(key)
+        self._headers = {
+            **build_headers(os.environ.get("ERRATA_KEY") or None if key is None else key),
+            **(headers or {}),
+        }
         self._timeout_s = timeout_s
         self._edit_timeout_s = edit_timeout_s
         self._retry = retry or Retry()
         # SSL_CERT_FILE and SSL_CERT_DIR name other authorities. A company's HTTP proxy cannot reach a loopback address.
+        self._owns_http = http is None
         self._link: ClientLink = self._link_type(
-            transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
+            http, transport=transport, trust_env=not is_loopback(self.url), verify=httpx.create_ssl_context()
         )
+
+    def with_options(
+        self,
+        *,
+        timeout_s: float | None = None,
+        headers: Mapping[str, str] | None = None,
+        retry: Retry | None = None,
+    ) -> Self:
+        """The same client with other options, for one call or many: `errata.with_options(timeout_s=2).ask(...)`.
+
+        It shares the connections and the newest version, so it is closed with the first.
+
+        Args:
+            timeout_s: for one attempt at any call.
+            headers: sent beside those of the first.
+        """
+        client = copy(self)
+        client._owns_http = False
+        client._headers = {**self._headers, **(headers or {})}
+        client._retry = retry or self._retry
+        if timeout_s is not None:
+            client._timeout_s = client._edit_timeout_s = timeout_s
+        return client
 
     @property
     def last_version(self) -> int | None:
@@ -132,7 +166,7 @@ class _Client(Generic[Transport, ClientLink]):
         return reply
 
 
-class Errata(_Client[httpx.BaseTransport, BlockingLink]):
+class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
     """Ask and correct, one call at a time. Safe to share between threads.
 
     with Errata(key=key) as errata:
@@ -169,7 +203,8 @@ class Errata(_Client[httpx.BaseTransport, BlockingLink]):
         return run_now(self._converse(call))
 
     def close(self) -> None:
-        self._link.http.close()
+        if self._owns_http:
+            self._link.http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -178,7 +213,7 @@ class Errata(_Client[httpx.BaseTransport, BlockingLink]):
         self.close()
 
 
-class AsyncErrata(_Client[httpx.AsyncBaseTransport, AsyncLink]):
+class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink]):
     """The same for asyncio: every method is awaited. Use one client in one event loop."""
 
     _link_type = AsyncLink
@@ -201,7 +236,8 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, AsyncLink]):
         return await self._converse(call)
 
     async def aclose(self) -> None:
-        await self._link.http.aclose()
+        if self._owns_http:
+            await self._link.http.aclose()
 
     async def __aenter__(self) -> Self:
         return self

@@ -90,6 +90,12 @@ class Reply(Generic[T_co]):
     value: T_co
     raw: bytes
     status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def request_id(self) -> str | None:
+        """By which the service's logs and its audit name the request."""
+        return self.headers.get("x-request-id")
 
 
 def build(kind: type[R], **fields: object) -> R:
@@ -130,4 +136,4 @@ def read_reply(call: Call[T_co], response: httpx.Response) -> Reply[T_co]:
         advice = "is this the address of an Errata service, of the same version as this client?"
         why = f"{kind}; {describe_invalid(error)[:200]}"
         raise NotErrata(f"{response.url} answered, but not as Errata does ({why}): {advice}") from error
-    return Reply(value, response.content, response.status_code)
+    return Reply(value, response.content, response.status_code, response.headers)

@@ -98,8 +98,8 @@ class Link(Protocol):
 
 
 class BlockingLink:
-    def __init__(self, **options: Any) -> None:
-        self.http = httpx.Client(**options)
+    def __init__(self, http: Any, **options: Any) -> None:
+        self.http: httpx.Client = http or httpx.Client(**options)
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
         with closing(self.http.send(request, stream=True)) as response:
@@ -115,8 +115,8 @@ class BlockingLink:
 
 
 class AsyncLink:
-    def __init__(self, **options: Any) -> None:
-        self.http = httpx.AsyncClient(**options)
+    def __init__(self, http: Any, **options: Any) -> None:
+        self.http: httpx.AsyncClient = http or httpx.AsyncClient(**options)
 
     async def send(self, request: httpx.Request, sink: Sink | None) -> httpx.Response:
         async with aclosing(await self.http.send(request, stream=True)) as response:
@@ -180,7 +180,7 @@ async def _receive_file(link: Link, request: httpx.Request, call: Call[T_co], fi
         file.discard()
         raise
     raw = head.model_dump_json().encode()
-    return Reply(call.returns.model_validate_json(raw), raw, response.status_code)
+    return Reply(call.returns.model_validate_json(raw), raw, response.status_code, response.headers)
 
 
 def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
@@ -264,7 +264,7 @@ class LineReader:
                 raise Unreachable(f"Errata at {where} stopped telling before it said how it ended")
             receipt = self._outcome["receipt"]
             raw = json.dumps(receipt, ensure_ascii=False, separators=(",", ":")).encode()
-            return Reply(call.returns.model_validate(receipt), raw, response.status_code)
+            return Reply(call.returns.model_validate(receipt), raw, response.status_code, response.headers)
         except ValidationError as error:
             raise _unlike_errata(str(response.url.copy_with(query=None)), error) from error
 
