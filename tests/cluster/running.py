@@ -163,12 +163,16 @@ def wait_until(condition: Any, limit_s: float, description: str) -> None:
 
 
 def _is_well(http: httpx.Client) -> bool:
-    """All replicas are there, with the newest version."""
+    """All replicas are there, with the newest version, by the ledger itself: /readyz may know less for some seconds."""
     try:
-        reply = http.get("/readyz")
+        ready, replicas = http.get("/readyz"), http.get("/admin/replicas")
     except httpx.HTTPError:
         return False
-    return reply.status_code == 200 and reply.json()["converged"]
+    if ready.status_code != 200 or replicas.status_code != 200 or not ready.json()["converged"]:
+        return False
+    live = replicas.json()["replicas"]
+    counts = {model: part["live"] for model, part in ready.json()["models"].items()}
+    return len(live) == sum(counts.values()) and all(part["healthy"] and not part["lag"] for part in live)
 
 
 def kill(pid: int, how: signal.Signals = signal.SIGKILL) -> None:
