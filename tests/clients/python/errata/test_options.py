@@ -13,7 +13,7 @@ CARD = {"object": "list", "data": []}
 
 
 class Recorder:
-    """A service that lists no models. requests: what it was sent."""
+    """A service that lists no models. requests: what it was request."""
 
     def __init__(self) -> None:
         self.requests: list[httpx.Request] = []
@@ -61,9 +61,9 @@ def test_one_call_may_have_other_options(service: Recorder) -> None:
     with Errata(headers={"x-team": "maps"}, timeout_s=7, transport=httpx.MockTransport(service)) as client:
         hasty = client.with_options(timeout_s=0.5, headers={"x-trace": "1"}, retry=Retry(times=0))
         hasty.models()
-        sent = service.last
-        assert (sent.headers["x-team"], sent.headers["x-trace"]) == ("maps", "1")
-        assert sent.extensions["timeout"]["read"] == 0.5
+        request = service.last
+        assert (request.headers["x-team"], request.headers["x-trace"]) == ("maps", "1")
+        assert request.extensions["timeout"]["read"] == 0.5
         hasty.close()
         client.models()
         assert "x-trace" not in service.last.headers
