@@ -22,7 +22,8 @@ test: .venv/dev
 
 live: .venv/dev
 	@deploy/prometheus/install.sh
-	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder tests/live
+	$(BIN)/python -m pytest --numprocesses 2 --no-loadscope-reorder -m "not alone" tests/live
+	$(BIN)/python -m pytest -m alone tests/live
 
 fuzz: .venv/dev
 	nice $(BIN)/python -m pytest tests/fuzz --fuzz $(FUZZ)

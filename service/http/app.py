@@ -87,6 +87,7 @@ def build_app(settings: Settings, models: ModelRouter, editor: EditorClient) -> 
         app.include_router(router, dependencies=[Depends(guard)])
     readiness = Readiness(models, editor, settings.min_replicas)
     app.router.on_startup.append(readiness.start)
+    app.router.on_shutdown.append(readiness.aclose)
     app.include_router(status.build_probe_router(readiness, metrics.render))
     # A browser that is given the bare address sees what there is.
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)

@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from errata.wire import ReplicaList
 
+from service.concurrency import cancel_and_wait
 from service.errors import ErrataError, NotReady
 from service.http.deployment_client import EditorClient
 from service.http.model_router import ModelRouter
@@ -64,12 +65,21 @@ class Readiness:
         self._editor = Look(editor.state)
         self._replicas = Look(editor.find_replicas)
         self._models = {name: Look(models.get(name).state) for name in models.names}
+        self._watching: asyncio.Task[None] | None = None
         self._looks: list[Look[Any]] = [self._editor, self._replicas, *self._models.values()]
 
     async def start(self) -> None:
-        """Look before anybody asks. The first call to a deployment takes longest."""
-        for look in self._looks:
-            look.refresh()
+        """Look by itself from now on, so that whoever asks first is told what is so, too."""
+        self._watching = asyncio.create_task(self._watch())
+
+    async def aclose(self) -> None:
+        if self._watching is not None:
+            await cancel_and_wait([self._watching])
+
+    async def _watch(self) -> None:
+        while True:
+            await asyncio.wait([look.refresh() for look in self._looks])
+            await asyncio.sleep(FRESH_S)
 
     async def describe(self) -> dict[str, Any]:
         """What GET /readyz answers, within WAIT_S but for the first time. NotReady names a model without a replica."""

@@ -42,7 +42,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def page(service: Service) -> list[Sample]:
     """Before anybody has asked anything but whether it is ready."""
     with service.http() as http:
-        http.get("/readyz").raise_for_status()
+        wait_until(lambda: http.get("/readyz").status_code == 200, 10, "every model to answer")
         series = 'errata_edits_standing{state="broken"}'
         wait_until(lambda: series in http.get("/metrics").text, 30, "the editor to have looked")
         return samples(http.get("/metrics").text)
