@@ -96,13 +96,13 @@ async def ask(session: aiohttp.ClientSession, model: str) -> list[float]:
 
 
 NOT_REACHED = pytest.mark.xfail(reason="2.0 to 2.3 times on two cores: the bar of kbert is not reached yet")
-COMPARED = [
+ATTACKS = [
     pytest.param(kind, marks=[NOT_REACHED] if model_of(request) == "kbert" else [])
     for kind, request in WORST.items()
 ]
 
 
-@pytest.mark.parametrize("kind", COMPARED)
+@pytest.mark.parametrize("kind", ATTACKS)
 async def test_others_hardly_notice_a_stranger_who_sends_the_worst_he_may(
     service: Service, kind: str
 ) -> None:
