@@ -7,12 +7,10 @@ models/README.md shows a whole system in sixty lines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from inspect import getattr_static
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
-
-import torch
 
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH
@@ -188,10 +186,6 @@ class Bundle:
     system: System
     memories: tuple[Memory, ...]
     device: str = "cpu"
-
-
-Loader: TypeAlias = Callable[[torch.device, torch.dtype], Bundle]
-"""`module:attribute` of `--system NAME=module:attribute`. Takes seconds; raises what is wrong with the checkpoint."""
 
 
 class BrokenContract(TypeError):

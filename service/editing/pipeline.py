@@ -26,7 +26,7 @@ from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write
 from service.ledger.startup import Server
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +83,7 @@ class Pipeline:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: RedisLedger,
         check_server: Callable[[], Awaitable[Server]],
         builder: StateBuilder,
         evaluator: Evaluator,

@@ -20,7 +20,7 @@ from errata.wire import ReplicaState
 from service.editing.pipeline import Result
 from service.editing.timings import Timings
 from service.errors import LedgerUnavailable
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.outcome import Outcome
 
@@ -39,7 +39,7 @@ class Patience:
     expected: Mapping[str, int]
 
 
-async def live_replicas(ledger: Ledger, head: int) -> list[ReplicaState]:
+async def live_replicas(ledger: RedisLedger, head: int) -> list[ReplicaState]:
     """Sorted by name. head: the version they should have."""
     heartbeats = await ledger.replicas()
     return [
@@ -50,7 +50,7 @@ async def live_replicas(ledger: Ledger, head: int) -> list[ReplicaState]:
 
 
 async def wait_for_replicas(
-    ledger: Ledger, version: int, patience: Patience
+    ledger: RedisLedger, version: int, patience: Patience
 ) -> tuple[list[ReplicaState], bool]:
     """The live replicas as soon as all have `version`, or after the limit; and whether all have it.
 
@@ -74,7 +74,7 @@ async def wait_for_replicas(
 
 
 async def receipt(
-    ledger: Ledger, result: Result, kind: str, timings: Timings, patience: Patience | None
+    ledger: RedisLedger, result: Result, kind: str, timings: Timings, patience: Patience | None
 ) -> Outcome:
     """The wire's EditReceipt: 200 for a dry run, 201 for a commit, 202 when not every replica confirmed in time.
 
@@ -101,7 +101,7 @@ async def receipt(
     return Outcome.ok(json.dumps(body).encode(), status, version)
 
 
-async def watch_replicas(ledger: Ledger, expected: Mapping[str, int]) -> None:
+async def watch_replicas(ledger: RedisLedger, expected: Mapping[str, int]) -> None:
     """Publish for ever. expected: replicas that each model should have. While nothing is heard, figures stay."""
     is_up = True
     while True:

@@ -25,7 +25,7 @@ from service.errors import UnknownModel
 from service.ledger import fold
 from service.ledger.commit import Commit, EditRecord
 from service.ledger.snapshots import check_image, read_newer
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 
 OLD_VERSIONS = 4  # kept for comparison
 
@@ -88,7 +88,7 @@ class Build:
 class MaterialStore:
     """Materials by edit, loaded with the commits, so that old versions can be folded while Redis is away."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: RedisLedger) -> None:
         self._ledger = ledger
         self._materials: dict[str, Material] = {}
 
@@ -108,7 +108,7 @@ class MaterialStore:
 class StateBuilder:
     """Folds memories and assembles models. The base and the newest version cost nothing."""
 
-    def __init__(self, ledger: Ledger, models: Models) -> None:
+    def __init__(self, ledger: RedisLedger, models: Models) -> None:
         self._ledger, self._models = ledger, models
         self.materials = MaterialStore(ledger)
         self._base: MemoriesAtVersion = {}

@@ -13,12 +13,12 @@ from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger import manifests
 from service.ledger.commit import Commit, Entry, Write
 from service.ledger.redis.connection import is_timeout
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 
 COMMITS_PER_READ = 250
 
 
-async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
+async def load(ledger: RedisLedger, version: int, bases: Mapping[str, Image]) -> dict[str, Image]:
     """What each memory of `bases` holds at `version`. One that the manifest leaves out starts from its base."""
     since, manifest = await ledger.nearest_manifest(version) or (0, {})
     first = since if bases.keys() <= manifest.keys() else 1  # a manifest is checked against its own commit
@@ -47,12 +47,14 @@ async def load(ledger: Ledger, version: int, bases: Mapping[str, Image]) -> dict
     return images
 
 
-async def advance(images: Mapping[str, Image], commits: Sequence[Commit], ledger: Ledger) -> dict[str, Image]:
+async def advance(
+    images: Mapping[str, Image], commits: Sequence[Commit], ledger: RedisLedger
+) -> dict[str, Image]:
     """`images` after `commits`, which follow on them. Memories that `images` does not have are left out."""
     return {memory: await _advance_memory(memory, image, commits, ledger) for memory, image in images.items()}
 
 
-async def read_newer(ledger: Ledger, after: int, digest: str) -> list[Commit]:
+async def read_newer(ledger: RedisLedger, after: int, digest: str) -> list[Commit]:
     """All commits that follow the one of this digest, packed. LedgerCorrupt when it is not the ledger's."""
     commits: list[Commit] = []
     while page := await read_page(ledger, after + len(commits), previous=digest):
@@ -61,7 +63,7 @@ async def read_newer(ledger: Ledger, after: int, digest: str) -> list[Commit]:
     return commits
 
 
-async def read_range(ledger: Ledger, after: int, to: int) -> list[Commit]:
+async def read_range(ledger: RedisLedger, after: int, to: int) -> list[Commit]:
     """Versions `after` + 1 to `to`, or to the newest."""
     commits: list[Commit] = []
     limit = COMMITS_PER_READ
@@ -77,7 +79,7 @@ async def read_range(ledger: Ledger, after: int, to: int) -> list[Commit]:
 
 
 async def read_page(
-    ledger: Ledger, after: int, limit: int = COMMITS_PER_READ, previous: str | None = None
+    ledger: RedisLedger, after: int, limit: int = COMMITS_PER_READ, previous: str | None = None
 ) -> list[Commit]:
     """The commits after `after`, as many as the ledger can send within its time limit, and at most `limit`."""
     while True:
@@ -89,7 +91,7 @@ async def read_page(
             limit //= 2
 
 
-async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], ledger: Ledger) -> Image:
+async def _advance_memory(memory: str, image: Image, commits: Sequence[Commit], ledger: RedisLedger) -> Image:
     writing = [commit for commit in commits if memory in commit.writes]
     if not writing:
         return image

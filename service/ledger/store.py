@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakValueDictionary
 
 from redis.exceptions import ResponseError
@@ -236,9 +236,6 @@ class RedisLedger:
     async def forget(self, replica_id: str) -> None:
         async with self.connection.call("forget a replica"):
             await self._redis.hdel(keys.REPLICAS, replica_id)
-
-
-Ledger: TypeAlias = RedisLedger  # the short name, for annotations
 
 
 def _restore_target(value: bytes) -> int:

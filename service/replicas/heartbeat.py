@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from service.errors import LedgerUnavailable
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 
 PERIOD_S = 1.0
 
@@ -24,7 +24,7 @@ class Heartbeat:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: RedisLedger,
         replica: str,
         status: Callable[[], Mapping[str, Any]],
         on_head: Callable[[int], None],

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from service.errors import LedgerCorrupt, LedgerUnavailable
 from service.ledger.commit import data_replaced
 from service.ledger.snapshots import read_newer
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 from service.metrics import metrics
 from service.replicas.snapshot import Snapshot, SnapshotLoader
 
@@ -33,7 +33,7 @@ class LedgerFollower:
 
     def __init__(
         self,
-        ledger: Ledger,
+        ledger: RedisLedger,
         loader: SnapshotLoader,
         first: Snapshot,
         on_swap: Callable[[Snapshot, float], None],

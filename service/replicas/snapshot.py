@@ -14,7 +14,7 @@ from service.concurrency import SingleFlight
 from service.graph.lookup import Lookup
 from service.ledger import snapshots
 from service.ledger.commit import Commit
-from service.ledger.store import Ledger
+from service.ledger.store import RedisLedger
 
 CONCURRENT_BUILDS = 2  # each reads and compiles, which answers and the newest version need too
 
@@ -39,7 +39,7 @@ class SnapshotLoader:
     lookup: of a system that reads the graph; every view of the graph is made known to it.
     """
 
-    def __init__(self, ledger: Ledger, memories: Sequence[Memory], lookup: Lookup | None = None) -> None:
+    def __init__(self, ledger: RedisLedger, memories: Sequence[Memory], lookup: Lookup | None = None) -> None:
         self._ledger, self._lookup = ledger, lookup
         self._memories = {memory.name: memory for memory in memories}
 
