@@ -22,6 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 NO_ASKER = Asker()
+REST = 2.0  # times as long as a step that it took, an item lets others go first
 TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
 
 
@@ -121,6 +122,8 @@ class BatchQueue(Generic[Item, Result]):
         batch = [entry for entry in batch if not entry.future.done()]  # the others hung up
         failure: Exception = NotReady("the call to the model was given up: try again in a moment")
         requeue: list[Entry[Item, Result]] = []
+        loop = asyncio.get_running_loop()
+        start = loop.time()
         try:
             results = await self._process([entry.item for entry in batch]) if batch else []
             for entry, result in zip(batch, results, strict=True):
@@ -135,7 +138,10 @@ class BatchQueue(Generic[Item, Result]):
                 if entry not in requeue:
                     settle(entry.future, failure)
                 elif not entry.future.done():
+                    rest_s = REST * (loop.time() - start)
                     self._waiting.add(entry)
+                    self._waiting.rest(entry.asker, rest_s)
+                    loop.call_later(rest_s, self._start_batches)
 
 
 def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:

@@ -100,6 +100,7 @@ class Turns(Generic[Item]):
         self._newest_caller: str | None = None
         self._short_request: Asker | None = None
         self._other_caller_at = self._short_request_at = float("-inf")
+        self._rests: dict[Hashable, float] = {}
 
     def __len__(self) -> int:
         return len(self._items)
@@ -147,6 +148,12 @@ class Turns(Generic[Item]):
             max_work -= item.work
         return items
 
+    def rest(self, asker: Asker, seconds: float) -> None:
+        """Let others, if any ask, go before the caller for as long."""
+        now = self._clock()
+        self._rests = {key: end for key, end in self._rests.items() if end > now}
+        self._rests |= dict.fromkeys((asker, asker.caller), now + seconds)
+
     def discard(self, item: Item) -> None:
         """Take this item, if it waits."""
         if item not in self._items:
@@ -159,13 +166,16 @@ class Turns(Generic[Item]):
             del self._counts[item.asker.caller]
 
     def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
-        """Whether its asker would have more of the share than `max_work`, and more than others have."""
+        """Whether its asker rests, or would have more of the share than `max_work`, and more than others have."""
         now, asker = self._clock(), item.asker
+        key: Hashable
         if now - self._other_caller_at < RECENT_S:
-            rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
+            key, rivals = asker.caller, [rival.work for rival in share if rival.asker.caller != asker.caller]
         elif self._short_request != asker and now - self._short_request_at < RECENT_S:
-            rivals = [rival.work for rival in share if rival.asker != asker]
+            key, rivals = asker, [rival.work for rival in share if rival.asker != asker]
         else:
             return False
+        if now < self._rests.get(key, now):
+            return True
         share_work = sum(entry.work for entry in share) - sum(rivals)
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))

@@ -24,7 +24,7 @@ from models.system import Alternative, Ask, Reply
 
 NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
 ROWS_PER_PASS = 64
-TOKENS_PER_PASS = {"cpu": 512, "cuda": 4_096}  # some 60 ms of two cores; more would not be quicker there
+TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}  # some 30 ms of two cores; more would not be quicker there
 CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # of masked questions that are read together
 MAX_READ_CHARS = 600  # of one: what MiniLM reads
 ROWS_PER_STEP = 16  # that are built before others have a turn

@@ -59,7 +59,7 @@ log = logging.getLogger(__name__)
 
 PARTS = ("queue", "graph", "model", "total")  # of an answer's time; without a graph, its part is nothing
 CATCH_UP_S = 60.0  # after registering, to reach what was committed meanwhile
-STEP_S = 0.05  # of a question that takes long, before others have their turn
+STEP_S = 0.02  # of a question that takes long, before others have their turn
 DRAIN_POLL_S = 0.2  # when it is asked to end: by default Ray looks no sooner than it kills
 
 

@@ -185,6 +185,32 @@ async def test_an_item_that_needs_another_turn_waits_for_it_behind_the_others() 
     assert [batch for batch in batches if batch != [0]] == [[1, 2]]
 
 
+async def test_who_takes_steps_leaves_others_most_of_the_time_and_ends_all_the_same() -> None:
+    steps, step_s = 10, 0.02
+    n_long = 0
+
+    async def process(items: Sequence[int]) -> Sequence[Any]:
+        nonlocal n_long
+        if items != [0]:
+            return items
+        await asyncio.sleep(step_s)
+        n_long += 1
+        return [REQUEUE if n_long < steps else 0]
+
+    queue = BatchQueue[int, int](process, max_batch=32)
+    loop = asyncio.get_running_loop()
+    await queue.submit(1, VICTIM)
+    start = loop.time()
+    long = asyncio.create_task(queue.submit(0, STRANGER, 100))
+    n_short = 0
+    while not long.done():
+        n_short += await queue.submit(1, VICTIM)
+        await asyncio.sleep(step_s / 4)
+    assert n_long == steps
+    assert loop.time() - start >= 2 * steps * step_s
+    assert n_short > 2 * steps
+
+
 async def test_an_item_that_nobody_waits_for_has_no_further_turn() -> None:
     turns = 0
 

@@ -118,6 +118,25 @@ def test_the_more_batches_run_the_more_turns_are_under_way_for_one(turns: Turns[
     assert turns.take(32, running, n_turns=4) == []
 
 
+@pytest.mark.parametrize("other", ["victim", "stranger"])
+def test_who_rests_lets_others_go_first(turns: Turns[Piece], clock: Clock, other: str) -> None:
+    turns.add(Piece(Asker(other, "single")))
+    add(turns, "stranger", 2, work=32, request="long")
+    turns.take(32)
+    turns.rest(Asker("stranger", "long"), 0.2)
+    assert turns.take(32) == []
+    turns.add(Piece(Asker(other, "single")))
+    assert [piece.asker for piece in turns.take(32)] == [Asker(other, "single")]
+    clock.now += 0.2
+    assert callers(turns.take(32)) == {"stranger": 32}
+
+
+def test_one_alone_does_not_rest(turns: Turns[Piece]) -> None:
+    add(turns, "alone", 1, work=32)
+    turns.rest(Asker("alone", "batch"), 0.2)
+    assert callers(turns.take(32)) == {"alone": 32}
+
+
 def test_what_is_discarded_takes_no_turn(turns: Turns[Piece]) -> None:
     first, other = Piece(Asker("one")), Piece(Asker("two"))
     turns.add(first)
