@@ -278,8 +278,9 @@ class Models:
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """One piece of work in the models' thread, when it is its turn."""
-        await self.priority.wait()
-        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: work(*args, **kwargs))
+        loop = asyncio.get_running_loop()
+        async with self.priority.turn():
+            return await loop.run_in_executor(self._thread, lambda: work(*args, **kwargs))
 
     async def view(self, memory: str, image: Image) -> MemoryAtVersion:
         """The memory as `image` says, its names linkable where it is the graph."""

@@ -1,18 +1,18 @@
 """A commit's work goes first in the thread of the models, which runs one piece of work after the other.
 
-A dry run of a thousand edits, a diff and the fact tests are seconds of work that no correction should wait for. Their
-pieces wait while a commit is under way, so that it waits for the one that runs and for no other.
+A dry run of a thousand edits, a diff and the fact tests are seconds of work that no correction should wait for. They
+hand in one piece at a time, none while a commit is under way: it waits for the one that runs and for no other.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from contextvars import ContextVar
 
 MAX_WAIT_S = 0.25  # of one piece: long commits, or many, do not stop the others for good
-PIECES = 4  # that others make of what a commit does in one
+PIECES = 8  # that others make of what a commit does in one
 
 _goes_first: ContextVar[bool] = ContextVar("goes_first", default=False)
 
@@ -22,6 +22,7 @@ class CommitPriority:
         self._n_first = 0
         self._free = asyncio.Event()
         self._free.set()
+        self._others = asyncio.Lock()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -37,12 +38,17 @@ class CommitPriority:
                 self._free.set()
             _goes_first.reset(token)
 
-    async def wait(self) -> None:
-        """Return when this task may hand in its next piece."""
-        if not _goes_first.get():
+    @asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """In the block this task may hand in a piece: at once for a commit, else one after the other."""
+        if _goes_first.get():
+            yield
+            return
+        async with self._others:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MAX_WAIT_S):
                     await self._free.wait()
+            yield
 
 
 def piece_size(commit_size: int) -> int:

@@ -1,0 +1,65 @@
+"""Others hand in one piece at a time, and none while a commit is under way."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from service.editing import priority
+from service.editing.priority import CommitPriority, piece_size
+
+
+@pytest.fixture
+def order() -> list[str]:
+    """Names of pieces as they began."""
+    return []
+
+
+async def work(turns: CommitPriority, order: list[str], name: str, seconds: float = 0.0) -> None:
+    async with turns.turn():
+        order.append(name)
+        await asyncio.sleep(seconds)
+
+
+async def commit(turns: CommitPriority, order: list[str]) -> None:
+    with turns.hold():
+        await work(turns, order, "commit")
+        await asyncio.sleep(0.05)
+        await work(turns, order, "commit")
+
+
+async def test_a_commit_waits_for_no_piece_that_others_queue(order: list[str]) -> None:
+    turns = CommitPriority()
+    async with asyncio.TaskGroup() as group:
+        for number in range(4):
+            group.create_task(work(turns, order, f"diff {number}", 0.01))
+        group.create_task(commit(turns, order))
+    assert order == ["diff 0", "commit", "commit", "diff 1", "diff 2", "diff 3"]
+
+
+async def test_long_commits_do_not_stop_the_others(order: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(priority, "MAX_WAIT_S", 0.01)
+    turns = CommitPriority()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(commit(turns, order))
+        await asyncio.sleep(0)
+        group.create_task(work(turns, order, "diff"))
+    assert order == ["commit", "diff", "commit"]
+
+
+async def test_who_gives_up_gives_the_turn_to_the_next(order: list[str]) -> None:
+    turns = CommitPriority()
+    first = asyncio.create_task(work(turns, order, "first", 60))
+    second = asyncio.create_task(work(turns, order, "second"))
+    await asyncio.sleep(0)
+    first.cancel()
+    await second
+    assert order == ["first", "second"]
+
+
+async def test_pieces_of_others_are_smaller() -> None:
+    turns = CommitPriority()
+    assert piece_size(64) < 64
+    with turns.hold():
+        assert piece_size(64) == 64
