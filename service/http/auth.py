@@ -64,7 +64,7 @@ def get_caller(request: Request) -> Caller:
     return caller
 
 
-def get_account(request: Request) -> Account:
+async def get_account(request: Request) -> Account:  # FastAPI would run a plain function in a thread
     """Return what the request is charged to, once the guard of the route has let it in."""
     account: Account = request.state.account
     return account
