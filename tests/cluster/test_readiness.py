@@ -1,0 +1,61 @@
+"""/readyz while people correct and the one who writes dies: a load balancer that believes it sends nobody away."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from tests.cluster.running import Service, kill, wait_until
+
+N_COMMITS = 200
+LIMIT_MS = 100.0
+PROBE_S = 0.02
+
+
+@dataclass
+class Probes:
+    """What a load balancer sees that asks all the time. times_ms: of each probe."""
+
+    statuses: list[int] = field(default_factory=list)
+    times_ms: list[float] = field(default_factory=list)
+
+
+@contextmanager
+def probing(service: Service) -> Iterator[Probes]:
+    probes, stop = Probes(), threading.Event()
+
+    def probe() -> None:
+        with service.http(key=False) as http:
+            while not stop.wait(PROBE_S):
+                start = time.perf_counter()
+                probes.statuses.append(http.get("/readyz").status_code)
+                probes.times_ms.append(1e3 * (time.perf_counter() - start))
+
+    thread = threading.Thread(target=probe, daemon=True)
+    thread.start()
+    try:
+        yield probes
+    finally:
+        stop.set()
+        thread.join(60)
+
+
+def test_commits_and_the_editors_death_make_nothing_unready(service: Service) -> None:
+    with service.errata() as errata, probing(service) as probes:
+        for number in range(N_COMMITS):
+            errata.edit("What is the capital of France?", f"Lyon {number}")
+        [editor] = service.pids_of("ServeReplica:errata:editor")
+        kill(editor)
+        wait_until(
+            lambda: [pid for pid in service.pids_of("ServeReplica:errata:editor") if pid != editor],
+            60,
+            "Ray to start another editor",
+        )
+        service.wait_until_ready()
+        assert errata.edit("What is the capital of France?", "Nice").version is not None
+    assert len(probes.statuses) > N_COMMITS
+    assert set(probes.statuses) == {200}
+    assert sorted(probes.times_ms)[int(0.99 * len(probes.times_ms))] <= LIMIT_MS
