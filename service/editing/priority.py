@@ -22,7 +22,7 @@ class CommitPriority:
         self._n_first = 0
         self._free = asyncio.Event()
         self._free.set()
-        self._others = asyncio.Lock()
+        self._turn_lock = asyncio.Lock()
 
     @contextmanager
     def hold(self) -> Iterator[None]:
@@ -44,7 +44,7 @@ class CommitPriority:
         if _goes_first.get():
             yield
             return
-        async with self._others:
+        async with self._turn_lock:
             with suppress(TimeoutError):
                 async with asyncio.timeout(MAX_WAIT_S):
                     await self._free.wait()
