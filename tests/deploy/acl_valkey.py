@@ -39,8 +39,8 @@ def command(folder: Path, port: int) -> subprocess.Popen[str]:
 class AclValkey:
     """`url` is the service's."""
 
-    def __init__(self, folder: Path, port: int, password: str, operators: str) -> None:
-        self.folder, self.port, self._operators = folder, port, operators
+    def __init__(self, folder: Path, port: int, password: str, operators: str, pid: int) -> None:
+        self.folder, self.port, self._operators, self.pid = folder, port, operators, pid
         self.url = f"redis://errata:{password}@{HOST}:{port}"
 
     def operator(self) -> redis.Redis:
@@ -55,7 +55,7 @@ def start_acl_valkey(
     (folder / "operator").write_text(operators)
     [port] = free_ports(1)
     process = command(folder, port)
-    server = AclValkey(folder, port, password.strip(), operators.strip())
+    server = AclValkey(folder, port, password.strip(), operators.strip(), process.pid)
     try:
         until(lambda: _answers(process, port))
         yield server

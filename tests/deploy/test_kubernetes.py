@@ -288,6 +288,9 @@ def test_the_ledgers_server_is_started_as_deploy_redis_does_it(overlay: Overlay)
     assert container["command"] == ["/etc/valkey/start.sh"]
     volumes = {volume["name"]: volume for volume in redis["spec"]["template"]["spec"]["volumes"]}
     assert volumes["settings"]["configMap"] == {"name": settings["metadata"]["name"], "defaultMode": 0o555}
+    max_memory_mb = int(container["args"][container["args"].index("--maxmemory") + 1].removesuffix("mb"))
+    limit_gi = int(container["resources"]["limits"]["memory"].removesuffix("Gi"))
+    assert 0.5 <= max_memory_mb / (1024 * limit_gi) <= 0.8, "rewriting the log copies some of it"
     [claim] = redis["spec"]["volumeClaimTemplates"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     assert mounts[claim["metadata"]["name"]] == container["args"][container["args"].index("--dir") + 1]

@@ -143,3 +143,17 @@ async def test_rows_that_were_altered_are_named(
         problem = body_of(await fresh.log(5))
     assert (problem["status"], problem["code"]) == (503, "ledger_corrupt")
     assert key.decode().rpartition(":")[2] in problem["detail"]
+
+
+async def test_a_full_server_refuses_edits_in_words_and_goes_on_when_it_has_room(
+    editor: Editor, own_valkey: EmbeddedValkey
+) -> None:
+    await change(editor, PERU, "Cusco")
+    with redis.Redis.from_url(own_valkey.url) as server:
+        server.config_set("maxmemory", "1mb")
+        refused = await change(editor, FRANCE, "Lyon")
+        assert (refused["status"], refused["code"]) == (503, "ledger_unavailable")
+        assert "maxmemory" in refused["detail"]
+        assert await head(editor) == 1
+        server.config_set("maxmemory", "0")
+    assert (await change(editor, FRANCE, "Lyon"))["version"] == 2
