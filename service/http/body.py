@@ -7,16 +7,17 @@ not used.
 # Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from time import monotonic
 from typing import Any, Generic, TypeVar, get_origin
 from uuid import uuid4
 
 from errata.wire import IdempotencyHeader
 from errata.wire import Request as WireRequest
+from errata.wire.mistakes import complain, describe_mistake, locate, name_parameter, point_out
 from fastapi import Depends, Request
 from pydantic import FailFast, ValidationError, create_model
 from pydantic_core import InitErrorDetails, PydanticCustomError, from_json, to_json
@@ -36,11 +37,8 @@ MAX_COUNTED = 2_000  # fields and items of a body whose mistakes are all counted
 MAX_COMPLAINTS = 5
 MAX_DESCRIBED = 1_024  # mistakes that pydantic is let describe together
 PART = 16  # items of a list in which the first mistakes are looked for together
-MAX_NAME_CHARS = 100
-UNION_TAGS = {"correction", "fact", "definition"}
 # Fields that may be too large; any other text that is too long is a mistake of form.
 TEXTS = {"question", "answer", "paraphrases", "subject", "object", "context", "candidates"}
-NOT_AN_OBJECT = 'must be an object with named fields, such as {"question": "..."}: /docs lists them'
 
 CHUNK = 1_000_000  # bytes of a stream that are passed on together
 FLUSH_S = 10.0  # what a slow sender has sent is passed on, so that whoever reads it knows that it lives
@@ -151,22 +149,30 @@ def find_first(kind: type[WireRequest], data: bytearray, error: ValidationError)
     )
 
 
-def describe_invalid(error: ValidationError, is_counted: bool = True) -> Malformed:
-    """Say what is wrong with the input, field by field, in one sentence. is_counted: `error` has all that there is."""
-    mistakes: list[Any] = error.errors(include_url=False, include_context=False, include_input=False)
+def describe_invalid(
+    error: ValidationError, is_counted: bool = True, of: Sequence[str] = (), in_query: bool = False
+) -> Malformed:
+    """Say what is wrong with the input, field by field, in one sentence and one by one.
+
+    Args:
+        is_counted: `error` has all that there is.
+        of: What leads to the part of the body that was checked.
+        in_query: The fields are parameters, and none is in a body.
+    """
+    mistakes: list[Any] = error.errors(include_url=False)
     if mistakes[0]["type"] == "json_invalid":
         reason = mistakes[0]["msg"].removeprefix("Invalid JSON: ")
         return MalformedJson(f"the body is not JSON: {reason}")
+    point = name_parameter if in_query else partial(point_out, of=of)
+    faults = [point(mistake).model_dump(exclude_none=True) for mistake in mistakes[:MAX_COMPLAINTS]]
     if all(item["type"] == "string_too_long" and not TEXTS.isdisjoint(item["loc"]) for item in mistakes):
-        mistakes = list(error.errors(include_url=False))
         limit: int = mistakes[0]["ctx"]["max_length"]
-        sizes = [complain(item["loc"], f"has {len(item['input'].strip()):,} characters") for item in mistakes]
-        return TooLarge(f"{_join(sizes, is_counted)}; {limit:,} is the most", limit=limit)
-    complaints = [
-        complain(item["loc"], NOT_AN_OBJECT if item["type"] == "model_type" else item["msg"])
-        for item in mistakes
-    ]
-    return InvalidInput(_join(complaints, is_counted))
+        sizes = [
+            complain(locate(item), f"has {len(item['input'].strip()):,} characters") for item in mistakes
+        ]
+        return TooLarge(f"{_join(sizes, is_counted)}; {limit:,} is the most", limit=limit, errors=faults)
+    complaints = [complain(locate(item), describe_mistake(item)) for item in mistakes]
+    return InvalidInput(_join(complaints, is_counted), errors=faults)
 
 
 def _join(complaints: list[str], is_counted: bool) -> str:
@@ -174,17 +180,6 @@ def _join(complaints: list[str], is_counted: bool) -> str:
     n_more = len(complaints) - MAX_COMPLAINTS
     rest = [f"and {n_more} more" if is_counted else "and more"] if n_more > 0 else []
     return "; ".join([*complaints[:MAX_COMPLAINTS], *rest])
-
-
-def complain(location: tuple[int | str, ...], message: str) -> str:
-    """Name the field. The kinds of edits that pydantic puts between are left out: they are in nobody's JSON."""
-    names = [shorten(str(part)) for part in location if part not in UNION_TAGS]
-    return f"{'.'.join(names)}: {message}" if names else message
-
-
-def shorten(name: str) -> str:
-    """An unknown field may have any name, and a refusal does not send all of it back."""
-    return name if len(name) <= MAX_NAME_CHARS else f"{name[:MAX_NAME_CHARS]}..."
 
 
 async def read_chunks(request: Request) -> AsyncIterator[bytes]:

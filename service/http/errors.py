@@ -10,6 +10,7 @@ import logging
 from http import HTTPStatus
 
 from errata.wire import Problem
+from errata.wire.mistakes import name_parameter, shorten
 from errata.wire.openai import ChatError, ChatProblem
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -21,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.errors import ErrataError, Internal, InvalidInput, NotFound, TooMany, TooSlow, Unauthorized
 from service.http.auth import get_address
-from service.http.body import MAX_COMPLAINTS, complain, shorten
+from service.http.body import MAX_COMPLAINTS
 from service.http.responses import respond
 from service.outcome import Outcome
 
@@ -50,9 +51,13 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def invalid(request: Request, error: RequestValidationError) -> Response:
-        mistakes = error.errors()[:MAX_COMPLAINTS]
-        detail = "; ".join(complain(tuple(mistake["loc"][1:]), mistake["msg"]) for mistake in mistakes)
-        return respond_error(request, InvalidInput(detail))
+        faults = [
+            name_parameter({**mistake, "loc": mistake["loc"][1:]})
+            for mistake in error.errors()[:MAX_COMPLAINTS]
+        ]
+        detail = "; ".join(f"{fault.parameter}: {fault.detail}" for fault in faults)
+        errors = [fault.model_dump(exclude_none=True) for fault in faults]
+        return respond_error(request, InvalidInput(detail, errors=errors))
 
     @app.exception_handler(HTTPException)
     async def routing(request: Request, error: HTTPException) -> Response:

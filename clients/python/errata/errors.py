@@ -49,7 +49,7 @@ from typing import ClassVar, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from errata.wire import BrokenTest, EntityHead, Problem, Response
+from errata.wire import BrokenTest, EntityHead, FieldProblem, Problem, Response
 
 R = TypeVar("R", bound=Response)
 MAY_BE_MADE = "the change may have been made: repeat it with idempotency key {key} to be sure"
@@ -148,6 +148,11 @@ class Refused(ErrataError):
     @property
     def code(self) -> str:
         return self.problem.code
+
+    @property
+    def errors(self) -> list[FieldProblem]:
+        """What is wrong field by field, of a request that cannot be used: `detail` and `pointer` or `parameter`."""
+        return self.problem.errors
 
     def extra(self, name: str) -> object:
         """A member that this code adds to its problem document, or None."""

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import httpx
 from pydantic import ValidationError
 
 from errata import errors
-from errata.wire import Problem
+from errata.wire import FieldProblem, Problem
+from errata.wire.mistakes import complain, describe_mistake, locate, point_out
 
 # What a status means when nobody says more; the code is the service's own for that case.
 CODE_OF_STATUS = {
@@ -78,15 +80,19 @@ def _infer_problem(response: httpx.Response) -> Problem:
     return Problem(title=title, status=status, code=CODE_OF_STATUS.get(status, "internal"), detail=sentence)
 
 
-def unsendable(detail: str) -> errors.Malformed:
+def unsendable(detail: str, faults: Sequence[FieldProblem] = ()) -> errors.Malformed:
     """What the service would say of a request that cannot be built, said without sending it."""
-    return errors.Malformed(Problem.of("invalid_input", detail))
+    problem = Problem.of("invalid_input", detail)
+    return errors.Malformed(problem.model_copy(update={"errors": list(faults)}))
 
 
 def describe_invalid(error: ValidationError) -> str:
-    """Each field and what is wrong with it, e.g. `question: String should have at least 1 character`."""
-    complaints = []
-    for fault in error.errors(include_url=False):
-        place = ".".join(map(str, fault["loc"]))
-        complaints.append(f"{place}: {fault['msg']}" if place else fault["msg"])
-    return "; ".join(complaints)
+    """Each field and what is wrong with it, e.g. `question: is empty`."""
+    return "; ".join(
+        complain(locate(mistake), describe_mistake(mistake)) for mistake in error.errors(include_url=False)
+    )
+
+
+def list_faults(error: ValidationError) -> list[FieldProblem]:
+    """The same, a problem for each field."""
+    return [point_out(mistake) for mistake in error.errors(include_url=False)]

@@ -13,7 +13,7 @@ from pydantic_core import PydanticSerializationError
 
 from errata.errors import ErrataError, NotErrata, VersionAhead
 from errata.files import Download, Upload
-from errata.problems import describe_invalid, to_error, unsendable
+from errata.problems import describe_invalid, list_faults, to_error, unsendable
 from errata.wire import Request, Response
 
 R = TypeVar("R", bound=Request)
@@ -103,7 +103,7 @@ def build(kind: type[R], **fields: object) -> R:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
-        raise unsendable(describe_invalid(error)) from error
+        raise unsendable(describe_invalid(error), list_faults(error)) from error
 
 
 def to_query(**fields: Any) -> dict[str, int | str]:

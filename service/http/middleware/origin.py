@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Set
 from urllib.parse import urlsplit
 
+from errata.wire.mistakes import shorten
 from fastapi import Request
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from service.errors import Forbidden
-from service.http.body import shorten
 from service.http.errors import respond_error
 
 OWN_SITES = ("same-origin", "none")  # none: typed in, or a bookmark

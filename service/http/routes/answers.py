@@ -43,14 +43,14 @@ def build_router(models: ModelRouter) -> APIRouter:
         try:
             request = AnswerRequest.model_validate(fields)
         except ValidationError as error:
-            raise describe_invalid(error) from error
+            raise describe_invalid(error, in_query=True) from error
         await account.charge(measure_request(fields))
         return respond(await models.answer(request, account.asker))
 
     @router.post(BATCH, **document(BatchResponse))
     async def batch(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
-        items = [_parse(item) for item in body.questions]
+        items = [_parse(item, place) for place, item in enumerate(body.questions)]
         requests = [item for item in items if isinstance(item, AnswerRequest)]
         n_invalid = len(items) - len(requests)
         await account.charge(n_invalid + sum(measure_request(vars(request)) for request in requests))
@@ -67,8 +67,8 @@ def build_router(models: ModelRouter) -> APIRouter:
     return router
 
 
-def _parse(item: Any) -> AnswerRequest | Outcome:
+def _parse(item: Any, place: int) -> AnswerRequest | Outcome:
     try:
         return AnswerRequest.model_validate(item)
     except ValidationError as error:
-        return Outcome.of(describe_invalid(error), BATCH)
+        return Outcome.of(describe_invalid(error, of=("questions", str(place))), BATCH)

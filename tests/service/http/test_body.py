@@ -204,7 +204,7 @@ async def test_the_first_of_very_many_mistakes_are_named_by_their_places(
 ) -> None:
     edits = [EDIT] * 700 + [{"question": PERU}, EDIT] * 100
     detail = refused(await shared_http.post(EDITS, json={"edits": edits}), 422, "invalid_input").detail
-    places = [f"edits.{n}.answer: Field required" for n in range(700, 710, 2)]
+    places = [f"edits.{n}.answer: is missing" for n in range(700, 710, 2)]
     assert detail == "; ".join([*places, "and more"])
     long = [EDIT] * 997 + [{**EDIT, "answer": "x" * 2_001}]
     detail = refused(await shared_http.post(EDITS, json={"edits": long}), 413, "too_large").detail
@@ -286,6 +286,56 @@ async def test_a_bad_item_of_a_batch_says_what_it_should_be_and_spoils_no_other(
     assert bad["problem"]["instance"] == BATCH
     assert good["problem"] is None
     assert good["answer"]["answer"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "errors"),
+    [
+        (ASK, {"question": ""}, [{"detail": "is empty", "pointer": "#/question"}]),
+        (ASK, {"quest/ion~ ": 1, "question": PERU}, [
+            {"detail": "is no field of this request", "pointer": "#/quest~1ion~0%20"},
+        ]),
+        (ASK, {}, [{"detail": "is missing", "pointer": "#/question"}]),
+        (ASK, {"question": PERU, "top_k": 11, "explain": "yes"}, [
+            {"detail": "has to be 10 or less", "pointer": "#/top_k"},
+            {"detail": "has to be true or false", "pointer": "#/explain"},
+        ]),
+        (EDITS, {"edits": [EDIT, {"question": PERU}]}, [
+            {"detail": "is missing", "pointer": "#/edits/1/answer"},
+        ]),
+        (EDITS, {"edits": [{**EDIT, "answer": "x" * 2_001}]}, [
+            {"detail": "may have 2,000 characters", "pointer": "#/edits/0/answer"},
+        ]),
+        (EDITS, {"edits": [EDIT], "wait": "some"}, [{"detail": "has to be 'all' or 'none'", "pointer": "#/wait"}]),
+    ],
+)  # fmt: skip
+async def test_each_wrong_field_is_pointed_at(
+    shared_http: httpx.AsyncClient, path: str, body: dict[str, Any], errors: list[dict[str, str]]
+) -> None:
+    reply = await shared_http.post(path, json=body)
+    assert reply.json()["errors"] == errors
+    for error in errors:
+        assert (
+            error["detail"].partition(" characters")[0] in reply.json()["detail"] or reply.status_code == 413
+        )
+
+
+async def test_items_of_a_batch_and_parameters_are_pointed_at_too(shared_http: httpx.AsyncClient) -> None:
+    reply = await shared_http.post(BATCH, json={"questions": [{"question": PERU, "model": "toy"}, {}]})
+    assert reply.json()["results"][1]["problem"]["errors"] == [
+        {"detail": "is missing", "pointer": "#/questions/1/question"}
+    ]
+    for path, detail in (
+        (f"{ASK}?question={PERU}&version=-1", "has to be 0 or more"),
+        (f"{ASK}?question={PERU}&version=one", "has to be a whole number"),
+    ):
+        reply = await shared_http.get(path)
+        assert reply.json()["errors"] == [{"detail": detail, "parameter": "version"}]
+        assert reply.json()["detail"] == f"version: {detail}"
+
+
+async def test_a_problem_of_another_kind_has_no_list_of_fields(shared_http: httpx.AsyncClient) -> None:
+    assert "errors" not in (await shared_http.get("/nowhere")).json()
 
 
 async def test_a_body_that_trickles_is_given_up(

@@ -74,6 +74,7 @@ from errata.wire.history import VersionLog as VersionLog
 from errata.wire.history import VersionSummary as VersionSummary
 from errata.wire.history import WriteSummary as WriteSummary
 from errata.wire.problems import PROBLEMS as PROBLEMS
+from errata.wire.problems import FieldProblem as FieldProblem
 from errata.wire.problems import Problem as Problem
 from errata.wire.problems import ProblemKind as ProblemKind
 from errata.wire.report import BrokenTest as BrokenTest

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, Field
 
 from errata.wire.base import Response
 
@@ -49,8 +49,19 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
 )
 
 
+class FieldProblem(Response):
+    """What is wrong with one field. pointer: to it in the body (RFC 6901). parameter: its name in query or path."""
+
+    detail: str
+    pointer: str | None = None
+    parameter: str | None = None
+
+
 class Problem(Response):
-    """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept."""
+    """An RFC 9457 problem document; the members that a code adds (`current`, ...) are kept.
+
+    errors: of a request that cannot be used, the first of its fields that are wrong.
+    """
 
     model_config = ConfigDict(frozen=True, extra="allow")
 
@@ -60,6 +71,7 @@ class Problem(Response):
     code: str
     detail: str
     instance: str | None = None
+    errors: list[FieldProblem] = Field(default_factory=list, exclude_if=lambda errors: not errors)
 
     @classmethod
     def of(cls, code: str, detail: str) -> Problem:

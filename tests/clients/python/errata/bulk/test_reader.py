@@ -37,7 +37,7 @@ def test_a_bad_line_spoils_only_itself(tmp_path: Path) -> None:
         (4, "not sent", ""),
         (5, "refused", "bad_line"),
     ]
-    assert lines[1].detail == ("answer: Field required; expected question,answer[,paraphrases][,model]")
+    assert lines[1].detail == ("answer: is missing; expected question,answer[,paraphrases][,model]")
     assert lines[3].detail.startswith("there are more cells than columns; a text with a comma")
 
 
@@ -66,8 +66,8 @@ def test_lines_of_json_are_corrections_facts_and_relations(tmp_path: Path) -> No
     kinds = [type(line.item) for line in lines]
     assert kinds == [EditItem, FactItem, RelationItem, type(None), type(None)]
     assert summary(lines[1]) == (2, "Peru · capital", "Cusco")
-    assert "objekt: Extra inputs are not permitted" in lines[3].detail
-    assert "paraphrases: Input should be a valid list" in lines[4].detail
+    assert "objekt: is no field of this request" in lines[3].detail
+    assert "paraphrases: has to be a list" in lines[4].detail
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_records_of_a_json_list_are_known_by_line_and_number(tmp_path: Path) -> 
     ]
     assert [line.detail.split(";")[0] for line in lines] == [
         "",
-        "answer: String should have at least 1 character",
+        "answer: is empty",
         "this is not an object",
     ]
 
@@ -154,7 +154,7 @@ def test_a_line_of_json_that_cannot_be_read_spoils_only_itself(tmp_path: Path) -
     assert [line.detail.split(";")[0] for line in lines] == [
         "this is not JSON: Extra data at column 33",
         "this is not JSON that can be read",
-        "answer: Input should be a valid string, unable to parse raw data as a unicode string",
+        "answer: is no text of Unicode",
         "this is not an object",
         "",
     ]

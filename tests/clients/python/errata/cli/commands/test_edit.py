@@ -270,8 +270,8 @@ def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: 
         ("a.csv", "question,answer,answer\nq,a,b\n", f"a.csv:1: {HEADER}; it is question,answer,answer"),
         ("a.csv", '"question,answer\nq,a\n', "a.csv:1: this is not CSV: "),
         ("a.csv", "question,answer\n", f"a.csv holds no corrections; each is a line {CSV_LINE}"),
-        ("a.csv", "question,answer\nq,a\nq,\n", f"a.csv:3: answer: Field required; expected {CSV_LINE}"),
-        ("a.csv", 'question,answer\n\n"q\nq",a\nq\n', "a.csv:5: answer: Field required"),
+        ("a.csv", "question,answer\nq,a\nq,\n", f"a.csv:3: answer: is missing; expected {CSV_LINE}"),
+        ("a.csv", 'question,answer\n\n"q\nq",a\nq\n', "a.csv:5: answer: is missing"),
         (
             "a.csv",
             "question,answer\nq,a,b\n",
@@ -288,9 +288,9 @@ def test_of_many_edits_only_the_troubled_are_shown_one_by_one(run: Any, folder: 
         (
             "a.jsonl",
             '{"question": "q", "answer": 7}',
-            "a.jsonl:1: answer: Input should be a valid string; exp",
+            "a.jsonl:1: answer: has to be a text; exp",
         ),
-        ("a.jsonl", '{"question": "q", "answer": "a", "modle": "x"}', "modle: Extra inputs"),
+        ("a.jsonl", '{"question": "q", "answer": "a", "modle": "x"}', "modle: is no field of this request"),
     ],
 )
 def test_a_bad_file_is_refused_by_name_and_line_before_anything_is_sent(
