@@ -1,7 +1,8 @@
 """What /docs says of a route beyond what FastAPI sees, derived from what the route depends on.
 
 A guard may refuse a caller, a body may be malformed, a parameter may be wrong: those problems are added to every route
-that has one. A route names only its answer, and the problems of its own.
+that has one. A route names only its answer, and the problems of its own. The name of its function is the id of the
+operation and the first sentence of its docstring the summary; fields are described by name (descriptions.py).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pydantic.json_schema import models_json_schema
 
 from service.http.auth import Guard
 from service.http.body import JsonBody
+from service.http.descriptions import EXAMPLES, FIELDS, PARAMETERS, describe_field
 from service.http.errors import CHAT
 from service.http.responses import PROBLEM
 
@@ -75,6 +77,7 @@ def install(app: FastAPI) -> None:
                 for verb in route.methods or ():
                     if route.include_in_schema and verb.lower() in operations:
                         _complete(operations[verb.lower()], route, models)
+                        _describe_parameters(operations[verb.lower()])
             schemas = models_json_schema(
                 [(model, "validation") for model in models.values()], ref_template=SCHEMA
             )[1]
@@ -82,6 +85,7 @@ def install(app: FastAPI) -> None:
             parts.setdefault("schemas", {}).update(schemas["$defs"])
             for name in UNUSED_SCHEMAS:
                 parts["schemas"].pop(name, None)
+            _describe_fields(parts["schemas"])
             parts["securitySchemes"] = {KEY: {"type": "http", "scheme": "bearer"}}
             app.openapi_schema = document
         return app.openapi_schema
@@ -91,6 +95,8 @@ def install(app: FastAPI) -> None:
 
 def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, type[BaseModel]]) -> None:
     """Add body, problems and security to what FastAPI wrote of a route, and the body's type to `models`."""
+    operation["operationId"] = route.name
+    operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
     problems: set[int] = set()
     for dependency in _dependencies(route.dependant):
         match dependency.call:
@@ -99,8 +105,10 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
             case JsonBody(kind=kind):
                 problems.update(BODY_PROBLEMS)
                 models[kind.__name__] = kind
-                schema = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
-                operation["requestBody"] = {"required": True, "content": {"application/json": schema}}
+                content: dict[str, Any] = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
+                if kind.__name__ in EXAMPLES:
+                    content["example"] = EXAMPLES[kind.__name__]
+                operation["requestBody"] = {"required": True, "content": {"application/json": content}}
     responses = operation["responses"]
     if responses.pop("422", None):
         problems.update(PARAMETER_PROBLEMS)
@@ -117,6 +125,19 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
     operation["security"] = next(
         (security for prefix, security in SECURITY.items() if str(route.path_format).startswith(prefix)), []
     )
+
+
+def _describe_parameters(operation: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", []):
+        name = parameter["name"]
+        parameter.setdefault("description", PARAMETERS.get(name) or FIELDS.get(name))
+
+
+def _describe_fields(schemas: dict[str, Any]) -> None:
+    for name, schema in schemas.items():
+        for field, content in schema.get("properties", {}).items():
+            if (description := describe_field(name, field)) is not None:
+                content.setdefault("description", description)
 
 
 def _dependencies(dependant: Dependant) -> Iterator[Dependant]:

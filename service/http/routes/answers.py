@@ -27,7 +27,7 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post("/v1/answers", **document(Answer, 404, streams=EVENTS))
-    async def answer(body: AnswerBody, account: RequestAccount) -> Response:
+    async def ask(body: AnswerBody, account: RequestAccount) -> Response:
         """Answer one question. `version` pins a version, `min_version` waits for one; `stream` sends events."""
         await account.charge(measure_request(vars(body)))
         if body.stream:
@@ -35,7 +35,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         return respond(await models.answer(body, account.asker))
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
-    async def look(
+    async def ask_by_link(
         question: str, account: RequestAccount, model: str = DEFAULT_MODEL, version: int | None = None
     ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
@@ -48,7 +48,7 @@ def build_router(models: ModelRouter) -> APIRouter:
         return respond(await models.answer(request, account.asker))
 
     @router.post(BATCH, **document(BatchResponse))
-    async def batch(body: BatchBody, account: RequestAccount) -> Response:
+    async def ask_many(body: BatchBody, account: RequestAccount) -> Response:
         """Answer up to 256 questions, each as /v1/answers would; a bad one has its problem in its place."""
         items = [_parse(item, place) for place, item in enumerate(body.questions)]
         requests = [item for item in items if isinstance(item, AnswerRequest)]

@@ -19,7 +19,7 @@ def build_router(audit: Audit) -> APIRouter:
     router = APIRouter(tags=["audit"])
 
     @router.get("/admin/audit", **document(AuditPage))
-    async def entries(
+    async def list_calls(
         limit: Limit = 50,
         before: Before = None,
         name: str | None = None,

@@ -28,7 +28,7 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["backup"])
 
     @router.get("/admin/export", **EXPORT)
-    async def export(request: Request) -> StreamingResponse:
+    async def export_backup(request: Request) -> StreamingResponse:
         """What cannot be made again, as one tar: commits, rows, graph, tags, audit, digests of keys."""
         summarize(request, "a backup")
         contents = await backup.contents(await _read_checkpoints(models))
@@ -39,7 +39,7 @@ def build_router(backup: Backup, models: ModelRouter) -> APIRouter:
         **document(RestoreReceipt, 408, 409, 422, status=201),
         openapi_extra={"requestBody": {"required": True, "content": TAR}},
     )
-    async def restore(request: Request, with_keys: bool = False) -> RestoreReceipt:
+    async def restore_backup(request: Request, with_keys: bool = False) -> RestoreReceipt:
         """Put a backup back into an empty ledger, bit for bit. Nothing is written unless all of it fits together.
 
         `with_keys`: its keys open what they opened, those too that were revoked after it was made. Otherwise they open

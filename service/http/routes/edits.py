@@ -54,7 +54,7 @@ def build_router(editor: EditorClient) -> APIRouter:
         return respond(await editor.rollback(plain, author, read_idempotency_key(request)))
 
     @router.post("/admin/checks", **document(CheckReport))
-    async def check(superseded: bool = False) -> Response:
+    async def run_checks(superseded: bool = False) -> Response:
         """Run the fact tests of every active edit. `superseded` lists those that a later edit answers anew, too."""
         return respond(await editor.check(superseded))
 

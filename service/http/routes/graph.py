@@ -21,12 +21,12 @@ def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
     @router.get("/v1/entities", **document(EntityList, 404))
-    async def entities(q: Text, limit: Limit = 20, version: Version = None) -> Response:
+    async def find_entities(q: Text, limit: Limit = 20, version: Version = None) -> Response:
         """Entities by the beginning of a name: whose name it is first."""
         return respond(await editor.entities(q, limit, version))
 
     @router.get("/v1/entities/{id:path}", **document(EntityState, 404))
-    async def entity(id: Id, version: Version = None) -> Response:
+    async def get_entity(id: Id, version: Version = None) -> Response:
         """One entity at a version: its names, its facts and since when they hold, and what was removed."""
         return respond(await editor.entity(id, version))
 

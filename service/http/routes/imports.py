@@ -38,7 +38,7 @@ def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["graph"])
 
     @router.post("/admin/graph/import", **IMPORT)
-    async def load(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
+    async def import_graph(order: Annotated[ImportOrder, Query()], request: Request) -> Response:
         """Import a file of triples (.spo or TSV, CSV, N-Triples, Wikidata's JSON lines, each also gzipped) as one
         commit. With `Accept: application/x-ndjson` the response tells the progress line by line.
         """

@@ -36,12 +36,12 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
     router = APIRouter(tags=["keys"])
 
     @router.get("/admin/keys", **document(KeyList))
-    async def keys() -> KeyList:
+    async def list_keys() -> KeyList:
         """Every key that was issued, the revoked ones too. What opens them is kept nowhere."""
         return KeyList(keys=[KeyState.model_validate(_to_wire(key)) for key in await store.all()])
 
     @router.post("/admin/keys", **document(NewKey, 409, status=201))
-    async def issue(body: KeyBody, request: Request) -> NewKey:
+    async def make_key(body: KeyBody, request: Request) -> NewKey:
         """Make a key. It is in this response, once: nobody can read it again."""
         scopes = list(dict.fromkeys(body.scopes))
         summarize(request, f"a key for {body.name}: {', '.join(scopes)}")
@@ -51,7 +51,7 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
         return NewKey.model_validate({**_to_wire(key), "key": secret})
 
     @router.post("/admin/keys/{name}/rotations", **document(NewKey, 404, status=201))
-    async def rotate(name: Name, body: RotateBody, request: Request) -> NewKey:
+    async def rotate_key(name: Name, body: RotateBody, request: Request) -> NewKey:
         """Give a key a new secret. The old one goes on opening for `keep_old_s` seconds."""
         summarize(request, f"the old one for {body.keep_old_s:g} s more")
         key, secret = await store.rotate(name, body.keep_old_s, body.expires_in_s)
@@ -59,7 +59,7 @@ def build_router(store: KeyStore, gate: Gate) -> APIRouter:
         return NewKey.model_validate({**_to_wire(key), "key": secret})
 
     @router.delete("/admin/keys/{name}", **document(KeyState, 404))
-    async def revoke(name: Name) -> KeyState:
+    async def revoke_key(name: Name) -> KeyState:
         """Revoke a key: within a second it opens nothing anywhere."""
         key = await store.revoke(name)
         gate.authenticator.forget(name)

@@ -53,7 +53,7 @@ def build_router(models: ModelRouter) -> APIRouter:
     router = APIRouter(tags=["answers"])
 
     @router.post(CHAT, **document(ChatCompletion, 404, streams=EVENTS))
-    async def chat(body: ChatBody, account: RequestAccount) -> Response:
+    async def complete_chat(body: ChatBody, account: RequestAccount) -> Response:
         """Answer the last message of a user. `errata` pins a version, and the reply's `errata` says which answered."""
         options = body.errata.model_dump(exclude_defaults=True)
         try:

@@ -26,20 +26,20 @@ def build_router(models: ModelRouter, editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["state"])
 
     @router.get("/v1/models", **document(ModelList))
-    async def cards() -> ModelList:
+    async def list_models() -> ModelList:
         """The systems, their memories, sizes and replicas; OpenAI's clients read it too."""
         descriptions = {name: await models.get(name).describe() for name in models.names}
         replicas = await editor.find_replicas()
         return ModelList(data=[_build_card(name, descriptions[name], replicas) for name in models.names])
 
     @router.get("/v1/models/{id}", **document(ModelCard, 404))
-    async def card(id: str) -> ModelCard:
+    async def get_model(id: str) -> ModelCard:
         """One of the systems."""
         description = await models.get(id).describe()
         return _build_card(id, description, await editor.find_replicas())
 
     @router.get("/v1/memory", **document(MemoryState))
-    async def memory() -> Response:
+    async def get_memory() -> Response:
         """The newest version, the checksum of each memory, and how many edits are in force."""
         return respond(await editor.memory())
 
@@ -57,18 +57,18 @@ def build_probe_router(readiness: Readiness, render_metrics: Callable[[], bytes]
 
     @router.head("/healthz", include_in_schema=False, response_model=None)
     @router.get("/healthz", response_model=None)
-    async def alive() -> Response:
+    async def get_health() -> Response:
         """This process answers."""
         return Response(b'{"status":"ok"}', media_type="application/json")
 
     @router.head("/readyz", include_in_schema=False, response_model=None)
     @router.get("/readyz", **document(None, 503))
-    async def ready() -> Response:
+    async def get_readiness() -> Response:
         """Each model has a replica that answers. `converged`: all replicas are there, with the newest version."""
         return Response(json.dumps(await readiness.describe()), media_type="application/json")
 
     @router.get("/metrics", response_class=PlainTextResponse, response_model=None)
-    async def metrics() -> Response:
+    async def get_metrics() -> Response:
         """Prometheus text, of all processes on this machine."""
         page = await pages.get("page", lambda: asyncio.to_thread(render_metrics))
         return Response(page, media_type=CONTENT_TYPE_LATEST)

@@ -40,32 +40,32 @@ def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
 
     @router.get("/admin/versions", **document(VersionLog))
-    async def log(limit: Limit = 20, before: Before = None) -> Response:
+    async def list_versions(limit: Limit = 20, before: Before = None) -> Response:
         """The newest commits first; `before` continues from an older one."""
         return respond(await editor.log(limit, before))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
-    async def show(version: Commit) -> Response:
+    async def get_version(version: Commit) -> Response:
         """One commit: its edits, what it wrote, and its report."""
         return respond(await editor.show(version))
 
     @router.get("/admin/diff", **document(Diff, 404))
-    async def diff(older: From, to: To) -> Response:
+    async def compare_versions(older: From, to: To) -> Response:
         """Which questions two versions answer differently."""
         return respond(await editor.diff(older, to))
 
     @router.get("/admin/checks", **document(CheckReport, 404))
-    async def checks(superseded: bool = False) -> Response:
+    async def get_checks(superseded: bool = False) -> Response:
         """What the fact tests said when they last ran. `superseded` lists those that a later edit answers anew, too."""
         return respond(await editor.last_check(superseded))
 
     @router.get("/admin/replicas", **document(ReplicaList))
-    async def replicas() -> Response:
+    async def list_replicas() -> Response:
         """Version, checksums, lag and health of each replica."""
         return respond(await editor.replicas())
 
     @router.get("/admin/tags", **document(TagList))
-    async def tags() -> Response:
+    async def list_tags() -> Response:
         """Every tag, the newest version first."""
         return respond(await editor.tags())
 
@@ -77,13 +77,13 @@ def build_tag_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
 
     @router.put("/admin/tags/{name}", **document(Tag, 404))
-    async def tag(name: Name, body: TagBody, request: Request) -> Response:
+    async def put_tag(name: Name, body: TagBody, request: Request) -> Response:
         """Give a version this name, or move the name there."""
         summarize(request, f"version {body.version}")
         return respond(await editor.tag(name, body.version, get_caller(request).name))
 
     @router.delete("/admin/tags/{name}", **document(Tag, 404))
-    async def untag(name: Name) -> Response:
+    async def delete_tag(name: Name) -> Response:
         """Take the name away; the version stays."""
         return respond(await editor.untag(name))
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
-from tests.service.http.conftest import SHARED_LOOP
+from service.http.descriptions import FIELDS, PARAMETERS
+from tests.service.http.conftest import KEY, SHARED_LOOP
 from tests.service.test_errors import EXPECTED
 
 pytestmark = SHARED_LOOP
@@ -67,3 +70,63 @@ async def test_the_documentation_is_read_without_the_internet(shared_http: httpx
     for part in parts:
         assert part.startswith("/"), "it lies here"
         assert (await shared_http.get(part)).status_code == 200
+
+
+def operations(app: FastAPI) -> Iterator[tuple[str, dict[str, Any]]]:
+    for path, verbs in app.openapi()["paths"].items():
+        for verb, operation in verbs.items():
+            yield f"{verb} {path}", operation
+
+
+async def test_every_operation_has_a_readable_id_of_its_own(shared_app: FastAPI) -> None:
+    ids = [operation["operationId"] for _, operation in operations(shared_app)]
+    assert len(set(ids)) == len(ids)
+    assert [id for id in ids if not re.fullmatch(r"[a-z]+(_[a-z]+)*", id)] == []
+    assert {"ask", "ask_many", "edit", "revert", "list_versions", "import_graph"} <= set(ids)
+
+
+async def test_every_operation_and_parameter_is_described(shared_app: FastAPI) -> None:
+    for where, operation in operations(shared_app):
+        assert 0 < len(operation["summary"]) < 120, where
+        assert operation["description"], where
+        for parameter in operation.get("parameters", []):
+            assert parameter.get("description"), (where, parameter["name"])
+
+
+async def test_every_field_is_described(shared_app: FastAPI) -> None:
+    missing = [
+        f"{name}.{field}"
+        for name, schema in shared_app.openapi()["components"]["schemas"].items()
+        for field, content in schema.get("properties", {}).items()
+        if not content.get("description")
+    ]
+    assert missing == []
+
+
+async def test_nothing_is_described_that_is_not_there(shared_app: FastAPI) -> None:
+    schemas = shared_app.openapi()["components"]["schemas"]
+    fields = {(name, field) for name, schema in schemas.items() for field in schema.get("properties", {})}
+    names = {field for _, field in fields} | {f"{name}.{field}" for name, field in fields}
+    assert set(FIELDS) - names == set()
+    parameters = {
+        p["name"] for _, operation in operations(shared_app) for p in operation.get("parameters", [])
+    }
+    assert set(PARAMETERS) - parameters == set()
+
+
+async def test_every_body_of_json_has_an_example_that_can_be_sent_as_it_is(
+    shared_app: FastAPI, shared_http: httpx.AsyncClient
+) -> None:
+    key = {"authorization": f"Bearer {KEY}"}
+    n_sent = 0
+    for where, operation in operations(shared_app):
+        content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if content is None:
+            continue
+        verb, path = where.split()
+        reply = await shared_http.request(
+            verb, path.replace("{name}", "example"), json=content["example"], headers=key
+        )
+        assert reply.status_code not in (400, 422), (where, reply.text)
+        n_sent += 1
+    assert n_sent >= 9
