@@ -7,7 +7,7 @@ import stat
 
 import httpx
 import pytest
-from errata import Errata, errors
+from errata import Answer, AnswerDelta, Errata, errors
 
 from tests.cluster.running import Service, wait_until
 
@@ -74,6 +74,13 @@ def test_an_answer_can_be_streamed(http: httpx.Client) -> None:
     assert [event for event, _ in events] == ["event: delta", "event: answer", "event: done"]
     assert '"Lima"' in events[0][1]
     assert '"Lima"' in events[1][1]
+
+
+def test_the_sdk_streams_an_answer(errata: Errata) -> None:
+    *deltas, answer = errata.stream(PERU)
+    assert [delta.text for delta in deltas if isinstance(delta, AnswerDelta)] == ["Lima"]
+    assert isinstance(answer, Answer)
+    assert answer.answer == "Lima"
 
 
 def test_models_memory_replicas_and_readiness_agree(errata: Errata, http: httpx.Client) -> None:

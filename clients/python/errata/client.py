@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from copy import copy
 from functools import wraps
 from pathlib import Path
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar, Unpack, overload
+from typing import (
+    Any,
+    Concatenate,
+    Generic,
+    ParamSpec,
+    Self,
+    TypeVar,
+    Unpack,
+    get_args,
+    get_type_hints,
+    overload,
+)
 
 import httpx
 
+from errata import streaming, wire
 from errata.address import DEFAULT_URL, base_url, build_headers, is_loopback
 from errata.bulk.options import FileOptions
 from errata.bulk.run import FileRun, OnReply, to_run
 from errata.calls import Calls
+from errata.calls.access import AuditFilters
 from errata.files import Progress
 from errata.request import Call, Reply, T_co
+from errata.streaming import AnswerPart, Page, PageCall, ask_for_parts
 from errata.transport import AsyncLink, BlockingLink, Retry, exchange, run_now
+
+PAGE = 100  # entries that an iterator fetches together
+
+STREAM_DOC = """Ask as `ask` does, and get the answer while it is made: any number of AnswerDelta, last the Answer.
+
+A model that does not make its answer in parts sends the Answer alone. Read no further, and the request ends.
+"""
 
 P = ParamSpec("P")
 Transport = TypeVar("Transport", httpx.BaseTransport, httpx.AsyncBaseTransport)
@@ -38,6 +60,9 @@ class _Method(Generic[P, T_co]):
         async def send_async(client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs) -> T_co:
             return (await client.send(build(client.calls, *args, **kwargs))).value
 
+        [returns] = get_args(get_type_hints(build)["return"])
+        _show(send, build, returns)
+        _show(send_async, build, returns)
         self._send, self._send_async = send, send_async
 
     @overload
@@ -51,6 +76,42 @@ class _Method(Generic[P, T_co]):
 
     def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
         method: Callable[..., Any] = self._send_async if issubclass(kind, AsyncErrata) else self._send
+        return method if client is None else MethodType(method, client)
+
+
+def _show(method: Any, build: Callable[..., Any], returns: Any) -> None:
+    """Let help() say what the method takes and returns."""
+    method.__signature__ = inspect.signature(build).replace(return_annotation=returns)
+
+
+class _Stream(Generic[P]):
+    """A method of `Calls` that asks, as one of a client whose answer comes piece by piece."""
+
+    def __init__(self, build: Callable[Concatenate[Calls, P], Call[wire.Answer]]) -> None:
+        def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[AnswerPart]:
+            return client._stream(build(client.calls, *args, **kwargs))
+
+        def stream_async(
+            client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs
+        ) -> AsyncIterator[AnswerPart]:
+            return client._stream(build(client.calls, *args, **kwargs))
+
+        _show(stream, build, Iterator[AnswerPart])
+        _show(stream_async, build, AsyncIterator[AnswerPart])
+        stream.__doc__ = stream_async.__doc__ = STREAM_DOC
+        self._stream, self._stream_async = stream, stream_async
+
+    @overload
+    def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
+
+    @overload
+    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, Iterator[AnswerPart]]: ...
+
+    @overload
+    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, AsyncIterator[AnswerPart]]: ...
+
+    def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
+        method: Callable[..., Any] = self._stream_async if issubclass(kind, AsyncErrata) else self._stream
         return method if client is None else MethodType(method, client)
 
 
@@ -73,6 +134,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
 
     ask = _Method(Calls.ask)
     ask_many = _Method(Calls.ask_many)
+    stream = _Stream(Calls.ask)
     edit = _Method(Calls.edit)
     edit_many = _Method(Calls.edit_many)
     fact = _Method(Calls.fact)
@@ -158,10 +220,12 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
         """The newest version that this client has made; questions wait for it unless told otherwise."""
         return self.calls.last_version
 
-    async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
+    def _to_request(self, call: Call[Any]) -> httpx.Request:
         timeout_s = self._edit_timeout_s if call.slow else self._timeout_s
-        request = call.to_httpx(self.url, self._headers, timeout_s)
-        reply = await exchange(self._link, request, call, self._retry)
+        return call.to_httpx(self.url, self._headers, timeout_s)
+
+    async def _converse(self, call: Call[T_co]) -> Reply[T_co]:
+        reply = await exchange(self._link, self._to_request(call), call, self._retry)
         self.calls.learn(reply.value)
         return reply
 
@@ -202,6 +266,29 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
         """Send a call made by `calls`; the reply has the bytes and the status too."""
         return run_now(self._converse(call))
 
+    def iterate_log(
+        self, *, before: int | None = None, page_size: int = PAGE
+    ) -> Iterator[wire.VersionSummary]:
+        """Every commit, the newest first; pages are fetched as they are read."""
+        return self._iterate(lambda start: self.calls.log(limit=page_size, before=start), before)
+
+    def iterate_audit(
+        self, *, before: str | None = None, page_size: int = PAGE, **filters: Unpack[AuditFilters]
+    ) -> Iterator[wire.AuditEntry]:
+        """Every call of the admin routes that the filters of `audit` leave, the newest first, page by page."""
+        return self._iterate(lambda start: self.calls.audit(limit=page_size, before=start, **filters), before)
+
+    def _iterate(self, call: PageCall, start: Any) -> Iterator[Any]:
+        while True:
+            page: Page[Any] = self.send(call(start)).value
+            yield from page.entries
+            if (start := page.next) is None:
+                return
+
+    def _stream(self, call: Call[wire.Answer]) -> Iterator[AnswerPart]:
+        call = ask_for_parts(call)
+        return streaming.stream(self._link.http, self._to_request(call), call)
+
     def close(self) -> None:
         if self._owns_http:
             self._link.http.close()
@@ -234,6 +321,30 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
     async def send(self, call: Call[T_co]) -> Reply[T_co]:
         """Send a call made by `calls`; the reply has the bytes and the status too."""
         return await self._converse(call)
+
+    def iterate_log(
+        self, *, before: int | None = None, page_size: int = PAGE
+    ) -> AsyncIterator[wire.VersionSummary]:
+        """As of Errata, by `async for`."""
+        return self._iterate(lambda start: self.calls.log(limit=page_size, before=start), before)
+
+    def iterate_audit(
+        self, *, before: str | None = None, page_size: int = PAGE, **filters: Unpack[AuditFilters]
+    ) -> AsyncIterator[wire.AuditEntry]:
+        """As of Errata, by `async for`."""
+        return self._iterate(lambda start: self.calls.audit(limit=page_size, before=start, **filters), before)
+
+    async def _iterate(self, call: PageCall, start: Any) -> AsyncIterator[Any]:
+        while True:
+            page: Page[Any] = (await self.send(call(start))).value
+            for entry in page.entries:
+                yield entry
+            if (start := page.next) is None:
+                return
+
+    def _stream(self, call: Call[wire.Answer]) -> AsyncIterator[AnswerPart]:
+        call = ask_for_parts(call)
+        return streaming.astream(self._link.http, self._to_request(call), call)
 
     async def aclose(self) -> None:
         if self._owns_http:

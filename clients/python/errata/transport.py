@@ -12,8 +12,8 @@ import json
 import random
 import re
 import time
-from collections.abc import Coroutine
-from contextlib import aclosing, closing
+from collections.abc import Coroutine, Iterator
+from contextlib import aclosing, closing, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -207,12 +207,20 @@ def _may_be_done(before: bool, error: ErrataError, sent_whole: bool) -> bool:
 
 
 async def _send(link: Link, request: httpx.Request, call: Call[Any], sink: Sink | None) -> httpx.Response:
+    with translate_failures(link.http, request, call):
+        return await link.send(request, sink)
+
+
+@contextmanager
+def translate_failures(
+    http: httpx.Client | httpx.AsyncClient, request: httpx.Request, call: Call[Any]
+) -> Iterator[None]:
     """The one place where httpx's own exceptions are turned into ours."""
     address = f"{request.url.scheme}://{request.url.netloc.decode()}"
-    if link.http.is_closed:  # by another thread, maybe, during a pause
+    if http.is_closed:  # by another thread, maybe, during a pause
         raise Closed("this client is closed and can send nothing more: make a new one")
     try:
-        return await link.send(request, sink)
+        yield
     except httpx.HTTPError as error:
         was_sent = not isinstance(error, BEFORE_SENDING)
         limits = request.extensions["timeout"]

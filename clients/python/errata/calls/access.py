@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import TypedDict
 from urllib.parse import quote
 
 from errata import wire
@@ -15,6 +16,17 @@ DAY_S = 86_400.0
 
 class _KeyPath(Request):
     name: KeyName
+
+
+class AuditFilters(TypedDict, total=False):
+    """Which calls the audit lists."""
+
+    name: str | None
+    path: str | None
+    refused: bool | None
+    version: int | None
+    since: datetime | None
+    until: datetime | None
 
 
 class AccessCalls:

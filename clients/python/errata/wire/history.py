@@ -46,6 +46,17 @@ class VersionLog(Response):
     versions: list[VersionSummary]
     head: Version
 
+    @property
+    def entries(self) -> list[VersionSummary]:
+        """The versions, by the name that every page has for what is on it."""
+        return self.versions
+
+    @property
+    def next(self) -> int | None:
+        """What to give as `before` for the page after this one; None on the last."""
+        oldest = self.versions[-1].version if self.versions else 1
+        return oldest if oldest > 1 else None
+
 
 class EditState(Response):
     """active: the newest version still rests on this edit (nothing took it back)."""

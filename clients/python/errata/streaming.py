@@ -1,0 +1,100 @@
+"""Answers that come piece by piece, as server-sent events, and pages that are fetched as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing
+from dataclasses import replace
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import httpx
+from httpx_sse import EventSource, ServerSentEvent
+from pydantic import ValidationError
+
+from errata.errors import NotErrata, Unreachable
+from errata.problems import from_problem
+from errata.request import Call, read_reply
+from errata.transport import translate_failures
+from errata.wire import Answer, AnswerDelta, AnswerRequest, Problem
+
+EVENTS = "text/event-stream"
+
+Entry = TypeVar("Entry")
+AnswerPart: TypeAlias = AnswerDelta | Answer
+"""What the answer goes on with; last the whole answer."""
+
+
+class Page(Protocol[Entry]):
+    """next: what to give as `before` for the page after this one; None on the last."""
+
+    @property
+    def entries(self) -> list[Entry]: ...
+
+    @property
+    def next(self) -> Any: ...
+
+
+PageCall: TypeAlias = Callable[[Any], Call[Any]]
+"""`before` -> the call for that page."""
+
+
+def ask_for_parts(call: Call[Answer]) -> Call[Answer]:
+    """The same call, whose answer comes piece by piece."""
+    assert isinstance(call.body, AnswerRequest)
+    return replace(call, body=call.body.model_copy(update={"stream": True}))
+
+
+def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> Iterator[AnswerPart]:
+    """The parts as they come. Whoever reads no further ends the request. Nothing but ErrataError is raised."""
+    with (
+        translate_failures(http, request, call),
+        closing(http.send(request, stream=True)) as response,
+    ):
+        if not _is_stream(response):
+            response.read()
+            yield read_reply(call, response).value
+            return
+        for event in EventSource(response).iter_sse():
+            if event.event == "done":
+                return
+            yield _read(event, request)
+    raise _cut(request)
+
+
+async def astream(
+    http: httpx.AsyncClient, request: httpx.Request, call: Call[Answer]
+) -> AsyncIterator[AnswerPart]:
+    """As `stream`."""
+    with translate_failures(http, request, call):
+        async with aclosing(await http.send(request, stream=True)) as response:
+            if not _is_stream(response):
+                await response.aread()
+                yield read_reply(call, response).value
+                return
+            async for event in EventSource(response).aiter_sse():
+                if event.event == "done":
+                    return
+                yield _read(event, request)
+    raise _cut(request)
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    media_type: str = response.headers.get("content-type", "").split(";")[0].strip()
+    return media_type == EVENTS
+
+
+def _read(event: ServerSentEvent, request: httpx.Request) -> AnswerPart:
+    """Raises what a problem stands for."""
+    try:
+        if event.event == "delta":
+            return AnswerDelta.model_validate_json(event.data)
+        if event.event == "answer":
+            return Answer.model_validate_json(event.data)
+        problem = Problem.model_validate_json(event.data)
+    except ValidationError as error:
+        raise NotErrata(f"{request.url} streams what Errata does not: is this the right address?") from error
+    raise from_problem(problem)
+
+
+def _cut(request: httpx.Request) -> Unreachable:
+    return Unreachable(f"Errata at {request.url.host} stopped before the answer was whole: ask again")
