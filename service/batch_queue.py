@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 NO_ASKER = Asker()
 REST = 2.0  # times as long as a step that it took, an item lets others go first
+REST_CHECK_S = 0.005  # how often a queue in which everybody rests is looked at
 TURNS_PER_BATCH = 2  # fewer, longer turns answer more; more, shorter ones leave others waiting for less
 
 
@@ -72,6 +73,7 @@ class BatchQueue(Generic[Item, Result]):
         self._capacity, self._defer, self._on_length = capacity, defer, on_length
         self._waiting: Turns[Entry[Item, Result]] = Turns(max(1, max_batch // TURNS_PER_BATCH))
         self._running: dict[asyncio.Task[None], Sequence[Entry[Item, Result]]] = {}
+        self._rest_timer: asyncio.TimerHandle | None = None
 
     async def submit(self, item: Item, asker: Asker = NO_ASKER, work: int = 1) -> Result:
         """Wait for the item's result.
@@ -109,13 +111,19 @@ class BatchQueue(Generic[Item, Result]):
         while self._waiting and len(self._running) < self._max_running:
             running = list(chain.from_iterable(self._running.values()))
             batch = self._waiting.take(self._max_batch, running, (self._max_running + 1) // 2)
-            if not batch:
-                break  # they have a batch under way, and room is kept for others
+            if not batch:  # they rest, or have a batch under way, and room is kept for others
+                if not self._running and self._rest_timer is None:
+                    self._rest_timer = asyncio.get_running_loop().call_later(REST_CHECK_S, self._end_rest)
+                break
             task = asyncio.create_task(self._run(batch))
             self._running[task] = batch
             task.add_done_callback(self._running.pop)
             task.add_done_callback(self._start_batches)
         self._on_length(len(self._waiting))
+
+    def _end_rest(self) -> None:
+        self._rest_timer = None
+        self._start_batches()
 
     async def _run(self, batch: Sequence[Entry[Item, Result]]) -> None:
         """Settle every future of the batch, whatever `process` does."""
@@ -138,10 +146,8 @@ class BatchQueue(Generic[Item, Result]):
                 if entry not in requeue:
                     settle(entry.future, failure)
                 elif not entry.future.done():
-                    rest_s = REST * (loop.time() - start)
                     self._waiting.add(entry)
-                    self._waiting.rest(entry.asker, rest_s)
-                    loop.call_later(rest_s, self._start_batches)
+                    self._waiting.rest(entry.asker, REST * (loop.time() - start))
 
 
 def settle(future: asyncio.Future[Result], result: Result | Exception) -> None:
