@@ -256,13 +256,16 @@ class Settings(BaseModel):
 
     @property
     def is_reachable(self) -> bool:
-        """From other machines."""
-        return not is_loopback(self.host)
+        """From other machines: on their network, or through a proxy on this one, which has a name or is trusted."""
+        own_names = {*LOOPBACK_NAMES, self.host.lower()}
+        return (
+            not is_loopback(self.host) or bool(self.proxies) or not own_names.issuperset(self.allowed_hosts)
+        )
 
     @property
     def host_names(self) -> frozenset[str]:
         """By which this service may be called; empty: any, for other machines may know it by any."""
-        if self.is_reachable and not self.allowed_hosts:
+        if not is_loopback(self.host) and not self.allowed_hosts:
             return frozenset()
         return frozenset((*LOOPBACK_NAMES, self.host.lower(), *self.allowed_hosts))
 

@@ -149,7 +149,7 @@ class Turns(Generic[Item]):
         return items
 
     def rest(self, asker: Asker, seconds: float) -> None:
-        """Let others, if any ask, go before the caller for as long."""
+        """Let others who ask for little, if there are any, go before the caller for as long."""
         now = self._clock()
         self._rests = {key: end for key, end in self._rests.items() if end > now}
         self._rests |= dict.fromkeys((asker, asker.caller), now + seconds)
@@ -168,14 +168,21 @@ class Turns(Generic[Item]):
     def _is_ahead(self, item: Item, share: Sequence[Item], max_work: int) -> bool:
         """Whether its asker rests, or would have more of the share than `max_work`, and more than others have."""
         now, asker = self._clock(), item.asker
-        key: Hashable
+        if self._is_resting(asker, now):
+            return True
         if now - self._other_caller_at < RECENT_S:
-            key, rivals = asker.caller, [rival.work for rival in share if rival.asker.caller != asker.caller]
+            rivals = [rival.work for rival in share if rival.asker.caller != asker.caller]
         elif self._short_request != asker and now - self._short_request_at < RECENT_S:
-            key, rivals = asker, [rival.work for rival in share if rival.asker != asker]
+            rivals = [rival.work for rival in share if rival.asker != asker]
         else:
             return False
-        if now < self._rests.get(key, now):
-            return True
         share_work = sum(entry.work for entry in share) - sum(rivals)
         return len(share) > 0 and share_work + item.work > max(max_work, sum(rivals))
+
+    def _is_resting(self, asker: Asker, now: float) -> bool:
+        """While somebody asks for little: two who ask for much would only keep each other waiting."""
+        short = self._short_request
+        if short is None or short == asker or now - self._short_request_at >= RECENT_S:
+            return False
+        key: Hashable = asker if short.caller == asker.caller else asker.caller
+        return now < self._rests.get(key, now)

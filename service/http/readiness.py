@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -46,7 +47,8 @@ class Look(Generic[T]):
 
     def refresh(self) -> asyncio.Task[None]:
         if self._task is None or (self._task.done() and monotonic() - self._at >= FRESH_S):
-            self._task = asyncio.create_task(self._run())
+            # In a context of its own: in that of a request, Ray would end the call when its caller hangs up.
+            self._task = asyncio.create_task(self._run(), context=Context())
         return self._task
 
     async def _run(self) -> None:

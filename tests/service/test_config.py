@@ -18,6 +18,25 @@ def settings(**fields: Any) -> Settings:
     return Settings(**{"var": Path("/var/errata"), "admin_key_sha256": "0" * 64, **fields})
 
 
+@pytest.mark.parametrize(
+    ("fields", "is_open"),
+    [
+        ({}, True),
+        ({"allowed_hosts": ("localhost",)}, True),
+        ({"host": "0.0.0.0"}, False),
+        ({"proxies": ("127.0.0.1/32",)}, False),
+        ({"allowed_hosts": ("errata.example.org",)}, False),
+        ({"proxies": ("127.0.0.1/32",), "anonymous_access": "everyone"}, True),
+    ],
+)
+def test_behind_a_proxy_of_this_machine_it_is_as_reachable_as_the_proxy(
+    fields: dict[str, Any], is_open: bool
+) -> None:
+    config = settings(**fields)
+    assert config.open_to_all == is_open
+    assert (config.address_rate is None) == (is_open and "proxies" not in fields)
+
+
 def test_it_travels_to_other_processes_and_cannot_be_changed() -> None:
     options = settings(port=8123)
     assert pickle.loads(pickle.dumps(options)) == options

@@ -131,6 +131,15 @@ def test_who_rests_lets_others_go_first(turns: Turns[Piece], clock: Clock, other
     assert callers(turns.take(32)) == {"stranger": 32}
 
 
+def test_who_asks_for_much_rests_for_nobody_who_does_so_too(turns: Turns[Piece]) -> None:
+    add(turns, "first", 1, work=32)
+    add(turns, "second", 2, work=32)
+    turns.take(32)
+    turns.rest(Asker("first", "batch"), 0.2)
+    turns.rest(Asker("second", "batch"), 0.2)
+    assert callers(turns.take(32)) == {"second": 32}
+
+
 def test_one_alone_does_not_rest(turns: Turns[Piece]) -> None:
     add(turns, "alone", 1, work=32)
     turns.rest(Asker("alone", "batch"), 0.2)

@@ -45,7 +45,8 @@ class OriginMiddleware:
 
     def _is_foreign(self, method: str, headers: Headers, host: str) -> bool:
         site, origin = headers.get("sec-fetch-site"), headers.get("origin")
-        if origin is not None and _read_name(place := urlsplit(origin).netloc.lower()) in self._pages:
+        place = (origin or "").partition("://")[2].lower()
+        if origin is not None and _read_name(place) in self._pages:
             return False
         if site is None:  # an old browser, or none
             return origin is not None and place != host

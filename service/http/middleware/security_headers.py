@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit, urlunsplit
-
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -51,5 +49,6 @@ class SecurityHeadersMiddleware:
 
 def _strip_host(location: str) -> str:
     """Starlette takes the host of a redirect from the request's Host, which its sender may choose."""
-    parts = urlsplit(location)
-    return urlunsplit(("", "", "/" + parts.path.lstrip("/"), parts.query, parts.fragment))
+    _, has_host, place = location.partition("://")
+    path = place.partition("/")[2] if has_host else location
+    return "/" + path.lstrip("/")

@@ -87,7 +87,9 @@ async def test_the_address_is_the_one_a_trusted_proxy_names_and_no_other(
     async def ask(client: httpx.AsyncClient, address: str) -> int:
         return (await client.get("/v1/memory", headers={"x-forwarded-for": address})).status_code
 
-    async with serve(config, editor, rate_per_address="1/minute", proxies=("127.0.0.1/32",)) as client:
+    async with serve(
+        config, editor, rate_per_address="1/minute", proxies=("127.0.0.1/32",), anonymous_access="everyone"
+    ) as client:
         assert [await ask(client, f"192.0.2.{n}") for n in (1, 2, 1)] == [200, 200, 429]
     async with serve(config, editor, rate_per_address="1/hour") as client:
         assert [await ask(client, f"192.0.2.{n}") for n in (3, 4)] == [200, 429]

@@ -46,6 +46,11 @@ async def test_a_name_of_this_machine_is_right(shared_http: httpx.AsyncClient, h
     assert (await shared_http.post(ASK, json=PERU, headers={"host": host})).status_code == 200
 
 
+async def test_an_origin_that_cannot_be_read_is_foreign(shared_http: httpx.AsyncClient) -> None:
+    for origin in ("http://[", "http://[::1", "[", "null", ""):
+        assert (await shared_http.get("/healthz", headers={"origin": origin})).status_code == 403
+
+
 async def test_a_name_that_is_configured_is_right_and_so_are_its_pages(shared_config: Settings) -> None:
     config = shared_config.model_copy(update={"allowed_hosts": ("errata.example.org",)})
     app = build_app(config, local_router({}), local_editor(None))
