@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Generator, Iterator, Mapping
 from copy import copy
 from functools import wraps
 from pathlib import Path
@@ -39,7 +39,8 @@ PAGE = 100  # entries that an iterator fetches together
 
 STREAM_DOC = """Ask as `ask` does, and get the answer while it is made: any number of AnswerDelta, last the Answer.
 
-A model that does not make its answer in parts sends the Answer alone. Read no further, and the request ends.
+A model that does not make its answer in parts sends the Answer alone. Close it (`contextlib.closing`, with AsyncErrata
+`aclosing`), and the request ends.
 """
 
 P = ParamSpec("P")
@@ -88,16 +89,16 @@ class _Stream(Generic[P]):
     """A method of `Calls` that asks, as one of a client whose answer comes piece by piece."""
 
     def __init__(self, build: Callable[Concatenate[Calls, P], Call[wire.Answer]]) -> None:
-        def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[AnswerPart]:
+        def stream(client: Errata, /, *args: P.args, **kwargs: P.kwargs) -> Generator[AnswerPart]:
             return client._stream(build(client.calls, *args, **kwargs))
 
         def stream_async(
             client: AsyncErrata, /, *args: P.args, **kwargs: P.kwargs
-        ) -> AsyncIterator[AnswerPart]:
+        ) -> AsyncGenerator[AnswerPart]:
             return client._stream(build(client.calls, *args, **kwargs))
 
-        _show(stream, build, Iterator[AnswerPart])
-        _show(stream_async, build, AsyncIterator[AnswerPart])
+        _show(stream, build, Generator[AnswerPart])
+        _show(stream_async, build, AsyncGenerator[AnswerPart])
         stream.__doc__ = stream_async.__doc__ = STREAM_DOC
         self._stream, self._stream_async = stream, stream_async
 
@@ -105,10 +106,10 @@ class _Stream(Generic[P]):
     def __get__(self, client: None, kind: type[Any]) -> Callable[..., Any]: ...
 
     @overload
-    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, Iterator[AnswerPart]]: ...
+    def __get__(self, client: Errata, kind: type[Any]) -> Callable[P, Generator[AnswerPart]]: ...
 
     @overload
-    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, AsyncIterator[AnswerPart]]: ...
+    def __get__(self, client: AsyncErrata, kind: type[Any]) -> Callable[P, AsyncGenerator[AnswerPart]]: ...
 
     def __get__(self, client: Any, kind: type[Any]) -> Callable[..., Any]:
         method: Callable[..., Any] = self._stream_async if issubclass(kind, AsyncErrata) else self._stream
@@ -285,7 +286,7 @@ class Errata(_Client[httpx.BaseTransport, httpx.Client, BlockingLink]):
             if (start := page.next) is None:
                 return
 
-    def _stream(self, call: Call[wire.Answer]) -> Iterator[AnswerPart]:
+    def _stream(self, call: Call[wire.Answer]) -> Generator[AnswerPart]:
         call = ask_for_parts(call)
         return streaming.stream(self._link.http, self._to_request(call), call)
 
@@ -342,7 +343,7 @@ class AsyncErrata(_Client[httpx.AsyncBaseTransport, httpx.AsyncClient, AsyncLink
             if (start := page.next) is None:
                 return
 
-    def _stream(self, call: Call[wire.Answer]) -> AsyncIterator[AnswerPart]:
+    def _stream(self, call: Call[wire.Answer]) -> AsyncGenerator[AnswerPart]:
         call = ask_for_parts(call)
         return streaming.astream(self._link.http, self._to_request(call), call)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Generator
 from contextlib import aclosing, closing
 from dataclasses import replace
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -18,6 +18,7 @@ from errata.transport import translate_failures
 from errata.wire import Answer, AnswerDelta, AnswerRequest, Problem
 
 EVENTS = "text/event-stream"
+PARTS = {"delta", "answer", "problem"}  # and `done`; a newer service may have more events
 
 Entry = TypeVar("Entry")
 AnswerPart: TypeAlias = AnswerDelta | Answer
@@ -44,7 +45,7 @@ def ask_for_parts(call: Call[Answer]) -> Call[Answer]:
     return replace(call, body=call.body.model_copy(update={"stream": True}))
 
 
-def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> Iterator[AnswerPart]:
+def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> Generator[AnswerPart]:
     """The parts as they come. Whoever reads no further ends the request. Nothing but ErrataError is raised."""
     with (
         translate_failures(http, request, call),
@@ -57,13 +58,14 @@ def stream(http: httpx.Client, request: httpx.Request, call: Call[Answer]) -> It
         for event in EventSource(response).iter_sse():
             if event.event == "done":
                 return
-            yield _read(event, request)
+            if event.event in PARTS:
+                yield _read(event, request)
     raise _cut(request)
 
 
 async def astream(
     http: httpx.AsyncClient, request: httpx.Request, call: Call[Answer]
-) -> AsyncIterator[AnswerPart]:
+) -> AsyncGenerator[AnswerPart]:
     """As `stream`."""
     with translate_failures(http, request, call):
         async with aclosing(await http.send(request, stream=True)) as response:
@@ -74,7 +76,8 @@ async def astream(
             async for event in EventSource(response).aiter_sse():
                 if event.event == "done":
                     return
-                yield _read(event, request)
+                if event.event in PARTS:
+                    yield _read(event, request)
     raise _cut(request)
 
 

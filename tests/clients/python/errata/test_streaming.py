@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, closing
 from typing import Any
 
 import httpx
@@ -106,11 +107,21 @@ async def test_a_stream_that_breaks_raises_what_is_wrong(
 
 async def test_who_reads_no_further_ends_the_request() -> None:
     pieces = Pieces(DELTAS * 50 + END)
-    with Errata(transport=answer_with(pieces)) as client:
-        parts = client.stream(PERU)
+    with Errata(transport=answer_with(pieces)) as client, closing(client.stream(PERU)) as parts:
         next(parts)
-        parts.close()  # type: ignore[attr-defined]  # of a generator
-        assert (pieces.n_read, pieces.is_closed) == (1, True)
+    assert (pieces.n_read, pieces.is_closed) == (1, True)
+    pieces = Pieces(DELTAS * 50 + END)
+    async with (
+        AsyncErrata(transport=answer_with(pieces)) as async_client,
+        aclosing(async_client.stream(PERU)) as async_parts,
+    ):
+        await anext(async_parts)
+    assert (pieces.n_read, pieces.is_closed) == (1, True)
+
+
+async def test_an_event_that_is_not_known_yet_is_passed_over() -> None:
+    pieces = [event("ping", {}), *DELTAS, b": a comment\n\n", *END]
+    assert len(read(Pieces(pieces))) == len(await aread(Pieces(pieces))) == 3
 
 
 async def test_a_refusal_at_the_start_and_an_answer_that_is_no_stream() -> None:
@@ -184,4 +195,4 @@ def test_help_says_what_a_method_returns(client: type[Any]) -> None:
         assert "Call" not in str(inspect.signature(getattr(client, name)).return_annotation), name
     assert inspect.signature(client.ask).return_annotation is Answer
     assert inspect.signature(client.edit).return_annotation is EditReceipt
-    assert "Iterator" in str(inspect.signature(client.stream).return_annotation)
+    assert "Generator" in str(inspect.signature(client.stream).return_annotation)
