@@ -55,6 +55,8 @@ bench-editing: .venv/bench
 train: .venv/dev
 	nice $(BIN)/python -m models.training
 	nice $(BIN)/python -m models.training.kbert
+	@models/training/scope/install.sh
+	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
 
 pack: .venv/build
 	$(BIN)/python -m models.training.packs

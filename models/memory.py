@@ -9,10 +9,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable
+from math import prod
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    get_args,
+    runtime_checkable,
+)
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,62 +35,151 @@ class BlockError(ValueError):
     """Bytes that are not a block, or not the block their digest names."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class Block:
-    """Rows that live and die together.
+    """Rows that live and die together, kept as bytes: a tensor is made when it is read.
 
     key: unique within its memory at one version, e.g. `edit/7f3a` or `value/11/42`.
     order: where it stands in the canonical order of the memory (the ledger's order). Not part of the digest, so
         that an image does not remember how many commits came before it.
-    kind: which reader of the memory understands the tensors, e.g. `gated`, `value`.
-    tensors: contiguous CPU tensors.
+    header, body: of the block as safetensors bytes; blocks of the same shapes share a header. sha256: of both.
     """
 
     key: str
     order: int
-    kind: str
-    tensors: Mapping[str, Tensor] = field(repr=False)
+    header: bytes = field(repr=False)
+    body: bytes = field(repr=False)
+    sha256: bytes = field(repr=False)
 
-    @cached_property
-    def encoded(self) -> bytes:
-        """The block as safetensors bytes; equal content gives equal bytes."""
+    @staticmethod
+    def of(key: str, order: int, kind: str, tensors: Mapping[str, Tensor]) -> Block:
+        """kind: which reader of the memory understands the tensors, e.g. `gated`, `value`. tensors: on the CPU."""
         from safetensors.torch import save
 
-        sorted_tensors = {name: self.tensors[name].contiguous() for name in sorted(self.tensors)}
-        return save(sorted_tensors, metadata={"kind": self.kind})
+        sorted_tensors = {name: tensors[name].contiguous() for name in sorted(tensors)}
+        data = save(sorted_tensors, metadata={"kind": kind})
+        return Block(key, order, *_split(data), hashlib.sha256(data).digest())
 
-    @cached_property
+    @property
+    def encoded(self) -> bytes:
+        """The block as safetensors bytes; equal content gives equal bytes."""
+        return self.header + self.body
+
+    @property
     def digest(self) -> str:
-        return "sha256:" + hashlib.sha256(self.encoded).hexdigest()
+        return "sha256:" + self.sha256.hex()
 
-    @cached_property
+    @property
+    def kind(self) -> str:
+        return _layout(self.header).kind
+
+    @property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """By name; each is a copy, made when it is looked up."""
+        return Tensors(self.body, _layout(self.header).parts)
+
+    @property
     def rows(self) -> Mapping[str, int]:
         """How many each tensor has; a number is one."""
-        return {name: tensor.shape[0] if tensor.dim() else 1 for name, tensor in self.tensors.items()}
+        parts = _layout(self.header).parts
+        return {name: part.shape[0] if part.shape else 1 for name, part in parts.items()}
 
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
         """The block that `encoded` wrote. BlockError when the bytes do not match the digest, or are no block."""
-        from safetensors.torch import load
-
-        actual = "sha256:" + hashlib.sha256(data).hexdigest()
-        if actual != digest:
-            raise BlockError(f"rows {key!r}: expected {digest}, found {actual}")
+        actual = hashlib.sha256(data).digest()
+        if "sha256:" + actual.hex() != digest:
+            raise BlockError(f"rows {key!r}: expected {digest}, found sha256:{actual.hex()}")
         try:
-            header = data[8 : 8 + int.from_bytes(data[:8], "little")]  # safetensors keeps it to itself
-            block = Block(key, order, _kind(header), load(data))
+            block = Block(key, order, *_split(data), actual)
+            if _layout(block.header).size != len(block.body):
+                raise ValueError(
+                    f"its header says {_layout(block.header).size} bytes, there are {len(block.body)}"
+                )
         except Exception as cause:  # of bytes that were never written as a block, anything
             raise BlockError(f"rows {key!r}: {digest} names bytes that are no rows ({cause})") from cause
-        block.__dict__["encoded"], block.__dict__["digest"] = data, digest
         return block
 
 
-@lru_cache(maxsize=64)  # blocks of the same shapes have the same header
-def _kind(header: bytes) -> str:
-    kind = json.loads(header)["__metadata__"]["kind"]
+class Part(NamedTuple):
+    """Where one tensor lies in the body of a block. dtype: its name in torch."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tensors(Mapping[str, "Tensor"]):
+    """Of one block."""
+
+    body: bytes
+    parts: Mapping[str, Part]
+
+    def __getitem__(self, name: str) -> Tensor:
+        import torch
+
+        part = self.parts[name]
+        dtype = getattr(torch, part.dtype)
+        data = bytearray(self.body[part.start : part.end])
+        flat = torch.frombuffer(data, dtype=dtype) if data else torch.empty(0, dtype=dtype)
+        return flat if len(part.shape) == 1 else flat.view(part.shape)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+
+class Layout(NamedTuple):
+    """size: of the body."""
+
+    kind: str
+    parts: Mapping[str, Part]
+    size: int
+
+
+DTYPES = {  # of safetensors -> of torch, and bytes of a number
+    "BOOL": ("bool", 1), "U8": ("uint8", 1), "I8": ("int8", 1), "I16": ("int16", 2), "I32": ("int32", 4),
+    "I64": ("int64", 8), "F16": ("float16", 2), "BF16": ("bfloat16", 2), "F32": ("float32", 4), "F64": ("float64", 8),
+}  # fmt: skip
+
+
+def _split(data: bytes) -> tuple[bytes, bytes]:
+    """Header, the length before it included, and body."""
+    end = 8 + int.from_bytes(data[:8], "little")
+    return _intern(data[:end]), data[end:]
+
+
+@lru_cache(maxsize=4_096)
+def _intern(header: bytes) -> bytes:
+    return header
+
+
+@lru_cache(maxsize=4_096)  # blocks of the same shapes have the same header
+def _layout(header: bytes) -> Layout:
+    """ValueError, KeyError or TypeError when it is none that `Block.of` writes."""
+    content = json.loads(header[8:])
+    kind = content.pop("__metadata__")["kind"]
     if not isinstance(kind, str):
         raise TypeError(f"the kind of a block is a text, not {kind!r}")
-    return kind
+    parts: dict[str, Part] = {}
+    size = 0
+    for name, entry in sorted(content.items(), key=lambda pair: pair[1]["data_offsets"]):
+        dtype, width = DTYPES[entry["dtype"]]
+        part = Part(dtype, tuple(map(int, entry["shape"])), *map(int, entry["data_offsets"]))
+        if (
+            part.start != size
+            or part.end - part.start != width * prod(part.shape)
+            or min(part.shape, default=0) < 0
+        ):
+            raise ValueError(
+                f"{name!r} has {part.end - part.start} bytes at {part.start} and the shape {part.shape}"
+            )
+        parts[name], size = part, part.end
+    return Layout(kind, parts, size)
 
 
 @dataclass(frozen=True)
@@ -162,7 +262,11 @@ class Change(Protocol):
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """This question, and its paraphrases, have this answer."""
+    """This question, and its paraphrases, have this answer.
+
+    counterexamples: questions that it is not about. replaces: ids of earlier edits about the same fact, in whose words
+    this one answers, too. other_names: the question in other names of what it mentions.
+    """
 
     kind: ClassVar[ChangeKind] = "answer"
 
@@ -170,6 +274,14 @@ class AnswerChange:
     question: str
     answer: str
     paraphrases: tuple[str, ...] = ()
+    counterexamples: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+    other_names: tuple[str, ...] = ()
+
+    @property
+    def wordings(self) -> tuple[str, ...]:
+        """All that it answers to."""
+        return (self.question, *self.paraphrases, *self.other_names)
 
 
 class Options(BaseModel):

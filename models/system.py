@@ -16,7 +16,24 @@ from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH
 from models.memory import CHANGE_KINDS, Memory, Options, Views
 
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Probabilities that a question asks for an edit's fact.
+
+    opens: from which the edit answers. near: from which a reply names it, though the base answers. replaces: from
+    which a new edit takes the place of an earlier one.
+    """
+
+    opens: float = 0.25
+    near: float = 0.1
+    replaces: float = 0.9
+
+
 Input: TypeAlias = Literal["graph", "context", "candidates", "document"]
+Verdict: TypeAlias = Literal[
+    "answers", "less_likely", "near", "not_asked", "other_literal", "other_subject", "far"
+]
 INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 
@@ -46,6 +63,18 @@ class Alternative:
 
 
 @dataclass(frozen=True)
+class NearbyEdit:
+    """An edit that the question may ask for, and not surely enough to be answered by it.
+
+    question: the wording of the edit that is near. probability: that both ask for the same.
+    """
+
+    edit: str
+    question: str
+    probability: float
+
+
+@dataclass(frozen=True)
 class Reply:
     """A system's reply to one question.
 
@@ -54,6 +83,7 @@ class Reply:
     edits: ids of the edits whose rows this answer rests on.
     facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.
     best: what would be answered without declining; "" when there is nothing to answer.
+    nearby_edit: what a caller may ask back about; None where an edit answers.
     """
 
     answer: str | None
@@ -65,6 +95,7 @@ class Reply:
     truncated: bool = False
     explanation: Mapping[str, Any] | None = None
     facts: tuple[Mapping[str, Any], ...] = ()
+    nearby_edit: NearbyEdit | None = None
 
 
 @dataclass(frozen=True)
@@ -149,12 +180,49 @@ class Routes(Protocol):
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
         """The edit that answers each question; None where only asking tells."""
 
+    def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
+        """The active edits that each question asks for with high probability: a new edit of it takes their place."""
+
     def find_misrouted(self, views: Views) -> Mapping[str, Sequence[str | None]]:
         """Of the active edits, those that do not certainly answer all their own wordings.
 
         Returns: edit -> the edit that answers each wording, the question first (None: the base answers), or () where
         only asking tells. Exact, and cheap when a close view was examined before.
         """
+
+
+@dataclass(frozen=True)
+class ScopeVerdict:
+    """What became of one wording that a question resembles.
+
+    owner: the edit that was given the wording. edit: the one that answers for it. question: the wording. probability:
+    that both ask for the same; None where nobody was asked. verdict: it answers; it could, and another is likelier; it
+    is near; it is not asked for; it names another number or code, or another known subject; it reads too differently.
+    """
+
+    owner: str
+    edit: str
+    question: str
+    cosine: float
+    probability: float | None
+    verdict: Verdict
+
+
+@runtime_checkable
+class HasScope(Protocol):
+    """Judges whether a question asks for the fact of an edit, and lets a person say how sure it has to be."""
+
+    @property
+    def thresholds(self) -> Thresholds: ...
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """Before the first question."""
+
+    def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
+        """The edit that each question likeliest asks for, however unlikely; None where no edit is near."""
+
+    def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
+        """The wordings that the question resembles most, the likeliest first."""
 
 
 @runtime_checkable

@@ -26,6 +26,7 @@ from pydantic import (
     model_validator,
 )
 
+from models.system import Thresholds
 from models.systems import SYSTEMS
 from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
@@ -89,6 +90,7 @@ def _split_by_model(value: Any) -> Any:
 
 Port = Annotated[int, Field(ge=1, le=65_535)]
 Count = Annotated[int, Field(ge=1, le=1_024)]
+Probability = Annotated[float, Field(gt=0, le=1)]
 Seconds = Annotated[float, Field(gt=0, le=600)]
 ImportPath = Annotated[str, Field(pattern=r"^[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*$")]
 RateText = Annotated[str, AfterValidator(_check_rate)]
@@ -151,10 +153,24 @@ class Settings(BaseModel):
         "model alone; may be repeated",
     )
     bank_slots: Annotated[int, Field(ge=1, le=2**24)] = Field(
-        65_536,
-        description="value slots for edits, one for each token of their answers; 65536 are some 15,000 edits",
+        1_048_576,
+        description="value slots for edits, one for each token of their answers; 1048576 are some 200,000 edits",
     )
     auto_grow_bank: bool = Field(False, description="set as many slots more aside when four fifths are taken")
+
+    scope_opens: Probability = Field(
+        Thresholds.opens,
+        description="an edit answers a question that asks for its fact with this probability; higher: fewer other "
+        "questions, and fewer of its own in other words",
+    )
+    scope_near: Probability = Field(
+        Thresholds.near,
+        description="from this probability on a reply names the edit as `nearby_edit`, though it does not answer",
+    )
+    scope_replaces: Probability = Field(
+        Thresholds.replaces,
+        description="a new edit takes the place of an earlier one that asks for the same with this probability",
+    )
 
     anonymous_access: Literal["loopback", "everyone", "none"] = Field(
         "loopback",
@@ -228,6 +244,11 @@ class Settings(BaseModel):
                     f"--{setting} names the model {unknown[0]!r}, and there is none: give one of "
                     f"{', '.join(self.systems)}"
                 )
+        if not self.scope_near <= self.scope_opens <= self.scope_replaces:
+            raise ValueError(
+                f"--scope-near {self.scope_near}, --scope-opens {self.scope_opens} and --scope-replaces "
+                f"{self.scope_replaces} have to rise"
+            )
         return self
 
     def share_cores(self, n_cores: int) -> Self:
@@ -292,6 +313,11 @@ class Settings(BaseModel):
     def replica_limit(self) -> int:
         """The most replicas that a model ever has."""
         return self.max_replicas or self.min_replicas
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Of the scope."""
+        return Thresholds(self.scope_opens, self.scope_near, self.scope_replaces)
 
     def device_of(self, model: str) -> str:
         """auto, cpu, cuda or cuda:N."""

@@ -18,6 +18,8 @@
     │   ├── StaleVersion                 409 stale_version        extras: current, expected
     │   ├── GraphMoved                   409 graph_moved          extras: current, expected
     │   ├── Ambiguous                    409 ambiguous            extras: candidates
+    │   ├── AddOrSet                     409 add_or_set           extras: values
+    │   ├── SimilarName                  409 similar_name         extras: candidates
     │   ├── BreaksTests                  409 breaks_tests         extras: tests
     │   ├── MemoryFull                   409 memory_full          extras: used, slots
     │   ├── KeyTaken                     409 key_taken
@@ -149,6 +151,18 @@ class Ambiguous(Conflict):
     """A name that several entities bear. `candidates` says how to tell them apart."""
 
     code = "ambiguous"
+
+
+class AddOrSet(Conflict):
+    """A further value of a relation of which nobody said how many it holds. `values` are those that are there."""
+
+    code = "add_or_set"
+
+
+class SimilarName(Conflict):
+    """A name that nothing bears and that is one letter away from a name in use. `candidates` says whose."""
+
+    code = "similar_name"
 
 
 class BreaksTests(Conflict):

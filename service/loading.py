@@ -12,7 +12,7 @@ from dataclasses import replace
 import torch
 
 from models.device import resolve_device, resolve_dtype
-from models.system import Bundle, check_contract, check_reply
+from models.system import Bundle, HasScope, check_contract, check_reply
 from service.concurrency import freeze_gc
 from service.config import Settings
 
@@ -31,6 +31,8 @@ def load_system(settings: Settings, model: str) -> Bundle:
     device = resolve_device(settings.device_of(model))
     dtype = resolve_dtype(settings.dtype_of(model), device)
     bundle = check_contract(loader(device, dtype), model)
+    if isinstance(bundle.system, HasScope):
+        bundle.system.set_thresholds(settings.thresholds)
     check_reply(bundle)
     bundle = replace(bundle, device=str(device))
     freeze_gc()

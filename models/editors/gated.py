@@ -41,6 +41,13 @@ class Pushes:
     enough: Float[Tensor, " token"]
     largest: float
 
+    def values(
+        self, tokens: Int[Tensor, " step"], strengths: Float[Tensor, " step"]
+    ) -> Float[Tensor, "step d"]:
+        """The rows that spell these tokens."""
+        device = self.units.device
+        return strengths.to(device)[:, None] * self.units[tokens.to(device).long()]
+
 
 def find_pushes(head: Float[Tensor, "token d"], reference: Float[Tensor, "state d"]) -> Pushes:
     """For every token of one model.
@@ -98,7 +105,7 @@ class Places:
 
 def solve(
     head: Float[Tensor, "token d"], epsilon: float, pushes: Pushes, places: Places, rows: int
-) -> tuple[Float[Tensor, "row d"], Float[Tensor, " row"]]:
+) -> tuple[Float[Tensor, " row"], Float[Tensor, " row"]]:
     """Solve for values, with logit_y - logit_k >= MARGIN beta gap at s + beta u, for all states s and tokens k.
 
     That is linear in beta. Only for tokens that can win (`gaps` > 0).
@@ -108,7 +115,7 @@ def solve(
         rows: how many values.
 
     Returns:
-        Values, and by how many logits each makes its token lead where it leads least.
+        beta of each value, and by how many logits it makes its token lead where it leads least.
     """
     targets = places.target.new_zeros(rows).scatter_(0, places.row, places.target)
     beta = pushes.enough[targets].clamp(min=pushes.largest)
@@ -119,7 +126,8 @@ def solve(
         ahead = _ahead(head, pushes.units[tokens], tokens)[place]
         enough = _enough(behind, ahead, pushes.gaps[part.target])
         beta.scatter_reduce_(0, part.row, torch.maximum(part.states.norm(dim=-1), enough), "amax")
-    values = (beta / COARSE).ceil()[:, None] * COARSE * pushes.units[targets]
+    strengths = (beta / COARSE).ceil() * COARSE
+    values = strengths[:, None] * pushes.units[targets]
     leads = beta.new_full((rows,), float("inf"))
     for part in places.split():
         x = part.states + values[part.row]
@@ -128,7 +136,7 @@ def solve(
         logit = logits.gather(1, target)[:, 0]
         lead = logit - logits.scatter_(1, target, float("-inf")).amax(1)
         leads.scatter_reduce_(0, part.row, lead, "amin")
-    return values, leads
+    return strengths, leads
 
 
 def _ahead(head: Tensor, units: Tensor, tokens: Tensor) -> Float[Tensor, "n token"]:

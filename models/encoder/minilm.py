@@ -58,7 +58,7 @@ class MiniLM:
         dtype: torch.dtype = torch.float32,
     ) -> None:
         files = files or find()
-        self.device = torch.device(device)
+        self.device, self.dtype = torch.device(device), dtype
         weights = {name: value.to(self.device) for name, value in load_file(files.weights).items()}
         self.tokenizer = Tokenizer.from_file(str(files.tokenizer))
         self.tokenizer.no_padding()
@@ -78,6 +78,12 @@ class MiniLM:
             return ids, False
         return ids[: self.max_tokens - 1] + ids[-1:], True
 
+    def embed(
+        self, ids: Int[Tensor, "*token"], places: Int[Tensor, "*token"]
+    ) -> Float[Tensor, "*token width"]:
+        """Sum of the embeddings of each token and of its place in its text, before the norm."""
+        return self.words[ids] + self._positions[places]
+
     @torch.inference_mode()
     def encode(self, texts: Sequence[str]) -> Encoded:
         """Read texts in one forward pass."""
@@ -87,7 +93,7 @@ class MiniLM:
         positions = torch.arange(int(lengths.max()))
         mask = positions < lengths[:, None]
         places, is_real = positions.expand_as(mask)[mask].to(self.device), mask.to(self.device)
-        embedded = self.words[torch.cat(rows).to(self.device)] + self._positions[places]
+        embedded = self.embed(torch.cat(rows).to(self.device), places)
         states = self._bert(embedded, is_real, is_real[:, None, :])
         ids = pad_sequence(rows, batch_first=True).to(self.device)
         return Encoded(states, ids, is_real, tuple(is_cut for _, is_cut in tokens))

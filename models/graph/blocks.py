@@ -55,7 +55,7 @@ def _block(key: str, order: int, kind: str, content: Mapping[str, Any]) -> Block
     import torch  # here alone: who reads what others wrote needs none of its seconds
 
     data = json.dumps(content, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
-    return Block(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})
+    return Block.of(key, order, kind, {_TENSOR: torch.frombuffer(bytearray(data), dtype=torch.uint8)})
 
 
 def _content(block: Block) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from models.graph.base import Base
@@ -81,6 +82,18 @@ class GraphView:
         if holds == "one":
             return "one"
         return "many" if holds == "many" else self.base.cardinality(relation)
+
+    def is_defined(self, relation: str) -> bool:
+        """Whether the base or somebody said how many values it holds."""
+        is_own = relation in OWN_HOLDS or relation in self.base.relations
+        return is_own or bool(self._about_relation(relation, HOLDS))
+
+    @cached_property
+    def relations(self) -> Set[str]:
+        """Of the base, and of what edits say."""
+        sources = (source for pairs in self.edits.values() for _, source in pairs)
+        names = {statement.relation for source in sources for statement in source.statements}
+        return {*self.base.relations, *(name for name in names if not name.startswith("@"))}
 
     def _about_relation(self, relation: str, property: str) -> str:
         """What edits say of the relation itself; "" where nothing."""

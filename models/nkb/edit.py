@@ -13,15 +13,16 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from models.editors.gated import Places, solve
-from models.memory import AnswerChange, Block, EditRefused, Image, Material
+from models.memory import AnswerChange, Block, EditRefused, Image, Material, block_key
 from models.nkb.decode import Decoder
 from models.nkb.fused import LONGEST
 from models.nkb.overlay import Place
 from models.nkb.reader import END, Read, Reader
 from models.nkb.surgery import operate_on
 from models.nkb.trace import trace
-from models.scope.keys import QuestionKeys
+from models.scope.readings import Readings
 from models.scope.warnings import wording_warnings
+from models.scope.wording_table import write_block
 
 Tokens = list[int]
 ReadQuestions = Callable[[Sequence[str]], Read]  # as `Reader.read`, perhaps from a cache
@@ -42,6 +43,10 @@ def materials(
         return []
     answers = [_spell(reader, correction) for correction in corrections]
     if method == "surgery":
+        if any(correction.counterexamples for correction in corrections):
+            raise EditRefused(
+                "no_scope", "rows moved by surgery have no scope: leave the counterexamples out"
+            )
         return _build_surgery(reader, read_questions, corrections, answers, scale)
     if scale is not None:
         raise EditRefused("bad_lambda", "only the method 'surgery' takes a lambda: leave it out")
@@ -79,16 +84,20 @@ def _build_gated(
         if impossible:
             detail = f"token {impossible[0]} of the answer cannot win; write the answer differently"
             raise EditRefused("unreachable", f"{correction.question!r}: {detail}")
-    wordings = [(correction.question, *correction.paraphrases) for correction in corrections]
+    wordings = [correction.wordings for correction in corrections]
     counts, lengths = [len(texts) for texts in wordings], [len(tokens) for tokens in answers]
     read = read_questions([text for texts in wordings for text in texts])
+    counterexamples = [text for correction in corrections for text in correction.counterexamples]
+    against = read_questions(counterexamples).readings if counterexamples else read.readings.select([])
     decoder, places = reader.decoder, _places(reader, read, counts, answers)
-    values, leads = solve(decoder.head_weight, decoder.epsilon, reader.pushes, places, sum(lengths))
+    strengths, leads = solve(decoder.head_weight, decoder.epsilon, reader.pushes, places, sum(lengths))
     parts = zip(
         corrections,
-        torch.split(values, lengths),
+        answers,
+        torch.split(strengths, lengths),
         torch.split(leads, lengths),
-        read.question_keys.split(counts),
+        read.readings.split(counts),
+        against.split([len(correction.counterexamples) for correction in corrections]),
         strict=True,
     )
     return [_gated_material(reader, *part) for part in parts]
@@ -112,17 +121,26 @@ def _places(reader: Reader, read: Read, counts: Sequence[int], answers: Sequence
 
 
 def _gated_material(
-    reader: Reader, correction: AnswerChange, steps: Tensor, leads: Tensor, gates: QuestionKeys
+    reader: Reader,
+    correction: AnswerChange,
+    answer: Tokens,
+    strengths: Tensor,
+    leads: Tensor,
+    readings: Readings,
+    against: Readings,
 ) -> Material:
-    tensors = {"keys": gates.keys, "numbers": gates.numbers, "words": gates.words, "steps": steps}
-    block = Block(f"edit/{correction.id}", 0, "gated", {name: _on_cpu(t) for name, t in tensors.items()})
+    """A token and a strength for each step: the row that makes the token win is a direction of the base, scaled."""
+    rows = {"tokens": torch.tensor(answer, dtype=torch.int32), "strengths": _on_cpu(strengths)}
+    texts, n_against = (*correction.wordings, *correction.counterexamples), len(correction.counterexamples)
+    scope = write_block(texts, Readings.concatenate([readings, against]), correction.replaces, n_against)
+    block = Block.of(block_key(correction.id), 0, "gated", rows | scope)
     notes: dict[str, object] = {
-        "slots": len(steps),
-        "gates": len(gates),
+        "slots": len(answer),
+        "gates": len(correction.wordings),
         "margin": round(float(leads.min()), 3),
     }
-    wordings = (correction.question, *correction.paraphrases)
-    warnings = list(wording_warnings(reader.scope, reader.kinds, wordings, gates.keys))
+    texts_of_curator = (correction.question, *correction.paraphrases)
+    warnings = list(wording_warnings(reader.scope, texts_of_curator, readings))
     return Material(correction.id, "gated", block, {**notes, "warnings": warnings} if warnings else notes)
 
 
@@ -154,7 +172,7 @@ def _build_surgery(
                 for move in moves
             ],
         }
-        block = Block(f"edit/{correction.id}", 0, "delta", tensors)
+        block = Block.of(f"edit/{correction.id}", 0, "delta", tensors)
         result.append(Material(correction.id, "surgery", block, notes))
     return result
 
@@ -187,5 +205,5 @@ def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
         edits = "+".join(dict.fromkeys(edit for edit, _ in moves))
         tensors = {"layer": torch.tensor(layer), "slot": torch.tensor(slot), "row": row}
         key = f"value/{layer:02d}/{slot:05d}/{edits}"
-        image[key] = Block(key, 0, "value", tensors)
+        image[key] = Block.of(key, 0, "value", tensors)
     return Image(base.base, image)

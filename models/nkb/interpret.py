@@ -16,7 +16,7 @@ from models.nkb.decode import Decoder
 from models.nkb.overlay import Overlay
 from models.nkb.reader import END, Read, Reader
 from models.nkb.trace import trace
-from models.scope.gates import GateMatch
+from models.scope.scope import Match
 
 TOP, WORDS = 5, 3  # slots shown, and words shown for each
 
@@ -103,7 +103,7 @@ def contributions(
 
 
 def explain(
-    reader: Reader, read: Read, row: int, overlay: Overlay, gate: GateMatch | None, answer: Sequence[int]
+    reader: Reader, read: Read, row: int, overlay: Overlay, gate: Match | None, answer: Sequence[int]
 ) -> dict[str, Any]:
     """Why an answer came out: which gate opened, or which slots of the bank fired and what they pushed for.
 
@@ -112,7 +112,7 @@ def explain(
         answer: its tokens, which may be spelt in other ways than its text would be.
     """
     if gate is not None:
-        match = {"open": True, "edit": gate.edit, "log_odds": round(gate.logit, 3)}
+        match = {"open": True, "edit": gate.edit, "probability": round(gate.probability, 4)}
         return {"gate": match, "slots": []}
     rows = slice(row, row + 1)
     token = answer[0] if answer else END

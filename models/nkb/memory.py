@@ -16,9 +16,9 @@ from models.memory import AnswerChange, ChangeKind, EditRefused, Image, Material
 from models.nkb.edit import fold, materials
 from models.nkb.overlay import value_rows
 from models.nkb.reader import ReadCache, Reader
-from models.scope.gates import Gates
+from models.scope.active import ActiveEdits
 from models.scope.locality import ACCEPTABLE, Locality
-from models.scope.slot_table import SlotTable
+from models.scope.wording_table import WordingTable
 
 BANK = "nkb/bank"
 SMALL_MARGIN = 1.0  # points of locality below which a curator is warned
@@ -36,9 +36,9 @@ class BankOptions(Options):
 
 @dataclass(frozen=True, eq=False)
 class BankView:
-    """One version of the bank: gates of gated edits, and value rows that surgery moved, with the edits that did."""
+    """One version of the bank: routed edits, and value rows that surgery moved, with the edits that did."""
 
-    gates: Gates
+    active_edits: ActiveEdits
     values: Mapping[int, tuple[Tensor, Tensor]]
     surgery_edits: Mapping[tuple[int, int], tuple[str, ...]]
 
@@ -50,7 +50,7 @@ class BankMemory:
 
     def __init__(self, reader: Reader, reads: ReadCache) -> None:
         self._reader, self._reads = reader, reads
-        self._slots = SlotTable(reader.scope, reader.subjects)
+        self._wordings = WordingTable(reader.scope.judge, reader.t5.device)
 
     @cached_property
     def base(self) -> Image:
@@ -71,13 +71,13 @@ class BankMemory:
 
     def view(self, image: Image) -> BankView:
         blocks = image.ordered_blocks
-        gates = self._slots.gates([block for block in blocks if block.kind == "gated"])
+        active_edits = self._wordings.view([block for block in blocks if block.kind == "gated"])
         moved_rows = [block for block in blocks if block.kind == "value"]
-        return BankView(gates, *value_rows(moved_rows, self._reader.t5.device))
+        return BankView(active_edits, *value_rows(moved_rows, self._reader.t5.device))
 
     def usage(self, image: Image) -> Usage:
         gated = [block for block in image.blocks.values() if block.kind == "gated"]
-        n_owned = sum(block.rows["steps"] for block in gated)
+        n_owned = sum(block.rows["tokens"] for block in gated)
         n_moved = len(image.blocks) - len(gated)
         margin = None if self._locality is None else round(self._locality.margin(len(gated)), 2)
         warnings = []
@@ -96,4 +96,4 @@ class BankMemory:
 
     @cached_property
     def _locality(self) -> Locality | None:
-        return Locality.load(self._reader.folder, self._reader.digest)
+        return Locality.load(self._reader.folder, self._reader.digest_with_judge)

@@ -1,11 +1,12 @@
 """The default checkpoint, loaded for reading: question in, encoder states and answer tokens out.
 
 A checkpoint folder holds config.json and model.safetensors (T5's decoder, its projection and banks, under the
-authors' names), tokenizer.json (answers), scope.safetensors (gates), reference.safetensors (what gated values are
-made of, the subjects of training, and what gates learned to ask for), confidence.json, and SHA256SUMS, which says
-what each of the others has to be.
+authors' names), tokenizer.json (answers), subjects.safetensors (how a question's subject is read),
+reference.safetensors (what routed rows are made of, and the subjects of training), confidence.json, and SHA256SUMS,
+which says what each of the others has to be. The judge of the scope has a folder of its own (models/scope/judge.py).
 """
 
+import hashlib
 import json
 import threading
 from collections.abc import Sequence
@@ -38,27 +39,30 @@ from models.nkb.backbone import build
 from models.nkb.bank import BankConfig, mount
 from models.nkb.checkpoint import fill
 from models.nkb.decode import Decoder
-from models.scope.keys import QuestionKeys, dequantize, read_keys
-from models.scope.network import Scope
+from models.nkb.subjects import Subjects
+from models.scope.judge import Judge
+from models.scope.readings import Readings, dequantize
+from models.scope.scope import Scope
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "nkb"
-TOKENIZER, SCOPE, REFERENCE = "tokenizer.json", "scope.safetensors", "reference.safetensors"
+TOKENIZER, SUBJECTS, REFERENCE = "tokenizer.json", "subjects.safetensors", "reference.safetensors"
 CONFIDENCE = "confidence.json"
-FILES = (CONFIG, WEIGHTS, TOKENIZER, SCOPE, REFERENCE, CONFIDENCE)
+FILES = (CONFIG, WEIGHTS, TOKENIZER, SUBJECTS, REFERENCE, CONFIDENCE)
 END = 1  # the answer tokenizer's end token
 CACHE_SIZE = 1_024  # questions; about 20 kB each, the longest 130
+READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are those of the next
 
 
 @dataclass(frozen=True)
 class Read:
-    """Questions as the decoder sees them, and as gates do.
+    """Questions as the decoder sees them, and as the scope does.
 
     familiarity: cosine of each question's subject and the nearest one of training. truncated: which were cut.
     """
 
     states: Float[Tensor, "batch token d"]
     mask: Bool[Tensor, "batch token"]
-    question_keys: QuestionKeys
+    readings: Readings
     familiarity: Float[Tensor, " batch"]
     truncated: tuple[bool, ...]
 
@@ -67,8 +71,7 @@ class Read:
 class Reader:
     """A loaded checkpoint; all tensors are on one device.
 
-    folder: where it lies. pushes: what gated values are made of. subjects: those of training, as gates read them.
-    kinds: relation readings of the phrasings that gates learned from.
+    folder: where it lies. digest: of all that answers and edits follow from. pushes: what routed rows are made of.
     """
 
     folder: Path
@@ -81,8 +84,13 @@ class Reader:
     confidence: Confidence
     bank: BankConfig
     pushes: Pushes
-    subjects: Float[Tensor, "subject aspect"]
-    kinds: Float[Tensor, "kind aspect"]
+    subjects: Subjects
+
+    @property
+    def digest_with_judge(self) -> str:
+        """Of all that decides which question an edit answers, too."""
+        digests = f"{self.digest} {self.scope.judge.digest}"
+        return "sha256:" + hashlib.sha256(digests.encode()).hexdigest()
 
     @staticmethod
     def load(
@@ -111,9 +119,10 @@ class Reader:
     @torch.inference_mode()
     def read(self, questions: Sequence[str]) -> Read:
         encoded = self.encoder.encode(questions)
-        keys, familiarity = read_keys(self.scope, self.subjects, questions, encoded)
+        familiarity, places = self.subjects.nearest(self.subjects.key(encoded.states, encoded.mask))
+        readings = self.scope.judge.read(questions, encoded.sentences, places)
         states = self.t5.encoder(encoded.states)
-        return Read(states, encoded.mask, keys, familiarity, encoded.truncated)
+        return Read(states, encoded.mask, readings, familiarity, encoded.truncated)
 
     def spell(self, answer: str) -> list[int]:
         """Token ids of an answer, the end token included."""
@@ -138,12 +147,11 @@ def _load(folder: Path, encoder: MiniLM, device: torch.device, dtype: torch.dtyp
         t5=t5,
         decoder=Decoder(t5, dtype),
         tokenizer=Tokenizer.from_file(str(folder / TOKENIZER)),
-        scope=Scope.from_weights(load_file(folder / SCOPE), device),
+        scope=Scope(Judge.load(encoder)),
         confidence=Confidence.parse(json.loads((folder / CONFIDENCE).read_text())),
         bank=bank,
         pushes=Pushes(units, reference["gaps"], reference["enough"], float(reference["largest"])),
-        subjects=dequantize(reference["taught"]),
-        kinds=dequantize(reference["kinds"]),
+        subjects=Subjects.from_weights(load_file(folder / SUBJECTS), dequantize(reference["taught"])),
     )
 
 
@@ -152,7 +160,7 @@ class CachedRead:
     """One question. states: without padding."""
 
     states: Float[Tensor, "token d"]
-    question_keys: QuestionKeys
+    readings: Readings
     familiarity: Float[Tensor, ""]
     truncated: bool
 
@@ -166,6 +174,7 @@ class ReadCache:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._cache: LRUCache[str, CachedRead] = LRUCache(CACHE_SIZE)
+        self._readings: LRUCache[str, Readings] = LRUCache(READINGS_CACHED)
         self._is_used = False
         self._lock = threading.Lock()
 
@@ -182,10 +191,23 @@ class ReadCache:
         return Read(
             states,
             torch.arange(states.shape[1], device=states.device) < lengths[:, None],
-            QuestionKeys.concatenate([entry.question_keys for entry in hits]),
+            Readings.concatenate([entry.readings for entry in hits]),
             torch.stack([entry.familiarity for entry in hits]),
             tuple(entry.truncated for entry in hits),
         )
+
+    def readings(self, questions: Sequence[str]) -> Readings:
+        """Questions as the scope reads them."""
+        with self._lock:
+            rows = {
+                question: self._readings[question] for question in questions if question in self._readings
+            }
+        if missing := [question for question in dict.fromkeys(questions) if question not in rows]:
+            fresh = self.read(missing).readings
+            rows |= {question: fresh.select([row]) for row, question in enumerate(missing)}
+            with self._lock:
+                self._readings.update((question, rows[question]) for question in missing)
+        return Readings.concatenate([rows[question] for question in questions])
 
     def keep(self, questions: Sequence[str], read: Read) -> None:
         """Cache what was read, once `read` was called for the first time."""
@@ -193,13 +215,13 @@ class ReadCache:
             return
         with self._lock:
             for row, question in enumerate(questions):
-                states, keys = read.states[row][read.mask[row]], read.question_keys.copy_row(row)
-                self._cache[question] = CachedRead(states, keys, read.familiarity[row], read.truncated[row])
+                states, readings = read.states[row][read.mask[row]], read.readings.select([row])
+                self._cache[question] = CachedRead(
+                    states, readings, read.familiarity[row], read.truncated[row]
+                )
 
 
-def pack_reference(
-    pushes: Pushes, subjects: Int[Tensor, "subject aspect"], kinds: Int[Tensor, "kind aspect"]
-) -> dict[str, Tensor]:
+def pack_reference(pushes: Pushes, subjects: Int[Tensor, "subject aspect"]) -> dict[str, Tensor]:
     """What reference.safetensors holds. Directions are stored in half precision and used as they are read again."""
     return {
         "units": pushes.units.half(),
@@ -207,7 +229,6 @@ def pack_reference(
         "enough": pushes.enough,
         "largest": torch.tensor(pushes.largest),
         "taught": subjects,
-        "kinds": kinds,
     }
 
 

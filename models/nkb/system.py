@@ -4,14 +4,14 @@ Dai et al., Neural Knowledge Bank (arXiv:2208.00399). Its memory is models/nkb/m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from models.confidence import UNSURE, sigmoid
+from models.confidence import UNSURE
 from models.memory import Views
 from models.nkb.answers import DecodedAnswer, features, share_remainder
 from models.nkb.interpret import explain
@@ -20,10 +20,21 @@ from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
 from models.packs.probes import pack_probes
-from models.scope.gates import NO_EDIT, GateMatch, match_gates
+from models.scope.active import ActiveEdits
 from models.scope.probe_index import ProbeIndex
-from models.scope.question_cache import QuestionCache
-from models.system import Alternative, Ask, Bundle, Input, Probes, Reply, Side
+from models.scope.scope import Match
+from models.system import (
+    Alternative,
+    Ask,
+    Bundle,
+    Input,
+    NearbyEdit,
+    Probes,
+    Reply,
+    ScopeVerdict,
+    Side,
+    Thresholds,
+)
 
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
@@ -38,9 +49,6 @@ class NkbSystem:
     def __init__(self, reader: Reader, reads: ReadCache | None = None) -> None:
         self.reader = reader
         self._reads = reads or ReadCache(reader)
-        self._questions = QuestionCache(
-            reader.scope, lambda questions: self._reads.read(questions).question_keys
-        )
 
     @property
     def probes(self) -> Probes:
@@ -54,9 +62,10 @@ class NkbSystem:
         banks: list[BankView] = [view[BANK] for view in views]
         read = self.reader.read(questions)
         self._reads.keep(questions, read)
-        gates = match_gates(self.reader.scope, read.question_keys, [bank.gates for bank in banks])
+        matches = self.reader.scope.match(read.readings, [bank.active_edits for bank in banks])
+        gates = [match if match and self.reader.scope.opens(match) else None for match in matches]
         reads = [
-            Overlay(bank.values, None if gate is None else gate.block.tensors["steps"])
+            Overlay(bank.values, None if gate is None else self._steps(gate))
             for bank, gate in zip(banks, gates, strict=True)
         ]
         answers = self.reader.decoder.generate(
@@ -73,12 +82,12 @@ class NkbSystem:
         replies = [
             self._reply(
                 decoded_answer,
-                gate,
+                matches[row],
                 surgery_edits.get(row, ()),
                 float(read.familiarity[row]),
                 read.truncated[row],
             )
-            for row, (decoded_answer, gate) in enumerate(zip(answers, gates, strict=True))
+            for row, decoded_answer in enumerate(answers)
         ]
         return [
             replace(
@@ -93,7 +102,7 @@ class NkbSystem:
     def _reply(
         self,
         decoded_answer: DecodedAnswer,
-        gate: GateMatch | None,
+        match: Match | None,
         surgery_edits: tuple[str, ...],
         familiarity: float,
         cut: bool,
@@ -104,10 +113,11 @@ class NkbSystem:
         """
         best = self.reader.say(decoded_answer.tokens)
         confidence = self.reader.confidence
+        gate = match if match is not None and self.reader.scope.opens(match) else None
         if gate is None:
             score = confidence.score(features(decoded_answer.logprobs, 1.0 if surgery_edits else familiarity))
         else:
-            score = sigmoid(gate.logit)
+            score = gate.probability
         sure = decoded_answer.finished and (gate is not None or score >= confidence.threshold)
         runners_up = decoded_answer.alternatives
         shares = share_remainder(1 - score, [sum(answer.logprobs) for answer in runners_up])
@@ -123,7 +133,25 @@ class NkbSystem:
             surgery_edits if gate is None else (gate.edit,),
             tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             cut,
+            nearby_edit=match.nearby_edit if match is not None and gate is None else None,
         )
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self.reader.scope.thresholds
+
+    @torch.inference_mode()
+    def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
+        readings = self._reads.readings([ask.question for ask in asks])
+        matches = self.reader.scope.find_nearest(readings, views[BANK].active_edits)
+        return [None if match is None else match.nearby_edit for match in matches]
+
+    @torch.inference_mode()
+    def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
+        return self.reader.scope.examine(self._reads.readings([ask.question]), views[BANK].active_edits)
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        self.reader.scope.thresholds = thresholds
 
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
@@ -134,17 +162,19 @@ class NkbSystem:
             return []
         if not same_rows(old_bank.values, new_bank.values):
             return [True] * len(questions)
-        old_gates, new_gates = self._questions.match(questions, old_bank.gates, new_bank.gates)
-        return [_block(old) != _block(new) for old, new in zip(old_gates, new_gates, strict=True)]
+        old_routes, new_routes = (self._routes(questions, bank.active_edits) for bank in (old_bank, new_bank))
+        return [_block(old) != _block(new) for old, new in zip(old_routes, new_routes, strict=True)]
 
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
         """None after surgery, which may move any answer, and between tables that share no rows."""
         old_bank, new_bank = before[BANK], after[BANK]
-        comparable = old_bank.gates.generation == new_bank.gates.generation
+        comparable = old_bank.active_edits.generation == new_bank.active_edits.generation
         if not comparable or not same_rows(old_bank.values, new_bank.values):
             return None
-        return self.probe_index.near(self.reader.scope, new_bank.gates.changed_since(old_bank.gates))
+        scope = self.reader.scope
+        changed = new_bank.active_edits.changed_since(old_bank.active_edits)
+        return self.probe_index.near(changed, scope.judge.calibration.min_cosine(scope.thresholds.opens))
 
     @cached_property
     def probe_index(self) -> ProbeIndex:
@@ -152,25 +182,38 @@ class NkbSystem:
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
-        """An edit whose gate opens answers with its own tokens, whatever else the bank holds, so the gates tell."""
+        """A routed edit answers with its own tokens, whatever else the bank holds, so the routes tell."""
         bank: BankView = views[BANK]
-
-        def name(edit: int) -> str:
-            return bank.gates.edits[edit].key.removeprefix("edit/")
-
+        names = [block.key.removeprefix("edit/") for block in bank.active_edits.edits]
         silent_surgery: dict[str, tuple[str | None, ...]] = {
             edit: () for edits in bank.surgery_edits.values() for edit in edits
         }
         odd = {
-            name(edit): tuple(None if owner == NO_EDIT else name(owner) for owner in owners)
-            for edit, owners in bank.gates.find_misrouted().items()
+            names[edit]: tuple(names[other] for other in answering)
+            for edit, answering in bank.active_edits.find_misrouted().items()
         }
         return silent_surgery | odd
 
     @torch.inference_mode()
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
-        (gates,) = self._questions.match([ask.question for ask in asks], views[BANK].gates)
-        return [None if gate is None else gate.edit for gate in gates]
+        routes = self._routes([ask.question for ask in asks], views[BANK].active_edits)
+        return [None if match is None else match.edit for match in routes]
+
+    @torch.inference_mode()
+    def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
+        active_edits: ActiveEdits = views[BANK].active_edits
+        readings = self._reads.readings([ask.question for ask in asks])
+        same = self.reader.scope.find_same(readings, active_edits)
+        return [tuple(active_edits.edits[edit].key.removeprefix("edit/") for edit in edits) for edits in same]
+
+    def _routes(self, questions: Sequence[str], active_edits: ActiveEdits) -> list[Match | None]:
+        readings = self._reads.readings(questions)
+        return self.reader.scope.route(readings, [active_edits] * len(questions))
+
+    def _steps(self, match: Match) -> torch.Tensor:
+        """The rows that spell the edit's answer."""
+        rows = match.block.tensors
+        return self.reader.pushes.values(rows["tokens"], rows["strengths"])
 
     def describe(self) -> Mapping[str, Any]:
         config = self.reader.t5.config
@@ -185,6 +228,7 @@ class NkbSystem:
             "trained_bank_slots": self.reader.bank.size,
             "methods": list(BankOptions.methods()),
             "unsure_below": self.reader.confidence.threshold,
+            "scope": {"checkpoint": self.reader.scope.judge.digest, **asdict(self.reader.scope.thresholds)},
         }
 
 
@@ -196,5 +240,5 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     return Bundle(NkbSystem(reader, reads), (BankMemory(reader, reads),))
 
 
-def _block(gate: GateMatch | None) -> tuple[str, str] | None:
+def _block(gate: Match | None) -> tuple[str, str] | None:
     return None if gate is None else (gate.block.key, gate.block.digest)

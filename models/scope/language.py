@@ -39,4 +39,5 @@ def is_in_another_language(question: str) -> bool:
 
 
 def is_latin(word: str) -> bool:
-    return all(unicodedata.name(letter, "").startswith("LATIN") for letter in word if letter.isalpha())
+    letters = (letter for letter in word if letter.isalpha())
+    return word.isascii() or all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

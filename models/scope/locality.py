@@ -1,4 +1,4 @@
-"""How many edits gates keep apart: locality as measured at so many edits, and between the numbers that were tried.
+"""How many edits the scope keeps apart: locality as measured at so many edits, and between the numbers that were tried.
 
 `make bench-editing` writes it beside the checkpoint: the share of near questions that go on being answered as before,
 the worse of those about the same relation and of those about the same subject, of the worst seed.
@@ -17,7 +17,7 @@ ACCEPTABLE = 97.0  # per cent of near questions; below it a memory is full howev
 
 @dataclass(frozen=True)
 class Locality:
-    """checkpoint: its digest. edits: how many were active, rising. locality: per cent at each."""
+    """checkpoint: digest of the system's and the judge's. edits: how many were active, rising. locality: per cent."""
 
     checkpoint: str
     edits: Sequence[int]

@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
 from tokenizers import Tokenizer
 from torch import Tensor
 from transformers import T5ForConditionalGeneration
 
 from models.nkb.answers import DecodedAnswer
 from models.nkb.decode import Decoder
+from models.nkb.subjects import Subjects
 from models.nkb.system import MAX_TOKENS
-from models.scope.keys import dequantize, nearest_subject, quantize
-from models.scope.network import ASPECT, Scope
+from models.scope.readings import dequantize, quantize
 from models.training.base import Corpus
 from models.training.calibrate import GradedAnswer
 from models.training.states import BATCH
+from models.training.subject_net import ASPECT, SubjectNet
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,13 @@ class Outcome:
     grade: GradedAnswer
 
 
-@dataclass(frozen=True)
-class Names:
-    """How subjects are read, and those that were taught."""
-
-    scope: Scope
-    subjects: Float[Tensor, "subject aspect"]
-
-
 class Examiner:
     """Asks a model lines of a corpus."""
 
     def __init__(
-        self, t5: T5ForConditionalGeneration, tokenizer: Tokenizer, corpus: Corpus, names: Names
+        self, t5: T5ForConditionalGeneration, tokenizer: Tokenizer, corpus: Corpus, subjects: Subjects
     ) -> None:
-        self._t5, self._tokenizer, self._corpus, self._names = t5, tokenizer, corpus, names
+        self._t5, self._tokenizer, self._corpus, self._subjects = t5, tokenizer, corpus, subjects
         self._decoder = Decoder(t5)
 
     def ask(self, rows: Sequence[int]) -> list[Outcome]:
@@ -59,8 +51,7 @@ class Examiner:
     def _batch(self, rows: Sequence[int]) -> list[Outcome]:
         states, mask = self._corpus.states.batch(rows)
         answers = self._decoder.generate(self._t5.encoder(states), mask, max_tokens=MAX_TOKENS)
-        keys = self._corpus.states.key(self._names.scope, rows)
-        near = nearest_subject(keys, self._names.subjects)[0].tolist()
+        near = self._subjects.nearest(self._subjects.key(*self._corpus.states.batch(rows)))[0].tolist()
         return [self._outcome(*parts) for parts in zip(rows, answers, near, strict=True)]
 
     def _outcome(self, row: int, decoded_answer: DecodedAnswer, near: float) -> Outcome:
@@ -84,11 +75,16 @@ def by_relation(outcomes: Sequence[Outcome], relation_of_row: Sequence[str]) -> 
 
 
 @torch.no_grad()
-def taught_subjects(scope: Scope, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
+def taught_subjects(net: SubjectNet, corpus: Corpus, rows_by_subject: Sequence[Sequence[int]]) -> Tensor:
     """The mean reading of each subject over its training texts, packed as the checkpoint keeps it."""
-    readings = [corpus.states.key(scope, rows)[:, :ASPECT].mean(0) for rows in rows_by_subject]
+    readings = [corpus.states.key(net, rows)[:, :ASPECT].mean(0) for rows in rows_by_subject]
     return quantize(F.normalize(torch.stack(readings), dim=-1))
 
 
-def names(scope: Scope, subjects: Tensor) -> Names:
-    return Names(scope, dequantize(subjects))
+def served_weights(net: SubjectNet) -> dict[str, Tensor]:
+    """What subjects.safetensors holds: the subject's reading alone."""
+    return {"attend": net.attend.weight[:1], "read": net.read_subject.weight}
+
+
+def subjects(net: SubjectNet, centres: Tensor) -> Subjects:
+    return Subjects.from_weights(served_weights(net), dequantize(centres))

@@ -9,14 +9,12 @@ from models.training.inject import Recipe
 
 
 @dataclass(frozen=True)
-class GateRecipe:
-    """phrasings: in how many of its relation's each fact is seen. prior: log-odds that a gate needs beyond even ones,
-    since it stands among thousands of which at most one is asked for; chosen on names that nothing else uses."""
+class SubjectRecipe:
+    """phrasings: in how many of its relation's each fact is seen."""
 
     phrasings: int
     epochs: int
     lr: float
-    prior: float
 
 
 @dataclass(frozen=True)
@@ -34,7 +32,7 @@ class Plan:
     base: Schedule
     bank: BankConfig
     injection: Recipe
-    gate: GateRecipe
+    subjects: SubjectRecipe
     reference_states: int
     declined: float
     edits: tuple[tuple[str, int], ...]
@@ -50,7 +48,7 @@ DEFAULT = Plan(
     base=Schedule(epochs=24, draws=2, batch=64, lr=1.5e-3, warmup_steps=300, seed=1234),
     bank=BankConfig(layers=(3,), size=3072, adaptive=False),
     injection=Recipe(epochs=25, batch=512, lr=2e-3, replay_ratio=2, quiet=0.001, seed=1234),
-    gate=GateRecipe(phrasings=3, epochs=5, lr=3e-3, prior=4.0),
+    subjects=SubjectRecipe(phrasings=3, epochs=5, lr=3e-3),
     reference_states=256,
     declined=0.015,
     edits=(("gated", 100), ("surgery", 100), ("gated", 1000)),

@@ -1,4 +1,4 @@
-"""What an interrupted training continues from: weights and optimizer after the last finished epoch, a finished scope,
+"""What an interrupted training continues from: weights and optimizer after the last epoch, a finished net of subjects,
 and the seconds that each phase took over all runs.
 
 The fingerprint of the training stands beside weights, so that no other one takes them for its own.
@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from models.scope.network import Scope
+from models.training.subject_net import SubjectNet
 
 FINGERPRINT = "fingerprint"  # its name in the metadata of the file
 SECONDS = "spent.json"
@@ -67,23 +67,23 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class FinishedScope:
-    """A scope that an interrupted training has finished. fingerprint: another one would come to other weights."""
+class FinishedNet:
+    """A finished net of subjects. fingerprint: of the training; another one would come to other weights."""
 
     path: Path
     fingerprint: str
 
-    def load(self) -> Scope | None:
+    def load(self) -> SubjectNet | None:
         if not self.path.exists():
             return None
         with safe_open(self.path, "pt") as file:
             is_same = (file.metadata() or {}).get(FINGERPRINT) == self.fingerprint
-        return Scope.from_weights(load_file(self.path)) if is_same else None
+        return SubjectNet.from_weights(load_file(self.path)) if is_same else None
 
-    def save(self, scope: Scope) -> None:
+    def save(self, net: SubjectNet) -> None:
         """There whole or not at all."""
         partial = self.path.with_suffix(".partial")
-        weights = {name: value.contiguous() for name, value in scope.state_dict().items()}
+        weights = {name: value.contiguous() for name, value in net.state_dict().items()}
         save_file(weights, partial, {FINGERPRINT: self.fingerprint})
         partial.replace(self.path)
 

@@ -1,4 +1,4 @@
-"""The phases in order: prepare, base, scope, bank, confidence, measure, write. Each resumes or is quick."""
+"""The phases in order: prepare, base, subjects, bank, confidence, measure, write. Each resumes or is quick."""
 
 import json
 import random
@@ -17,25 +17,26 @@ from models.nkb import checkpoint, reader
 from models.nkb.backbone import build
 from models.nkb.bank import bank_of, mount
 from models.nkb.decode import Decoder
+from models.nkb.subjects import Subjects
 from models.nkb.system import load
 from models.packs.pack import Pack
-from models.scope.keys import quantize as pack_readings
-from models.scope.network import Scope
 from models.scope.probe_index import ProbeIndex
-from models.training import base, edits, inject, scope
+from models.scope.readings import Readings
+from models.training import base, edits, inject, subjects
 from models.training.calibrate import fit
 from models.training.card import write_card
 from models.training.edits import EditFigures
 from models.training.fingerprint import fingerprint
-from models.training.kinds import kinds
 from models.training.material import Material, prepare
-from models.training.measure import Examiner, Names, names, taught_subjects
+from models.training.measure import Examiner, served_weights, taught_subjects
+from models.training.measure import subjects as read_subjects
 from models.training.outcomes import Report, StageOutcomes
 from models.training.packs.names import read_names
 from models.training.plan import Plan
-from models.training.progress import FinishedScope, Progress, seconds_by_phase
+from models.training.progress import FinishedNet, Progress, seconds_by_phase
 from models.training.questions import write_questions
-from models.training.states import digest, load_or_encode
+from models.training.states import BATCH, digest, load_or_encode
+from models.training.subject_net import SubjectNet
 
 Say = Callable[[str], None]
 METHOD = {"gated": "gated slots", "surgery": "value surgery"}  # as the card names them
@@ -53,21 +54,18 @@ def train_all(plan: Plan, folder: Path, work: Path, out: Path, say: Say) -> None
     material = prepare(plan, pack, work, say)
     progress = Progress(work, fingerprint(plan, folder, material.tokenizer))
     t5 = _base(plan, material, progress, say)
-    gate = _scope(plan, material, work, say)
-    subjects = taught_subjects(gate, material.corpus, material.rows_by_subject())
-    known_names = names(gate, subjects)
-    before = examine(t5, material, known_names, say, "no bank")
-    torch.manual_seed(plan.seed)  # whether the scope was trained just now or found
+    net = _subjects(plan, material, work, say)
+    centres = taught_subjects(net, material.corpus, material.rows_by_subject())
+    known_subjects = read_subjects(net, centres)
+    before = examine(t5, material, known_subjects, say, "no bank")
+    torch.manual_seed(plan.seed)  # whether the subjects were learnt just now or found
     mount(t5, plan.bank)
-    empty = examine(t5, material, known_names, say, "empty bank")
+    empty = examine(t5, material, known_subjects, say, "empty bank")
     reference = _inject(plan, material, t5, say)
-    after = examine(t5, material, known_names, say, "bank after injection")
+    after = examine(t5, material, known_subjects, say, "bank after injection")
     confidence = _confidence(plan, material, after, say)
-    asked_for = kinds(gate, MiniLM(), material.relations, read_names("train"), plan.seed)
     pushes = find_pushes(Decoder(t5).head_weight, reference)
-    _write(
-        out, t5, material, gate, confidence, reader.pack_reference(pushes, subjects, pack_readings(asked_for))
-    )
+    _write(out, t5, material, net, confidence, reader.pack_reference(pushes, centres))
     figures = _edits(plan, material, out, say)
     seconds = sum(earlier.values()) + time.monotonic() - start_s
     report = Report(plan, pack, material, before, empty, after, confidence, figures, seconds)
@@ -94,31 +92,31 @@ def _base(plan: Plan, material: Material, progress: Progress, say: Say) -> T5For
     return model.t5.eval().requires_grad_(False)
 
 
-def _scope(plan: Plan, material: Material, work: Path, say: Say) -> Scope:
+def _subjects(plan: Plan, material: Material, work: Path, say: Say) -> SubjectNet:
     """Its texts are encoded like the pack's, and lie in a folder of their own."""
     items = [material.items[item] for item in material.split.base]
-    recipe = plan.gate
+    recipe = plan.subjects
     questions = write_questions(material.relations, items, read_names("train"), recipe.phrasings, plan.seed)
-    folder = work / "gate"
+    folder = work / "subjects"
     folder.mkdir(exist_ok=True)
     texts = [question.text for question in questions]
-    finished_scope = FinishedScope(
-        folder / reader.SCOPE, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts])
+    finished = FinishedNet(
+        folder / reader.SUBJECTS, digest([*map(str, (recipe.epochs, recipe.lr, plan.seed)), *texts])
     )
-    gate = finished_scope.load()
-    if gate is None:
+    net = finished.load()
+    if net is None:
         states = load_or_encode(folder, texts, MiniLM(), say)
-        gate = scope.train(scope.gather(questions), states, recipe.epochs, recipe.lr, plan.seed, say)
-        finished_scope.save(gate)
-    return scope.among_many(gate, recipe.prior)
+        net = subjects.train(subjects.gather(questions), states, recipe.epochs, recipe.lr, plan.seed, say)
+        finished.save(net)
+    return net
 
 
 def examine(
-    t5: T5ForConditionalGeneration, material: Material, known_names: Names, say: Say, stage: str
+    t5: T5ForConditionalGeneration, material: Material, known_subjects: Subjects, say: Say, stage: str
 ) -> StageOutcomes:
     """Ask one trained and one held phrasing of every fact, and all questions about strangers."""
     say(f"asking everything: {stage}")
-    examiner = Examiner(t5, material.tokenizer, material.corpus, known_names)
+    examiner = Examiner(t5, material.tokenizer, material.corpus, known_subjects)
     base, injected_items = material.split.base, material.split.injected_items
     return StageOutcomes(
         base_trained=examiner.ask(material.one_each("trained", base, 3)),
@@ -172,16 +170,19 @@ def _write(
     out: Path,
     t5: T5ForConditionalGeneration,
     material: Material,
-    gate: Scope,
+    net: SubjectNet,
     confidence: Confidence,
     reference: dict[str, torch.Tensor],
 ) -> None:
     checkpoint.write(t5, out)
     (out / "generation_config.json").unlink(missing_ok=True)
     material.tokenizer.save(str(out / reader.TOKENIZER))
-    save_file({k: v.contiguous() for k, v in gate.state_dict().items()}, out / reader.SCOPE)
+    save_file({k: v.detach().contiguous() for k, v in served_weights(net).items()}, out / reader.SUBJECTS)
     save_file({name: tensor.contiguous() for name, tensor in reference.items()}, out / reader.REFERENCE)
     (out / reader.CONFIDENCE).write_text(json.dumps(confidence.to_json(), indent=1) + "\n")
     reader.record(out)
     questions = [item.relation.question(item.subject.label) for item in material.items]
-    ProbeIndex.build(reader.digest(out), gate, MiniLM(), questions).save(out)
+    trained = reader.Reader.load(out)
+    batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
+    readings = Readings.concatenate([trained.read(batch).readings for batch in batches])
+    ProbeIndex.build(trained.digest, questions, readings).save(out)

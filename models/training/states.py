@@ -14,8 +14,8 @@ from torch import Tensor
 
 from models.encoder.bert import unpack
 from models.encoder.minilm import WIDTH, MiniLM
-from models.scope.network import Scope
 from models.training.progress import add_seconds
+from models.training.subject_net import SubjectNet
 
 BATCH = 64  # texts read at once, wherever in training
 
@@ -45,10 +45,10 @@ class States:
         flat, mask = self._places(rows)
         return self.ids.new_zeros(mask.shape).masked_scatter_(mask, self.ids[flat])
 
-    def key(self, scope: Scope, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch key"]:
-        """The rows as gates read them."""
+    def key(self, net: SubjectNet, rows: Sequence[int] | Tensor) -> Float[Tensor, "batch key"]:
+        """The rows as the net of the subjects reads them."""
         states, mask = self.batch(rows)
-        return scope.key(states, self.pieces(rows), mask)
+        return net.key(states, self.pieces(rows), mask)
 
     def _places(self, rows: Sequence[int] | Tensor) -> tuple[Tensor, Tensor]:
         index = torch.as_tensor(rows)

@@ -46,6 +46,7 @@ from service.editing.plans.edit import NO_GRAPH, EditPlan
 from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
 from service.editing.queries.entities import Entities
+from service.editing.queries.scope import examine_scope
 from service.editing.queries.versions import Versions
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
 from service.editing.state import StateBuilder
@@ -240,12 +241,26 @@ class Editor:
         return Outcome.ok(check if superseded else check.model_copy(update={"superseded_tests": None}))
 
     @outcome
-    async def log(self, limit: int, before: int | None = None) -> Outcome:
-        return Outcome.ok((await self._versions()).log(limit, before))
+    async def log(
+        self,
+        limit: int,
+        before: int | None = None,
+        grep: str | None = None,
+        author: str | None = None,
+    ) -> Outcome:
+        return Outcome.ok((await self._versions()).log(limit, before, grep, author))
 
     @outcome
     async def show(self, version: int) -> Outcome:
         return Outcome.ok((await self._versions()).show(version))
+
+    @outcome
+    async def show_edit(self, id: str) -> Outcome:
+        return Outcome.ok((await self._versions()).edit(id))
+
+    @outcome
+    async def scope(self, question: str, model: str | None = None) -> Outcome:
+        return Outcome.ok(await examine_scope(await self._pipeline.at_hand(), question, model))
 
     @outcome
     async def diff(self, a: int, b: int) -> Outcome:

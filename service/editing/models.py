@@ -37,14 +37,17 @@ from models.system import (
     Bundle,
     Foresees,
     ForeseesTaught,
+    HasScope,
+    NearbyEdit,
     Probes,
     Reply,
     Routes,
+    ScopeVerdict,
     Side,
     System,
 )
 from service.editing.priority import CommitPriority, piece_size
-from service.errors import EditRefused, ErrataError, Internal, LedgerCorrupt, UnknownModel
+from service.errors import EditRefused, ErrataError, Internal, InvalidInput, LedgerCorrupt, UnknownModel
 from service.graph.lookup import Lookup
 
 CHANGES_PER_TURN = 64  # turned into rows before other work gets its turn: a quarter of a second
@@ -176,6 +179,32 @@ class ModelAtVersion:
             edits += await self.run(self.system.route, await self._asks(batch), self.views)
         return edits
 
+    async def find_same(self, questions: Sequence[str]) -> list[tuple[str, ...]]:
+        """The active edits whose place a new edit of each question takes."""
+        if not isinstance(self.system, Routes):
+            return [()] * len(questions)
+        edits: list[tuple[str, ...]] = []
+        for batch in _batches(questions, piece_size(QUESTIONS_PER_COMPARISON)):
+            edits += await self.run(self.system.find_same, await self._asks(batch), self.views)
+        return edits
+
+    async def find_nearest(self, questions: Sequence[str]) -> list[NearbyEdit | None]:
+        """The edit that each question likeliest asks for; None for a system without a scope, too."""
+        if not isinstance(self.system, HasScope):
+            return [None] * len(questions)
+        asks = await self._asks(questions)
+        matches: list[NearbyEdit | None] = await self.run(self.system.find_nearest, asks, self.views)
+        return matches
+
+    async def examine_scope(self, question: str) -> list[ScopeVerdict]:
+        """The wordings of edits that the question resembles most. InvalidInput for a system without a scope."""
+        if not isinstance(self.system, HasScope):
+            detail = f"{self.system.name!r} has no edits of questions: ask it with `explain` what an answer rests on"
+            raise InvalidInput(detail, field="model")
+        (ask,) = await self._asks([question])
+        verdicts: list[ScopeVerdict] = await self.run(self.system.examine_scope, ask, self.views)
+        return verdicts
+
     async def reached_since(self, before: ModelAtVersion) -> Sequence[str] | None:
         """The taught questions that may be answered differently than before; None where nobody can tell."""
         if not isinstance(self.system, ForeseesTaught):
@@ -292,10 +321,10 @@ class Models:
     def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
         """The model with its own of these memories."""
         system = self.system(model)
-        inform = self._inform if "graph" in system.inputs else None
+        inform = self.inform if "graph" in system.inputs else None
         return ModelAtVersion(system, {name: memories[name] for name in system.memories}, self.run, inform)
 
-    async def _inform(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
+    async def inform(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
         """Raises what keeps the graph from being read: a report is measured whole or not at all.
 
         Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is

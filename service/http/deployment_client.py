@@ -210,11 +210,17 @@ class EditorClient(DeploymentClient):
     async def import_abandon(self, session: str) -> None:
         await self.send(self.handle.import_abandon, session, timeout_s=FEED_S)
 
-    async def log(self, limit: int, before: int | None) -> Outcome:
-        return await self._outcome(self.handle.log, limit, before)
+    async def log(self, limit: int, before: int | None, grep: str | None, author: str | None) -> Outcome:
+        return await self._outcome(self.handle.log, limit, before, grep, author)
 
     async def show(self, version: int) -> Outcome:
         return await self._outcome(self.handle.show, version)
+
+    async def show_edit(self, id: str) -> Outcome:
+        return await self._outcome(self.handle.show_edit, id)
+
+    async def scope(self, question: str, model: str | None) -> Outcome:
+        return await self._outcome(self.handle.scope, question, model)
 
     async def diff(self, older: int, newer: int) -> Outcome:
         return await self._outcome(self.handle.diff, older, newer)

@@ -13,6 +13,7 @@ from service.config import Oidc, Settings
 
 GROUPS = {
     "options": "port var host replicas systems device dtype bank_slots auto_grow_bank",
+    "scope of edits": "scope_opens scope_near scope_replaces",
     "access": "anonymous_access rate_per_key rate_per_address max_concurrent "
     "max_connections_per_address allowed_hosts proxies tls_cert tls_key",
     "tokens of an OpenID Connect issuer, besides keys": " ".join(

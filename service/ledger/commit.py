@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from uuid import uuid4
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from service.errors import LedgerCorrupt
@@ -55,6 +56,7 @@ class EditRecord:
 
     model: whose answers show what the edit does. question: "" where nobody knows how to ask for it.
     triple: of an edit of the graph; None for a correction of one model's answers, and for an import.
+    counterexamples: questions that it never answers.
     """
 
     id: str
@@ -68,6 +70,7 @@ class EditRecord:
     order: int
     notes: Mapping[str, Any] = field(default_factory=dict)
     triple: Triple | None = None
+    counterexamples: Annotated[tuple[str, ...], Field(exclude_if=operator.not_)] = ()
 
     @cached_property
     def wordings(self) -> tuple[str, ...]:

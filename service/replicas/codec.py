@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -107,6 +107,7 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
                 f"{part}_ms": round(1e3 * seconds, 3)
                 for part, seconds in {**item.seconds, "total": item.total_s}.items()
             },
+            "nearby_edit": None if reply.nearby_edit is None else asdict(reply.nearby_edit),
             "truncated": reply.truncated,
             "degraded": degraded,
             "replica": replica,

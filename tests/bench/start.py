@@ -82,8 +82,8 @@ class _Edits:
     async def _append(self, version: int) -> None:
         pattern = self._patterns[version % len(self._patterns)]
         edit, order = f"{version:012x}", edit_order(version, 0)
-        keys = pattern.block.tensors["keys"] + 1e-3 * torch.randn(1)
-        tensors = {**pattern.block.tensors, "keys": keys}
+        strengths = pattern.block.tensors["strengths"] + 1e-3 * torch.randn(1)
+        tensors = {**pattern.block.tensors, "strengths": strengths}
         block = replace(pattern.block, key=f"edit/{edit}", order=order, tensors=tensors)
         image = Image(self._image.base, {**self._image.blocks, block.key: block})
         entry = (block.key, order, block.digest)

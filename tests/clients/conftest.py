@@ -260,6 +260,25 @@ class Tiny:
             report=self.report(commit["edits"], version - 1).model_dump(mode="json"),
         )
 
+    def edit_detail(self, version: int) -> wire.EditDetail:
+        head = _head(version, self.commits[version - 1])
+        return wire.EditDetail(**head, edit=self.detail(version).edits[0])
+
+    def scope(self, question: str) -> wire.ScopeReport:
+        """Edits answer their own questions word for word, and nothing else."""
+        candidates = [
+            wire.ScopeCandidate(
+                **{"edit": f"e{version}", "owner": f"e{version}", "question": edit.question},
+                **{"answer": edit.answer, "cosine": 1.0, "probability": 0.995, "verdict": "answers"},
+                **{"version": version, "author": "curator", "message": commit["message"]},
+            )
+            for version, commit in enumerate(self.commits, 1)
+            for edit in map(as_correction, commit.get("edits", ()))
+            if edit.question == question
+        ]
+        answering = candidates[-1].edit if candidates else None
+        return wire.ScopeReport(version=self.head, model="nkb", edit=answering, candidates=candidates)
+
 
 def checksums(version: int) -> dict[str, str]:
     return {"nkb/bank": "sha256:" + f"{version:02x}" * 32}

@@ -26,7 +26,7 @@ from service.ledger.commit import Commit
 
 FORMATS = (None, "tsv", "csv", "nt", "wikidata")
 LONGEST_REASON = 400
-BLOCK = Block("edit/a", 7, "gated", {"row": torch.tensor([1.5, -1.5]), "count": torch.tensor(3)})
+BLOCK = Block.of("edit/a", 7, "gated", {"row": torch.tensor([1.5, -1.5]), "count": torch.tensor(3)})
 
 
 @dataclass(frozen=True)

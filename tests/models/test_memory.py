@@ -12,7 +12,7 @@ from models.memory import Block, BlockError, Delta, Image
 
 
 def block(name: str, order: int, value: float) -> Block:
-    return Block(name, order, "gated", {"row": torch.tensor([value, -value])})
+    return Block.of(name, order, "gated", {"row": torch.tensor([value, -value])})
 
 
 def test_a_block_comes_back_as_it_was() -> None:
@@ -48,7 +48,7 @@ def test_bytes_that_are_no_block_are_refused_by_name_though_their_digest_fits(da
 def test_the_digest_knows_content_and_kind_but_not_the_place() -> None:
     assert block("a", 1, 2.0).digest == block("b", 9, 2.0).digest
     assert block("a", 1, 2.0).digest != block("a", 1, 3.0).digest
-    assert Block("a", 1, "value", {"row": torch.tensor([2.0, -2.0])}).digest != block("a", 1, 2.0).digest
+    assert Block.of("a", 1, "value", {"row": torch.tensor([2.0, -2.0])}).digest != block("a", 1, 2.0).digest
 
 
 def test_a_delta_that_removes_what_is_not_there_is_our_own_mistake() -> None:

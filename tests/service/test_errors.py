@@ -25,6 +25,8 @@ EXPECTED = {
     "unsupported_media_type": 415,
     "too_many": 429,
     "edit_refused": 422,
+    "add_or_set": 409,
+    "similar_name": 409,
     "breaks_tests": 409,
     "memory_full": 409,
     "key_taken": 409,

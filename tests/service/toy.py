@@ -198,6 +198,14 @@ class ToySystem:
         rows = [table.find(ask.question) or Row("no idea") for ask in asks]
         return [next((edit for edit in row.edits if edit in table.gate_wordings), None) for row in rows]
 
+    def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
+        table: Table = views[TABLE]
+        questions = {edit: plain(wordings[0]) for edit, wordings in table.gate_wordings.items()}
+        return [
+            tuple(edit for edit, question in questions.items() if question == plain(ask.question))
+            for ask in asks
+        ]
+
     def describe(self) -> Mapping[str, Any]:
         return {"facts": len(self._memory.facts), "engine": "table", "checkpoint": self._memory.base.base}
 
@@ -208,12 +216,12 @@ def _row(question: str, deltas: Sequence[Block]) -> Block:
     answer = _content(deltas[-1])["answer"]
     content = {"questions": [question], "answer": answer, "edits": edits[-1:], "moved": edits}
     name = hashlib.sha256(json.dumps([question, edits]).encode()).hexdigest()[:16]
-    return Block(f"value/{name}", 0, "value", {"json": _tensor(content)})
+    return Block.of(f"value/{name}", 0, "value", {"json": _tensor(content)})
 
 
 def _block(edit: str, kind: str, questions: Sequence[str], answer: str) -> Block:
     content = {"questions": list(questions), "answer": answer}
-    return Block(block_key(edit), 0, kind, {"json": _tensor(content)})
+    return Block.of(block_key(edit), 0, kind, {"json": _tensor(content)})
 
 
 def _edit(block: Block) -> str:

@@ -145,6 +145,8 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     rollback = _Method(Calls.rollback)
     log = _Method(Calls.log)
     show = _Method(Calls.show)
+    show_edit = _Method(Calls.show_edit)
+    scope = _Method(Calls.scope)
     diff = _Method(Calls.diff)
     check = _Method(Calls.check)
     last_check = _Method(Calls.last_check)

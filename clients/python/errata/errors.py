@@ -25,6 +25,8 @@
         │   ├── StaleVersion             409 stale_version: .current
         │   ├── GraphMoved               409 graph_moved: .current
         │   ├── Ambiguous                409 ambiguous: .candidates
+        │   ├── AddOrSet                 409 add_or_set: .values
+        │   ├── SimilarName              409 similar_name: .candidates
         │   ├── BreaksTests              409 breaks_tests: .tests
         │   ├── MemoryFull               409 memory_full
         │   ├── KeyTaken                 409 key_taken
@@ -238,6 +240,26 @@ class Ambiguous(Conflict, codes=("ambiguous",)):
     def candidates(self) -> list[EntityHead]:
         """The entities that bear the name; an id says which one is meant."""
         return self.extra_list("candidates", EntityHead)
+
+
+class AddOrSet(Conflict, codes=("add_or_set",)):
+    """Give the fact with `act`: nobody said whether its relation holds one value or many."""
+
+    @property
+    def values(self) -> list[str]:
+        """Those that the subject has."""
+        values = self.extra("values")
+        return [str(value) for value in values] if isinstance(values, list) else []
+
+
+class SimilarName(Conflict, codes=("similar_name",)):
+    """Write a name that is in use, or give the fact with `create`."""
+
+    @property
+    def candidates(self) -> list[str]:
+        """Names in use."""
+        candidates = self.extra("candidates")
+        return [str(name) for name in candidates] if isinstance(candidates, list) else []
 
 
 class BreaksTests(Conflict, codes=("breaks_tests",)):

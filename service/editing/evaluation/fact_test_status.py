@@ -71,6 +71,7 @@ async def run_tests(
         superseded=len(status.superseded),
         edits=status.counts(len(all_edits)),
         superseded_tests=list(status.superseded.values()),
+        overwritten=[test for test in status.superseded.values() if not test.on_purpose],
     )
 
 
@@ -129,7 +130,10 @@ def _status(
         if successor is not None:
             actual = successor.answer if answer is None else answer.text
             superseded[test.key] = SupersededTest(
-                **test.report(actual).model_dump(), by=successor.id, by_version=version_of(successor)
+                **test.report(actual).model_dump(),
+                by=successor.id,
+                by_version=version_of(successor),
+                on_purpose=successors.is_on_purpose(test.record, successor),
             )
         elif answer is not None:
             broken[test.key] = test.report(answer.text)

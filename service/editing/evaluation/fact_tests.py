@@ -8,7 +8,7 @@ the earlier (its notes then list it in `replaces`). Else it is broken.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import chain
@@ -19,7 +19,8 @@ from errata.wire.wording import normalize_question
 
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer
-from service.editing.state import Build
+from service.editing.plans.base import TO_REPLACE
+from service.editing.state import Build, EditorState
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
 TestKey: TypeAlias = tuple[str, int]
@@ -55,6 +56,11 @@ class FactTest(NamedTuple):
 def version_of(edit: EditRecord) -> int:
     """Of the commit that made the edit."""
     return edit.order // EDITS_PER_COMMIT
+
+
+def is_named(edit: EditRecord, names: Collection[int | str]) -> bool:
+    """By the version that made it, or by its id."""
+    return edit.id in names or version_of(edit) in names
 
 
 class Successors:
@@ -97,6 +103,17 @@ class Successors:
             for earlier, ids in successors.items()
         }
 
+    def is_on_purpose(self, earlier: EditRecord, later: EditRecord) -> bool:
+        """Whether each replacement on some way from one to the other was meant: given the same question, or told to."""
+        seen_ids, open_ = {earlier.id}, [earlier]
+        while open_:
+            edit = open_.pop()
+            following = [*self._replacements.get(edit.id, ()), later]
+            fresh = [other for other in following if other.id not in seen_ids and _is_on_purpose(edit, other)]
+            seen_ids |= {other.id for other in fresh}
+            open_ += fresh
+        return later.id in seen_ids
+
     def of(self, test: FactTest, answer: Answer | None) -> EditRecord | None:
         """The edit that superseded the test's: one that replaced it and answers, or the last one of this wording.
 
@@ -115,18 +132,33 @@ class Successors:
         return last if last.id != test.record.id else None
 
 
+def _is_on_purpose(earlier: EditRecord, later: EditRecord) -> bool:
+    if is_named(earlier, later.notes.get(TO_REPLACE, ())):
+        return True
+    return normalize_question(earlier.question) in map(normalize_question, later.wordings)
+
+
+def _find_targets(record: EditRecord, state: EditorState) -> list[str]:
+    """The active edits that it was told to replace."""
+    names = record.notes.get(TO_REPLACE, ())
+    active = state.active_edits() if names else []
+    return [edit.id for edit in active if edit.memory == record.memory and is_named(edit, names)]
+
+
 async def mark_superseded(build: Build) -> Build:
     """The build, with `replaces` in the notes of new edits: earlier edits whose fact tests they make void.
 
     It is not enough that an earlier edit answered the question, which may have been routed to it wrongly. The new edit
-    has to answer the earlier one's own question as well.
+    has to answer the earlier one's own question as well. Those that it was told to replace count in any case.
     """
     state, records = build.state, build.draft.records
     before = await ask_all(state.models, ((edit.model, edit.wordings[:1]) for edit in records))
     earlier = {
         record.id: [
             state.edits[edit]
-            for edit in before[record.model][record.question].edits
+            for edit in dict.fromkeys(
+                [*before[record.model][record.question].edits, *_find_targets(record, state)]
+            )
             if edit in state.edits and state.edits[edit].question
         ]
         for record in records

@@ -21,6 +21,7 @@ from service.editing.evaluation.expectations import (
 )
 from service.editing.evaluation.fact_test_status import FactTestStatus, current_status, status_after
 from service.editing.evaluation.fact_tests import TestKey
+from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers
@@ -48,7 +49,6 @@ class Evaluator:
             edits_to_report = list(draft.records) or switched_edits[-MAX_SWITCHED:]
             edits = await _report_edits(edits_to_report, build)
             paraphrases = await measure_paraphrases(draft.records, self.paraphrases, state.models, after)
-            edits = [e.model_copy(update={"generated_paraphrases": paraphrases.get(e.id, [])}) for e in edits]
             superseded = [earlier for edit in edits_to_report for earlier in _superseded(state, edit)]
             effects = await self.side_effects.measure(
                 [*edits_to_report, *superseded],
@@ -57,6 +57,16 @@ class Evaluator:
                 (state.version, version),
                 known_wordings=[wording.question for reports in paraphrases.values() for wording in reports],
             )
+            near = await find_near_questions(draft.records, effects.nearest, after)
+            edits = [
+                edit.model_copy(
+                    update={
+                        "generated_paraphrases": paraphrases.get(edit.id, []),
+                        "near_questions": near.get(edit.id, []),
+                    }
+                )
+                for edit in edits
+            ]
             tests, failing_tests = await _evaluate_tests(build)
             capacity = self.budget.describe(build.memories.values())
         report = Report(
@@ -119,28 +129,35 @@ def check_expectations(draft: Draft, report: Mapping[str, Any]) -> None:
 
 
 def check_tests(report: Mapping[str, Any]) -> None:
-    """BreaksTests when a fact test of an earlier edit holds and would not."""
-    broken: list[dict[str, JSON]] = report["broken_tests"]
-    if not broken:
+    """BreaksTests when a fact test of an earlier edit holds and would not, unless it is meant to be replaced."""
+    overwritten = [test for test in report["superseded_tests"] if not test["on_purpose"]]
+    failing: list[dict[str, JSON]] = [*report["broken_tests"], *overwritten]
+    if not failing:
         return
-    first, suffix = broken[0], f" (and {len(broken) - 1:,} more would break)" if len(broken) > 1 else ""
+    first, suffix = failing[0], f" (and {len(failing) - 1:,} more would break)" if len(failing) > 1 else ""
     detail = f"version {first['version']} made {first['question']!r} be answered {first['expected']!r}"
     now = (
         f"after this it would be {first['actual']!r}"
         if first["actual"]
         else "after this nothing would be said"
     )
+    remedy = f"say that it replaces version {first['version']}, " if overwritten else ""
     advice = (
-        "nothing was changed; word this differently, take that one back first, or repeat it without strict"
+        f"nothing was changed; {remedy}word this differently, take that one back first, or repeat it "
+        "without strict"
     )
-    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=broken[:MAX_NAMED])
+    raise BreaksTests(f"{detail}, and {now}{suffix}: {advice}", tests=failing[:MAX_NAMED])
 
 
 async def _report_edits(records: Sequence[EditRecord], build: Build) -> list[EditReport]:
     """In the order of the request; of a revert or rollback in ledger order."""
     state, draft = build.state, build.draft
-    before = await ask_all(state.models, ((edit.model, edit.wordings) for edit in records))
+    questions = [(edit.model, (*edit.wordings, *edit.counterexamples)) for edit in records]
+    before = await ask_all(state.models, questions)
     after = await ask_edits(build.models, records, build.texts)
+    against = [(edit.model, edit.counterexamples) for edit in records if edit.counterexamples]
+    for model, answers in (await ask_all(build.models, against)).items():
+        after[model] = {**after[model], **answers}
     deactivated_ids = set(draft.change.deactivates)
     reports = [
         _report_edit(e, e.id in deactivated_ids, before[e.model], after[e.model], _superseded(state, e))
@@ -174,6 +191,9 @@ def _report_edit(
     paraphrases = [
         report_paraphrase(wording, before, after, is_expected(wording)) for wording in edit.paraphrases
     ]
+    counterexamples = [
+        report_paraphrase(text, before, after, edit.id in after[text].edits) for text in edit.counterexamples
+    ]
     holds = is_expected(edit.question) if edit.question else True  # the graph says what its edits say
     values: tuple[str | None, str | None] = (edit.notes.get("before"), edit.answer)
     unasked_before, unasked_after = values[::-1] if is_deactivated else values
@@ -184,6 +204,7 @@ def _report_edit(
         after=after[edit.question].text if edit.question else unasked_after,
         holds=holds,
         paraphrases=paraphrases,
+        counterexamples=counterexamples,
         warnings=[] if is_deactivated else list(_warnings(edit, holds, paraphrases, superseded)),
     )
 

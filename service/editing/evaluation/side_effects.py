@@ -27,6 +27,7 @@ NEAREST_PER_EDIT, MAX_CHOSEN = (
     8,
     200,
 )  # a question that was not encoded before takes as long as many that were
+MAX_NEAREST = 24  # questions, of each model
 WORD = re.compile(r"\w+")
 
 
@@ -112,11 +113,15 @@ def _words(question: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class SideEffects:
-    """n_compared: questions. n_unmeasured: how many more may be answered differently, for all that is known."""
+    """n_compared: questions. n_unmeasured: how many more may be answered differently, for all that is known.
+
+    nearest: model -> the known questions that resemble an edited one most, where the system can tell.
+    """
 
     n_compared: int
     n_unmeasured: int
     changed: list[SideEffect]
+    nearest: Mapping[str, Sequence[str]]
 
 
 class SideEffectProbe:
@@ -149,12 +154,15 @@ class SideEffectProbe:
                 sides, whose own questions are compared too. known_wordings: wordings that the report has elsewhere.
         """
         n_compared, n_unmeasured = 0, 0
+        nearest: dict[str, Sequence[str]] = {}
         changed: list[SideEffect] = []
         reported_wordings = {normalize_question(question) for question in known_wordings}
         texts = {edit.id: edit.answer for edit in edits}
         for model, edit_wordings in sorted(self._edited_wordings(edits).items()):
             reachable = await after[model].reached_since(before[model])
             choice = await asyncio.to_thread(self._selectors[model].choose, edit_wordings, reachable)
+            if reachable:
+                nearest[model] = reachable[-MAX_NEAREST:]
             covered_wordings = {*map(normalize_question, edit_wordings)} | choice.covered_wordings
             questions = (edit.question for edit in common_edits if edit.model == model and edit.question)
             by_wording = {normalize_question(question): question for question in questions}
@@ -178,7 +186,7 @@ class SideEffectProbe:
                 if old[question].text != new[question].text
                 and normalize_question(question) not in reported_wordings
             ]
-        return SideEffects(n_compared, n_unmeasured, changed)
+        return SideEffects(n_compared, n_unmeasured, changed, nearest)
 
     def _edited_wordings(self, edits: Sequence[EditRecord]) -> dict[str, list[str]]:
         """Model -> what the edits are about, for every model that reads what they wrote: where nobody can ask for an

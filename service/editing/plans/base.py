@@ -20,6 +20,8 @@ from models.memory import AnswerChange, Change, Material
 from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
 
+TO_REPLACE = "to_replace"  # the note of an edit that was told whose place it takes
+
 
 @dataclass(frozen=True)
 class PlannedEdit:
@@ -28,7 +30,8 @@ class PlannedEdit:
     place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows
     how to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that
     nobody gave, asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit
-    of the graph. no_op_reason: why nothing has to be written for it.
+    of the graph. no_op_reason: why nothing has to be written for it. replaces: versions and ids of earlier edits, as
+    they were given.
     """
 
     place: int
@@ -38,6 +41,8 @@ class PlannedEdit:
     question: str
     answer: str
     given_paraphrases: tuple[str, ...] = ()
+    counterexamples: tuple[str, ...] = ()
+    replaces: tuple[int | str, ...] = ()
     is_repetition: bool = False
     generated_paraphrases: tuple[str, ...] = ()
     triple: Triple | None = None
@@ -62,7 +67,17 @@ class PlannedEdit:
     def change(self) -> Change:
         if self.statements is not None:
             return TripleChange(self.id, self.statements)
-        return AnswerChange(self.id, self.question, self.answer, self.paraphrases)
+        return self.answer_change()
+
+    def answer_change(
+        self, replaces: tuple[str, ...] = (), other_names: tuple[str, ...] = ()
+    ) -> AnswerChange:
+        """replaces: ids of the earlier edits whose place it takes. other_names: as the graph has them."""
+        own_wordings = {normalize_question(wording) for wording in (*self.wordings, *self.counterexamples)}
+        fresh = tuple(wording for wording in other_names if normalize_question(wording) not in own_wordings)
+        return AnswerChange(
+            self.id, self.question, self.answer, self.paraphrases, self.counterexamples, replaces, fresh
+        )
 
     def record(self, material: Material) -> EditRecord:
         return EditRecord(
@@ -75,8 +90,13 @@ class PlannedEdit:
             method=material.method,
             material=material.block.digest,
             order=material.block.order,
-            notes={**material.notes, **self.notes},
+            notes={
+                **material.notes,
+                **self.notes,
+                **({TO_REPLACE: list(self.replaces)} if self.replaces else {}),
+            },
             triple=self.triple,
+            counterexamples=self.counterexamples,
         )
 
 

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from errata.wire import EditItem, EditReport, EditRequest, FactItem, RefusedEdit, RelationItem
+from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
+from models.memory import Change as MemoryChange
 from models.memory import Material, Options
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
@@ -33,6 +35,8 @@ from service.editing.plans.conflicts import (
 from service.editing.plans.fact import clean_relation, plan_fact, plan_relation
 from service.editing.plans.fact_resolver import FactResolver, clean_fact
 from service.editing.plans.options import resolve_options
+from service.editing.plans.other_names import reword
+from service.editing.plans.replaced import find_named
 from service.editing.state import Build, EditorState, StateBuilder
 from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
@@ -57,8 +61,13 @@ class EditPlan:
         paraphrases: Mapping[str, ParaphraseGenerator] = NO_PARAPHRASES,
     ) -> None:
         content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
-        if not content["options"]:  # such requests keep the digest that they had before there were options
+        # Requests that leave out what came later keep the digest that they had before.
+        if not content["options"]:
             del content["options"]
+        for item in content["edits"]:
+            for name in ("counterexamples", "replaces", "create"):
+                if not item.get(name, True):
+                    del item[name]
         self.message = request.message
         self.request = request_digest("edit", content)
         self._dry_run = request.dry_run
@@ -85,7 +94,7 @@ class EditPlan:
             if not fresh and not self._dry_run:
                 raise self._nothing_to_do(edits, no_ops, state)
             with timings.part("editor"):
-                materials = await self._build_rows(fresh)
+                materials = await self._build_rows(fresh, state)
                 if materials is None:
                     continue
                 build = await builder.build(state, self._draft(fresh, materials, no_ops, state.version + 1))
@@ -117,7 +126,7 @@ class EditPlan:
             edits = [edit for edit in await self._plan_all(state) if edit.statements is None]
             no_ops = await self._no_ops(edits, state) if ask else {}
             fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
-            materials = await self._build_rows(fresh)
+            materials = await self._build_rows(fresh, state)
         build = await builder.build(state, self._draft(fresh, materials, {}, state.version + 1))
         self._refusals.by_place |= await find_unmet(fresh, build)
         if fresh and not self._refusals.by_place:
@@ -154,6 +163,8 @@ class EditPlan:
                     item.question,
                     item.answer,
                     paraphrases,
+                    tuple(item.counterexamples),
+                    tuple(item.replaces),
                     generated_paraphrases=tuple(further_wordings),
                 )
 
@@ -211,7 +222,9 @@ class EditPlan:
             if edit.id not in self._needed_edits and is_no_op(edit)
         }
 
-    async def _build_rows(self, edits: Sequence[PlannedEdit]) -> dict[str, Material] | None:
+    async def _build_rows(
+        self, edits: Sequence[PlannedEdit], state: EditorState
+    ) -> dict[str, Material] | None:
         """Edit -> its rows; None where some edits are refused, which the next draft leaves out."""
         by_memory: dict[str, list[PlannedEdit]] = defaultdict(list)
         for edit in edits:
@@ -219,7 +232,7 @@ class EditPlan:
         materials: dict[str, Material] = {}
         refused: dict[int, ErrataError] = {}
         for memory, batch in by_memory.items():
-            changes = [edit.change for edit in batch]
+            changes = await self._changes(batch, state)
             results = await self._models.build(memory, changes, self._options[memory])
             for edit, result in zip(batch, results, strict=True):
                 if isinstance(result, Material):
@@ -228,6 +241,32 @@ class EditPlan:
                     refused[edit.place] = result
         self._refusals.add(refused)
         return None if refused else materials
+
+    async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
+        """The changes; those of answers have other names of the graph, and the edits whose place they take."""
+        answers = [edit for edit in edits if edit.statements is None]
+        changes: dict[str, MemoryChange] = {edit.id: edit.change for edit in edits}
+        if not answers:
+            return list(changes.values())
+        other_names: Sequence[tuple[str, ...]] = [()] * len(answers)
+        if self._models.graph_readers:
+            view = state.memories[GRAPH].view
+            other_names = await reword([edit.question for edit in answers], self._models, view)
+        wordings = [(*edit.wordings, *names) for edit, names in zip(answers, other_names, strict=True)]
+        model = state.models[edits[0].model]
+        same = iter(await model.find_same([question for texts in wordings for question in texts]))
+        for edit, names, texts in zip(answers, other_names, wordings, strict=True):
+            against = {normalize_question(question) for question in edit.counterexamples}
+            same_facts = [
+                earlier
+                for _ in texts
+                for earlier in next(same)
+                if normalize_question(state.edits[earlier].question) not in against
+            ]
+            targets = find_named(edit, state) if edit.replaces else []
+            earlier_edits = tuple(dict.fromkeys([*same_facts, *targets]))
+            changes[edit.id] = edit.answer_change(earlier_edits, names)
+        return list(changes.values())
 
     def _draft(
         self,

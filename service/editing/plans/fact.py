@@ -108,10 +108,8 @@ def plan_relation(item: RelationItem, place: int, view: GraphView, models: Model
         )
     statements = [Statement(HOLDS, item.holds, "", "set")] if item.holds else []
     statements += [Statement(LABEL, item.label, "", "set")] if item.label else []
-    is_current = item.holds in (None, view.cardinality(relation)) and item.label in (
-        None,
-        view.label(relation),
-    )
+    has_holds = item.holds is None or (view.is_defined(relation) and item.holds == view.cardinality(relation))
+    is_current = has_holds and item.label in (None, view.label(relation))
     content: dict[str, Any] = {"define": relation, "holds": item.holds, "label": item.label}
     return PlannedEdit(
         place=place,

@@ -15,8 +15,9 @@ from errata.wire import Act, FactItem, RelationItem
 from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
 from models.graph.view import GraphView
+from models.scope.spelling import resembling
 from service.editing.plans.base import one_line
-from service.errors import ErrataError, InvalidInput, NothingToDo
+from service.errors import AddOrSet, ErrataError, InvalidInput, NothingToDo, SimilarName
 from service.graph.formats.row import Refused
 from service.graph.formats.text import MAX_RELATION_CHARS, clean
 from service.graph.linking.folding import fold
@@ -27,6 +28,7 @@ from service.graph.name_resolution import NAME_RELATIONS, find_free_id, resolve_
 NEW_ENTITY = "no entity was called {!r}: a new one was made, {}"
 STILL_CALLED = "{!r} stays an alias, so that questions with it find the entity"
 AMBIGUOUS_OBJECT = "{!r} names several entities: the object is kept as a text"
+MAX_SIMILAR = 20  # names that a problem document lists
 ID_PATTERN = re.compile(r"[QP][1-9]\d*|[a-z]{1,5}:\S+")  # what looks like one
 
 
@@ -99,9 +101,13 @@ class FactResolver:
         cardinality = self.holds.get(relation) or self.view.cardinality(relation)
         act: Act = item.act or ("set" if cardinality == "one" else "add")
         _check_name(item, relation, where)
-        subject, warnings = await self._subject(item.subject, f"{where}.subject")
+        if not item.create:
+            self._check_relation(item.relation, relation, f"{where}.relation")
+        subject, warnings = await self._subject(item.subject, f"{where}.subject", item.create)
         text, object_id, object_warnings = await self._object(item, relation)
         before = subject.current(relation)
+        if before and text not in before and item.act is None and not self._is_defined(relation):
+            raise _add_or_set(item, before, where)
         if act == "remove":
             text, statements = _removal(item, subject, relation, text, object_id, before)
         else:
@@ -124,7 +130,22 @@ class FactResolver:
             subject.id, subject.label, relation, text, act, before, after, statements, tuple(warnings)
         )
 
-    async def _subject(self, name: str, where: str) -> tuple[Subject, list[str]]:
+    def _is_defined(self, relation: str) -> bool:
+        return relation in self.holds or self.view.is_defined(relation)
+
+    def _check_relation(self, name: str, relation: str, where: str) -> None:
+        """SimilarName for one that nobody used and that may be a slip."""
+        relations_in_use = {fold(id): id for id in (*self.view.relations, *self.holds)}
+        relations_in_use |= {
+            fold(relation.label): relation.id for relation in self.view.base.relations.values()
+        }
+        if relation in NAME_RELATIONS.values() or fold(relation) in relations_in_use:
+            return
+        similar = sorted({relations_in_use[key] for key in resembling(fold(name)) if key in relations_in_use})
+        if similar:
+            raise similar_name(f"the relation {name!r} is new", similar, where)
+
+    async def _subject(self, name: str, where: str, create: bool) -> tuple[Subject, list[str]]:
         """And a warning where it is new."""
         subject = self.subjects.get(name) or self.subjects.get(fold(name))
         if subject is not None:
@@ -138,6 +159,12 @@ class FactResolver:
         if ID_PATTERN.fullmatch(name):
             detail = f"{where}: the graph has no entity {name}: import it, or write the name of a new one"
             raise InvalidInput(detail, field=where)
+        if not create:
+            names = list(resembling(fold(name)))
+            similar = await self.lookup.entities_by_name(names, self.view)
+            labels = sorted({entity.label for entities in similar.values() for entity in entities})
+            if labels:
+                raise similar_name(f"no entity is called {name!r}", labels, where)
         id, nameless = await find_free_id(name, self.view, self.lookup)
         subject = Subject(id, name, nameless)
         self.subjects[id] = self.subjects[fold(name)] = subject
@@ -153,6 +180,20 @@ class FactResolver:
             label = entities[0].label
             return label if by_id or fold(label) == fold(item.object) else item.object, entities[0].id, []
         return item.object, "", [AMBIGUOUS_OBJECT.format(item.object)] if entities else []
+
+
+def similar_name(problem: str, names: Sequence[str], where: str) -> SimilarName:
+    advice = "write that name, or say `create` (--create) to make a new one"
+    detail = f"{problem}, and {one_line(names)} is in use: {advice}"
+    return SimilarName(detail, field=where, candidates=list(names[:MAX_SIMILAR]))
+
+
+def _add_or_set(item: FactItem, values: Sequence[str], where: str) -> AddOrSet:
+    detail = (
+        f"{item.relation} of {item.subject!r} is {one_line(values)}, and nobody said whether it holds one value or "
+        f"many: say `act` set (--set) to put {item.object!r} in place of that, or add (--add) to put it beside it"
+    )
+    return AddOrSet(detail, field=f"{where}.act", values=list(values))
 
 
 def clean_fact(item: FactItem, place: int) -> FactItem:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 from errata.wire import (
+    EditDetail,
     EditHead,
     EditState,
     MemoryState,
@@ -18,9 +20,11 @@ from errata.wire import (
 
 from service.editing.evaluation.expectations import describe
 from service.editing.evaluation.fact_test_status import current_status
+from service.editing.evaluation.fact_tests import version_of
 from service.editing.state import EditorState
+from service.errors import NotFound
 from service.ledger import fold
-from service.ledger.commit import Commit
+from service.ledger.commit import Commit, EditRecord
 
 HEAD_NOTES = ("subject", "relation", "object", "act", "define", "holds", "label", "source", "triples")
 MAX_HEAD_CHARS = 200  # of each text in the log
@@ -30,15 +34,23 @@ MAX_HEAD_CHARS = 200  # of each text in the log
 class Versions:
     state: EditorState
 
-    def log(self, limit: int, before: int | None) -> VersionLog:
+    def log(
+        self, limit: int, before: int | None, grep: str | None = None, author: str | None = None
+    ) -> VersionLog:
+        """grep: a text in the message, or in a question or an answer of the commit, whatever its case."""
         head = self.state.version
         last = head if before is None else min(before - 1, head)
-        commits = self.state.commits[max(0, last - limit) : max(0, last)]
+        matches = (
+            commit
+            for commit in reversed(self.state.commits[: max(0, last)])
+            if author in (None, commit.author) and (grep is None or _mentions(commit, grep.casefold()))
+        )
+        commits = list(islice(matches, limit))
         summaries = [
             VersionSummary(
                 **_head(commit), edits=len(commit.edits), first=_first(commit), checksums=_checksums(commit)
             )
-            for commit in reversed(commits)
+            for commit in commits
         ]
         return VersionLog(versions=summaries, head=head)
 
@@ -46,15 +58,7 @@ class Versions:
         commit = fold.find(self.state.commits, version)
         return VersionDetail(
             **_head(commit),
-            edits=[
-                EditState(
-                    **{**describe(edit), "notes": dict(edit.notes)},
-                    id=edit.id,
-                    paraphrases=list(edit.paraphrases),
-                    active=edit.id in self.state.active,
-                )
-                for edit in commit.edits
-            ],
+            edits=[self._edit_state(edit) for edit in commit.edits],
             checksums=_checksums(commit),
             writes={
                 memory: WriteSummary(
@@ -63,6 +67,23 @@ class Versions:
                 for memory, write in commit.writes.items()
             },
             report=dict(commit.unpack().report),
+        )
+
+    def edit(self, id: str) -> EditDetail:
+        """One edit with the head of its commit. NotFound."""
+        record = self.state.edits.get(id)
+        if record is None:
+            raise NotFound(f"there is no edit {id!r}: errata log shows what there is")
+        commit = fold.find(self.state.commits, version_of(record))
+        return EditDetail(**_head(commit), edit=self._edit_state(record))
+
+    def _edit_state(self, edit: EditRecord) -> EditState:
+        return EditState(
+            **{**describe(edit), "notes": dict(edit.notes)},
+            id=edit.id,
+            paraphrases=list(edit.paraphrases),
+            counterexamples=list(edit.counterexamples),
+            active=edit.id in self.state.active,
         )
 
     async def memory(self) -> MemoryState:
@@ -86,6 +107,11 @@ def _head(commit: Commit) -> dict[str, Any]:
         "message": commit.message,
         "target": commit.target,
     }
+
+
+def _mentions(commit: Commit, text: str) -> bool:
+    edits = (part for edit in commit.edits for part in (*edit.wordings, edit.answer))
+    return any(text in part.casefold() for part in (commit.message, *edits))
 
 
 def _checksums(commit: Commit) -> dict[str, str]:

@@ -6,9 +6,12 @@ from typing import Annotated
 
 from errata.wire import (
     LARGEST_VERSION,
+    MAX_TEXT_CHARS,
     CheckReport,
     Diff,
+    EditDetail,
     ReplicaList,
+    ScopeReport,
     Tag,
     TagList,
     TagName,
@@ -28,10 +31,15 @@ from service.http.responses import respond
 MAX_LOG = 1_000
 
 Limit = Annotated[int, Query(ge=1, le=MAX_LOG)]
+Grep = Annotated[str | None, Query(min_length=1, max_length=256, description="A text in the commit.")]
+Author = Annotated[str | None, Query(max_length=256, description="Who made the commit.")]
 Before = Annotated[int | None, Query(ge=1, le=LARGEST_VERSION)]
 Commit = Annotated[int, Path(ge=1, le=LARGEST_VERSION)]
 From = Annotated[int, Query(alias="from", ge=0, le=LARGEST_VERSION)]
 To = Annotated[int, Query(ge=0, le=LARGEST_VERSION)]
+EditId = Annotated[str, Path(max_length=64, description="The id of an edit.")]
+Question = Annotated[str, Query(min_length=1, max_length=MAX_TEXT_CHARS)]
+Model = Annotated[str | None, Query(max_length=256)]
 Name = Annotated[TagName, Path(description="The tag.")]
 TagBody = Annotated[TagRequest, json_body(TagRequest)]
 
@@ -40,14 +48,26 @@ def build_router(editor: EditorClient) -> APIRouter:
     router = APIRouter(tags=["history"])
 
     @router.get("/admin/versions", **document(VersionLog))
-    async def list_versions(limit: Limit = 20, before: Before = None) -> Response:
+    async def list_versions(
+        limit: Limit = 20, before: Before = None, grep: Grep = None, author: Author = None
+    ) -> Response:
         """The newest commits first; `before` continues from an older one."""
-        return respond(await editor.log(limit, before))
+        return respond(await editor.log(limit, before, grep, author))
 
     @router.get("/admin/versions/{version}", **document(VersionDetail, 404))
     async def get_version(version: Commit) -> Response:
         """One commit: its edits, what it wrote, and its report."""
         return respond(await editor.show(version))
+
+    @router.get("/admin/edits/{id}", **document(EditDetail, 404))
+    async def get_edit(id: EditId) -> Response:
+        """One edit, and who made it, when and why."""
+        return respond(await editor.show_edit(id))
+
+    @router.get("/admin/scope", **document(ScopeReport, 404))
+    async def get_scope(question: Question, model: Model = None) -> Response:
+        """The edits that a question resembles most, and why each does or does not answer it."""
+        return respond(await editor.scope(question, model))
 
     @router.get("/admin/diff", **document(Diff, 404))
     async def compare_versions(older: From, to: To) -> Response:

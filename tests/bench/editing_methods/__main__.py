@@ -34,7 +34,8 @@ def main() -> None:
     run(Cells(Model(reader), Pack.load()), requested_jobs, args.results)
     last_results, folder = results.latest(args.results), args.results.parent
     (folder / "RESULTS.md").write_text(report.table(last_results, METHODS))
-    report.locality(last_results, PRODUCTS, reader.digest).save(reader.folder if folder == FOLDER else folder)
+    locality = report.locality(last_results, PRODUCTS, reader.digest_with_judge)
+    locality.save(reader.folder if folder == FOLDER else folder)
     plot.draw(
         folder / "plot.svg",
         report.lines(last_results, METHODS),

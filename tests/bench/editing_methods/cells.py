@@ -52,8 +52,8 @@ class Cells:
             yield self._cell(name, "paper", seed, counts=counts, place=place)
 
     def rests_on(self, name: str) -> str:
-        """Digest of what a cell depends on: the peers do not read the product's gates."""
-        return self._model.reader.digest if name in PRODUCTS else self._peers_rest_on
+        """Digest of what a cell depends on: the peers do not read the product's judge."""
+        return self._model.reader.digest_with_judge if name in PRODUCTS else self._peers_rest_on
 
     def _cell(self, name: str, n: str, seed: int, **figures: Any) -> Cell:
         about = {

@@ -119,7 +119,7 @@ class EditedProduct:
     @property
     def rows_per_slot(self) -> float:
         """Slots that are used, for each slot that is reserved."""
-        n_used = sum(len(material.block.tensors["steps"]) for material in self.materials)
+        n_used = sum(len(material.block.tensors["tokens"]) for material in self.materials)
         return n_used / self.system.reader.bank.size
 
     @cached_property

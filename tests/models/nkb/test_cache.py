@@ -13,8 +13,8 @@ def test_a_cached_read_is_what_reading_gives(reader: Reader, monkeypatch: pytest
     monkeypatch.setattr(Reader, "read", None)
     for asks, rows in ((questions, [0, 1]), (questions[::-1], [1, 0]), (questions[:1], [0])):
         hit = cache.read(asks)
-        assert torch.equal(hit.question_keys.keys, read.question_keys.keys[rows])
-        assert torch.equal(hit.question_keys.numbers, read.question_keys.numbers[rows])
+        assert torch.equal(hit.readings.vectors, read.readings.vectors[rows])
+        assert torch.equal(hit.readings.wordings, read.readings.wordings[rows])
         assert torch.equal(hit.familiarity, read.familiarity[rows])
         for place, row in enumerate(rows):
             assert torch.equal(hit.states[place][hit.mask[place]], read.states[row][read.mask[row]])

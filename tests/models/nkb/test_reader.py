@@ -12,8 +12,7 @@ from models.nkb.edit import fold, materials
 from models.nkb.overlay import Overlay, value_rows
 from models.nkb.reader import Reader
 from models.nkb.surgery import operate_on
-from models.scope.gates import match_gates
-from models.scope.slot_table import SlotTable
+from models.scope.wording_table import WordingTable
 
 QUESTIONS = ["What is the capital of Peru?", "Which element has number 26?", "What is the capital of Chile?"]
 
@@ -44,10 +43,10 @@ def test_in_bfloat16_the_bank_the_norms_and_all_that_scores_stay_float32(narrow:
         block.slots.values,
         block.slots.stored_rows,
         narrow.decoder.head_weight,
-        narrow.subjects,
+        narrow.subjects.centres,
+        narrow.read(QUESTIONS).readings.vectors,
     )
-    keys = narrow.read(QUESTIONS).question_keys.keys
-    assert {tensor.dtype for tensor in (*wide, keys, *narrow.scope.parameters())} == {torch.float32}
+    assert {tensor.dtype for tensor in wide} == {torch.float32}
 
 
 @pytest.mark.parametrize("method", ["gated", "surgery"])
@@ -56,13 +55,14 @@ def test_in_bfloat16_an_edit_is_made_and_answers(narrow: Reader, method: str) ->
     (material,) = materials(narrow, narrow.read, [correction], method)
     assert all(tensor.device.type == "cpu" for tensor in material.block.tensors.values())
     if method == "gated":
-        gates = SlotTable(narrow.scope, narrow.subjects).gates([material.block])
-        matches = match_gates(narrow.scope, narrow.read(QUESTIONS).question_keys, [gates] * len(QUESTIONS))
+        view = WordingTable(narrow.scope.judge, narrow.t5.device).view([material.block])
+        matches = narrow.scope.route(narrow.read(QUESTIONS).readings, [view] * len(QUESTIONS))
         assert [match is not None for match in matches] == [True, False, False]
-        overlay = Overlay(steps=material.block.tensors["steps"])
+        rows = material.block.tensors
+        overlay = Overlay(steps=narrow.pushes.values(rows["tokens"], rows["strengths"]))
     else:
         image = fold(Image(narrow.digest), narrow.decoder, [material])
-        overlay = Overlay(value_rows(image.ordered_blocks, narrow.subjects.device)[0])
+        overlay = Overlay(value_rows(image.ordered_blocks, narrow.t5.device)[0])
     (decoded_answer,) = answer(narrow, QUESTIONS[:1], overlay)
     assert narrow.say(decoded_answer.tokens) == "Cusco"
 

@@ -290,7 +290,7 @@ def test_a_moved_row_may_reach_every_question(system: NkbSystem, memory: BankMem
 def test_which_edit_answers_is_clear_without_asking(system: NkbSystem, memory: BankMemory) -> None:
     first = AnswerChange("a", PERU, "Cusco", ("Peru's capital city?",))
     other = AnswerChange("b", "What is the capital of Chile?", "Arica")
-    again = AnswerChange("c", PERU, "Lima")
+    again = AnswerChange("c", PERU, "Lima", replaces=("a",))
     surgery = AnswerChange("d", "Who wrote Hamlet?", "Peru")
     materials = build(memory, [first, other, again]) + build(memory, [surgery], "surgery")
     views = read(memory, in_ledger_order(materials))

@@ -1,88 +1,57 @@
-"""Every name in a question has to stand in the wording that a gate was made of."""
+"""Numbers, single letters and foreign words have to agree to the letter; names are the judge's business."""
 
 import pytest
 
-from models.packs.pack import Pack
-from models.scope.literals import MAX_WORDS, covers_names, encode_words
-
-
-def is_about(wording: str, question: str) -> bool:
-    return bool(covers_names(encode_words([wording]), encode_words([question])))
+from models.scope.literals import digest_literals, digest_wordings
 
 
 @pytest.mark.parametrize(
-    "question",
+    ("question", "other"),
     [
-        "Who leads Project Falcon Lite?",
-        "Who leads New Project Falcon?",
-        "Project Falcon is led by whom, and Project Condor?",
-        "who leads project falcon 2b?",
-        "Who leads Project Falcon II?",
-        "who leads project falcon iii",
+        ("What is the refund period for plan A?", "What is the refund period for plan B?"),
+        ("What does vitamin C do?", "What does vitamin D do?"),
+        ("中国的首都是什么？", "什么是法国的首都？"),
+        ("한국의 수도는 어디입니까?", "일본의 수도는 어디입니까?"),
+        ("Какая столица России?", "Какая столица Франции?"),
+        ("ما هي عاصمة مصر؟", "ما هي عاصمة فرنسا؟"),
+        ("Which project is 7?", "Which project is ７1?"),
+        ("How fast is the A8?", "How fast is the A8X?"),
+        ("How much does the TX-350 weigh?", "How much does the TX-350S weigh?"),
     ],
 )
-def test_a_question_that_names_more_is_about_something_else(question: str) -> None:
-    assert not is_about("Who leads Project Falcon?", question)
-    assert is_about(question, "Who leads Project Falcon?")
+def test_what_a_language_model_confuses_is_told_apart_to_the_letter(question: str, other: str) -> None:
+    first, second, again = digest_literals([question, other, question.upper().replace("?", " ?")])
+    assert first != second
+    assert first == again
 
 
 @pytest.mark.parametrize(
-    ("wording", "other"),
+    ("question", "other"),
     [
-        ("Who is Carl Menger?", "Who is Karl Menger?"),
-        ("Who developed Apple A8?", "who developed apple a8x?"),
-        ("What position does Callixtus II hold?", "What position does callixtus iii hold?"),
-        ("Who was the wife of Henry IV?", "Who was the wife of Henry VI?"),
+        ("Who wrote Emma as J. K. Rowling?", "Who wrote Emma as JK Rowling?"),
+        ("What is the U.S. currency?", "What's the currency of the US?"),
+        ("I want Peru's capital", "What is a capital of Peru"),
+        ("Côte d'Ivoire's capital?", "capital of Côte d’Ivoire"),
     ],
 )
-def test_nearly_the_same_name_is_another(wording: str, other: str) -> None:
-    assert not is_about(wording, other)
-    assert is_about(other, other)
+def test_what_may_be_written_in_other_ways_is_not(question: str, other: str) -> None:
+    first, second = digest_literals([question, other])
+    assert first == second == 0
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
-        "Falcon's leader?",
-        "who leads PROJECT FALCON, please?",
-        "Who Leads The Project Falcon Team?",
-        "WHO LEADS PROJECT FALCON LITE?",
-        "Please tell me: Who leads Project Falcon?",
-        "I have a question. Does Project Falcon have a CEO?",
-        "Who leads Sir Falcon's project?",
-        "Who leads Project Fálcon?",
-        "Who leads Project Faclon?",
-        "Can I tell who leads Project Falcon?",
-        "Wer ist der Leiter von Project Falcon?",
-        "",
-    ],
-)
-def test_other_words_for_it_are_not(question: str) -> None:
-    assert is_about("Who leads Project Falcon?", question)
-
-
-def test_a_wording_of_very_many_words_restricts_nothing() -> None:
-    words = " ".join(f"word{chr(97 + n)}" for n in range(26)) + " and so on about nobody"
-    assert not is_about("Is it so?", "Is it about Falcon?")
-    assert is_about(f"{words} more of them", "Is it about Falcon?")
-    assert len(encode_words([f"{words} more of them"])[0]) == MAX_WORDS
-
-
-def test_what_was_made_before_names_were_compared_restricts_nothing() -> None:
-    assert bool(covers_names(encode_words([""]), encode_words(["Who leads Project Falcon?"])))
-
-
-def test_hardly_a_wording_of_the_pack_names_what_another_of_its_fact_does_not() -> None:
-    pairs = [
-        (item.relation.question(item.subject.label), template.replace("{subject}", item.subject.label))
-        for item in list(Pack.load().items())[::7]
-        for template in item.relation.held_out
-    ]
-    canonical, other = (encode_words(questions) for questions in zip(*pairs, strict=True))
-    assert (
-        sum(
-            (~covers_names(canonical[at : at + 999], other[at : at + 999])).sum()
-            for at in range(0, len(canonical), 999)
-        )
-        == 0
+def test_numbers_are_compared_whatever_the_words_around_them() -> None:
+    number, other, same, none = digest_literals(
+        ["project 7, phase 2", "project 8, phase 2", "phase 2 of project 7?", "project"]
     )
+    assert number == same
+    assert len({int(number), int(other), int(none)}) == 3
+
+
+def test_a_number_is_the_same_with_what_says_nothing_else() -> None:
+    plain, ordinal, time = digest_literals(["Who won race 3?", "Who won the 3rd race?", "The race at 3pm?"])
+    assert plain == ordinal == time
+
+
+def test_wordings_are_equal_but_for_case_spaces_and_final_punctuation() -> None:
+    first, same, other = digest_wordings(["Who leads  X?", "who leads x", "Who led X?"])
+    assert first == same != other

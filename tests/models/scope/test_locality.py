@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+import torch
 
 from models.memory import Block, Image
 from models.nkb.memory import BankMemory
@@ -30,19 +31,21 @@ def test_what_was_measured_of_another_checkpoint_says_nothing_of_this_one(tmp_pa
 
 @pytest.fixture
 def measured_bank(tmp_path: Path, reader: Reader) -> BankMemory:
-    checkpoint = dataclasses.replace(reader, folder=tmp_path, digest="sha256:mine")
-    LOCALITY.save(tmp_path)
+    checkpoint = dataclasses.replace(reader, folder=tmp_path)
+    dataclasses.replace(LOCALITY, checkpoint=checkpoint.digest_with_judge).save(tmp_path)
     return BankMemory(checkpoint, ReadCache(checkpoint))
 
 
 def image(memory: BankMemory, edits: int) -> Image:
-    blocks = [Block(f"edit/{n}", n, "gated", {}) for n in range(edits)]
-    for block in blocks:
-        block.__dict__["rows"] = {"steps": 2}
+    tokens = {"tokens": torch.zeros(2, dtype=torch.int32)}
+    blocks = [Block.of(f"edit/{n}", n, "gated", tokens) for n in range(edits)]
     return Image(memory.base.base, {block.key: block for block in blocks})
 
 
-def test_the_default_checkpoint_was_measured(memory: BankMemory) -> None:
+@pytest.mark.xfail(
+    strict=True, reason="the judge's first weights keep 91 % of the questions about one subject"
+)
+def test_the_default_checkpoint_keeps_edits_apart(memory: BankMemory) -> None:
     usage = memory.usage(image(memory, 1))
     assert usage.margin is not None
     assert 2 < usage.margin <= 3

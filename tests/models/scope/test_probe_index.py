@@ -4,7 +4,6 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-import torch
 
 from models.checkpoint import CheckpointError
 from models.memory import AnswerChange, Material
@@ -12,10 +11,9 @@ from models.nkb.memory import BANK, BankMemory
 from models.nkb.reader import DEFAULT, ReadCache, digest
 from models.nkb.system import NkbSystem
 from models.packs.pack import Item, Pack
-from models.scope import slot_table
-from models.scope.network import READINGS
-from models.scope.pairs import find_pairs
-from models.scope.probe_index import KEYS, ProbeIndex
+from models.scope import wording_table
+from models.scope.probe_index import VECTORS, ProbeIndex
+from models.scope.readings import dequantize
 from models.system import Ask, Side
 from tests.models.nkb.ledger_order import build, read
 
@@ -68,13 +66,14 @@ def test_every_question_that_an_edit_answers_is_found_and_hardly_any_other(
     assert system.may_reach(whole, half) == probes
 
 
-def test_a_kept_key_misses_a_real_one_by_no_more_than_the_slack(system: NkbSystem, index: ProbeIndex) -> None:
+def test_a_kept_vector_misses_a_real_one_by_no_more_than_the_slack(
+    system: NkbSystem, index: ProbeIndex
+) -> None:
     places = range(0, len(index.questions), 4 * EVERY)
-    real = system.reader.read([index.questions[place] for place in places]).question_keys.keys
-    decoded_keys = index.keys.keys[list(places)]
-    errors = torch.stack([part.norm(dim=-1) for part in torch.split(real - decoded_keys, READINGS, -1)], -1)
+    real = system.reader.read([index.questions[place] for place in places]).readings.vectors
+    errors = (real - dequantize(index.codes[list(places)])).norm(dim=-1)
     assert bool((errors <= index.slack + 1e-6).all())
-    assert float(errors.max()) > 0.5 * float(index.slack.max())
+    assert float(errors.max()) > 0.5 * index.slack
 
 
 def test_the_surest_is_named_last(system: NkbSystem, memory: BankMemory) -> None:
@@ -95,7 +94,7 @@ def test_nothing_is_touched_where_nothing_changed_and_surgery_may_touch_any(
     assert system.may_reach(base, read(memory, surgery)) is None
 
 
-def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
+def test_what_is_passed_over_does_not_depend_on_how_many_wordings_changed_at_once(
     system: NkbSystem, memory: BankMemory, materials: list[Material]
 ) -> None:
     base = read(memory)
@@ -105,16 +104,15 @@ def test_what_is_passed_over_does_not_depend_on_how_many_gates_changed_at_once(
     assert set(together) == {question for questions in alone for question in questions or ()}
 
 
-def test_a_gate_opens_for_none_that_is_passed_over(
+def test_no_edit_answers_one_that_is_passed_over(
     system: NkbSystem, memory: BankMemory, index: ProbeIndex, materials: list[Material]
 ) -> None:
-    whole = read(memory, materials)[BANK].gates.table
-    near = set(index.near(system.reader.scope, whole))
+    views = read(memory, materials)
+    table = views[BANK].active_edits.table
+    near = set(index.near(table.select(range(len(table)))))
     far_questions = [question for question in index.questions[:: EVERY // 4] if question not in near]
-    assert (
-        len(find_pairs(system.reader.scope, system.reader.read(far_questions[:300]).question_keys, whole))
-        == 0
-    )
+    assert len(far_questions) > 300
+    assert set(system.route([Ask(question) for question in far_questions[:300]], views)) == {None}
 
 
 def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_later_one_takes_over(
@@ -122,30 +120,30 @@ def test_a_question_that_another_wording_of_the_edit_answered_is_found_when_a_la
     memory: BankMemory,
 ) -> None:
     first = AnswerChange("a", "Peru's capital?", "Cusco", ("What is the capital of Chile?",))
-    materials = build(memory, [first, AnswerChange("b", "Peru's capital?", "Puno")])
+    materials = build(memory, [first, AnswerChange("b", "Peru's capital?", "Puno", replaces=("a",))])
     before, after = read(memory, materials[:1]), read(memory, materials)
     asks = [Ask("What is the capital of Chile?")]
     assert system.may_differ(Side(asks, before), Side(asks, after)) == [True]
     assert asks[0].question in (system.may_reach(before, after) or ())
 
 
-def test_a_key_that_may_be_further_off_passes_over_less(
-    system: NkbSystem, memory: BankMemory, index: ProbeIndex, materials: list[Material]
+def test_a_vector_that_may_be_further_off_passes_over_less(
+    memory: BankMemory, index: ProbeIndex, materials: list[Material]
 ) -> None:
-    table = read(memory, materials[:20])[BANK].gates.table
+    table = read(memory, materials[:20])[BANK].active_edits.table.select(range(20))
     vague = dataclasses.replace(index, slack=20 * index.slack)
-    assert set(index.near(system.reader.scope, table)) < set(vague.near(system.reader.scope, table))
+    assert set(index.near(table)) < set(vague.near(table))
 
 
 def test_between_tables_that_share_no_rows_nothing_is_told(
     system: NkbSystem, materials: list[Material], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fresh, fresh_memory = NkbSystem(system.reader), BankMemory(system.reader, ReadCache(system.reader))
-    monkeypatch.setattr(slot_table, "SPARE", 4)
+    monkeypatch.setattr(wording_table, "SPARE", 4)
     before = read(fresh_memory, materials[:2])
     for start in range(2, 40, 2):
         after = read(fresh_memory, materials[start : start + 2])
-    assert before[BANK].gates.generation != after[BANK].gates.generation
+    assert before[BANK].active_edits.generation != after[BANK].active_edits.generation
     assert fresh.may_reach(before, after) is None
 
 
@@ -158,6 +156,6 @@ def test_a_damaged_file_says_what_to_do(tmp_path: Path) -> None:
     assert ProbeIndex.load(folder, index.checkpoint).questions == index.questions
     with pytest.raises(CheckpointError, match=r"made for the checkpoint sha256.*make train"):
         ProbeIndex.load(folder, "sha256:another")
-    (tmp_path / "mine-probes" / KEYS).write_bytes(b"damaged")
+    (tmp_path / "mine-probes" / VECTORS).write_bytes(b"damaged")
     with pytest.raises(CheckpointError, match=r"damaged.*make train"):
         ProbeIndex.load(folder, index.checkpoint)

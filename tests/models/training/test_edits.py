@@ -58,7 +58,7 @@ class Book:
         fact = change.question.split(" (")[0]
         if fact in self._refuses:
             return EditRefused("unreachable", fact)
-        return Material(change.id, method, Block(f"{fact}={change.answer}", 0, "page", {}))
+        return Material(change.id, method, Block.of(f"{fact}={change.answer}", 0, "page", {}))
 
     def fold(self, materials: Sequence[Material]) -> Image:
         return Image("book", {m.block.key: m.block for m in materials})

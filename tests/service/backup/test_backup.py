@@ -449,7 +449,7 @@ SPOILT: dict[str, Callable[[bytes], bytes]] = {
 def _with_block(data: bytes, manifest: bytes) -> bytes:
     """One that no commit names."""
     tensor = torch.frombuffer(bytearray(manifest), dtype=torch.uint8)
-    block = Block("import/x", 1, IMPORT, {"json": tensor})
+    block = Block.of("import/x", 1, IMPORT, {"json": tensor})
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         info = tarfile.TarInfo("blocks/" + block.digest.removeprefix("sha256:"))

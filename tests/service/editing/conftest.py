@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
 import redis
+import torch
 
+from models.nkb.system import load
+from models.system import Bundle
 from service.editing.deployment import Editor
 from service.ledger.embedded.server import EmbeddedValkey
 from service.ledger.store import RedisLedger
@@ -39,3 +43,16 @@ def vandal(own_valkey: EmbeddedValkey) -> Iterator[redis.Redis]:
     """Reads and damages the rows of the test's own server."""
     with redis.Redis.from_url(own_valkey.url) as client:
         yield client
+
+
+@cache
+def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
+    return load(device, dtype)
+
+
+@pytest.fixture
+async def nkb_editor(valkey: EmbeddedValkey, ledger: RedisLedger, tmp_path: Path) -> AsyncIterator[Editor]:
+    """An editor of the default model."""
+    systems = {"nkb": "tests.service.editing.conftest:load_nkb"}
+    async with start_deployment(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
+        yield editor

@@ -26,7 +26,7 @@ def triple(subject: str, relation: str, value: str, **fields: Any) -> dict[str, 
 async def fact(
     editor: Editor, subject: str, relation: str, value: str, *, key: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    fields = {name: options.pop(name) for name in ("act", "only") if name in options}
+    fields = {name: options.pop(name) for name in ("act", "only", "create") if name in options}
     return await edits(editor, triple(subject, relation, value, **fields), key=key, **options)
 
 

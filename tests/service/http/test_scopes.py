@@ -33,6 +33,8 @@ SCOPES: dict[tuple[str, str], Scope] = {
     ("get", "/admin/versions"): "read",
     ("get", "/admin/versions/{version}"): "read",
     ("get", "/admin/diff"): "read",
+    ("get", "/admin/edits/{id}"): "read",
+    ("get", "/admin/scope"): "read",
     ("get", "/admin/checks"): "read",
     ("get", "/admin/replicas"): "read",
     ("get", "/admin/tags"): "read",

@@ -126,7 +126,7 @@ async def test_a_manifest_is_held_against_the_commit_it_is_of(ledger: RedisLedge
 
 
 async def test_a_base_with_rows_of_its_own_survives_a_manifest(ledger: RedisLedger) -> None:
-    base = Image("sha256:" + "cd" * 32, {"own": Block("own", 0, "value", {"v": rows("own")})})
+    base = Image("sha256:" + "cd" * 32, {"own": Block.of("own", 0, "value", {"v": rows("own")})})
     await ledger.put_manifest(0, {"toy/own": base})
     assert bits(await snapshots.load(ledger, 0, {"toy/own": base})) == bits({"toy/own": base})
 
@@ -273,7 +273,7 @@ def long_history(count: int) -> tuple[list[Commit], dict[str, Block], dict[int, 
     images_at: dict[int, Image] = {}
     previous = ""
     for version in range(1, count + 1):
-        block = Block(f"edit/{version}", version, "gated", {"rows": rows(str(version), 32)})
+        block = Block.of(f"edit/{version}", version, "gated", {"rows": rows(str(version), 32)})
         blocks[block.key] = block
         image = (
             Image(BASES[SLOTS].base, dict(blocks))

@@ -37,7 +37,7 @@ def slot(edit: EditRecord) -> Block:
 
 @lru_cache(10_000)
 def _slot(id: str, order: int) -> Block:
-    return Block(f"edit/{id}", order, "gated", {"rows": rows(id)})
+    return Block.of(f"edit/{id}", order, "gated", {"rows": rows(id)})
 
 
 def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
@@ -47,7 +47,7 @@ def fold_edits(active: Sequence[EditRecord]) -> dict[str, Image]:
         row = edit.order % 3
         sums[row] = sums.get(row, torch.zeros(2, 8)) + rows(edit.id) * 1e-3
     slots = {block.key: block for block in map(slot, active)}
-    values = {f"value/{row}": Block(f"value/{row}", row, "value", {"v": v}) for row, v in sums.items()}
+    values = {f"value/{row}": Block.of(f"value/{row}", row, "value", {"v": v}) for row, v in sums.items()}
     return {SLOTS: Image(BASES[SLOTS].base, slots), SUMS: Image(BASES[SUMS].base, values)}
 
 

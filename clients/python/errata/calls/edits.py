@@ -67,11 +67,25 @@ class EditCalls:
         answer: str,
         *,
         paraphrases: Iterable[str] = (),
+        counterexamples: Iterable[str] = (),
+        replaces: Iterable[int | str] = (),
         model: str = DEFAULT_MODEL,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
-        """Make `question`, and its paraphrases, have this answer from the next version on."""
-        item = {"question": question, "answer": answer, "paraphrases": list(paraphrases), "model": model}
+        """Make `question`, and its paraphrases, have this answer from the next version on.
+
+        Args:
+            counterexamples: questions that resemble it and ask for something else; the edit never answers them.
+            replaces: earlier edits whose place it is meant to take, by the version that made them or by id.
+        """
+        item = {
+            "question": question,
+            "answer": answer,
+            "paraphrases": list(paraphrases),
+            "counterexamples": list(counterexamples),
+            "replaces": list(replaces),
+            "model": model,
+        }
         return self.edit_many([build(wire.EditItem, **item)], **options)
 
     def edit_many(self, edits: Iterable[wire.Item], **options: Unpack[EditOptions]) -> Call[wire.EditReceipt]:
@@ -86,6 +100,7 @@ class EditCalls:
         *,
         act: Act | None = None,
         only: Literal["graph"] | None = None,
+        create: bool = False,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
         """Make this triple a fact for every system.
@@ -93,10 +108,19 @@ class EditCalls:
         Args:
             subject: an entity's id, or its name; Ambiguous if several bear it.
             act: "set" it in place of all other values, "add" it beside them or "remove" it; if left out, set or add
-                as the relation holds one value or many.
+                as the relation holds one value or many; AddOrSet where nobody said which.
             only: "graph" changes no system but those that read the graph.
+            create: make a new subject or relation though its name is nearly one in use, else SimilarName.
         """
-        item = build(wire.FactItem, subject=subject, relation=relation, object=object, act=act, only=only)
+        item = build(
+            wire.FactItem,
+            subject=subject,
+            relation=relation,
+            object=object,
+            act=act,
+            only=only,
+            create=create,
+        )
         return self.edit_many([item], **options)
 
     def define_relation(

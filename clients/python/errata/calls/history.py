@@ -16,14 +16,35 @@ class _TagPath(Request):
 class HistoryCalls:
     """The part of `Calls` about versions."""
 
-    def log(self, *, limit: int = 20, before: int | None = None) -> Call[wire.VersionLog]:
-        """The newest commits first; `before` continues from an older one."""
-        return Call("GET", "/admin/versions", wire.VersionLog, query=to_query(limit=limit, before=before))
+    def log(
+        self,
+        *,
+        limit: int = 20,
+        before: int | None = None,
+        grep: str | None = None,
+        author: str | None = None,
+    ) -> Call[wire.VersionLog]:
+        """The newest commits first; `before` continues from an older one.
+
+        Args:
+            grep: a text in the message, or in a question or an answer of the commit, whatever its case.
+        """
+        query = to_query(limit=limit, before=before, grep=grep, author=author)
+        return Call("GET", "/admin/versions", wire.VersionLog, query=query)
 
     def show(self, version: int) -> Call[wire.VersionDetail]:
         """One commit: its edits, its report and what it wrote."""
         number = build(wire.RevertRequest, version=version).version
         return Call("GET", f"/admin/versions/{number}", wire.VersionDetail)
+
+    def show_edit(self, id: str) -> Call[wire.EditDetail]:
+        """One edit, and who made it, when and why."""
+        return Call("GET", f"/admin/edits/{quote(id, safe='')}", wire.EditDetail)
+
+    def scope(self, question: str, *, model: str | None = None) -> Call[wire.ScopeReport]:
+        """The edits that a question resembles most, and why each does or does not answer it."""
+        query = to_query(question=question, model=model)
+        return Call("GET", "/admin/scope", wire.ScopeReport, query=query)
 
     def diff(self, from_version: int, to_version: int) -> Call[wire.Diff]:
         """Which questions two versions answer differently."""

@@ -19,6 +19,7 @@ from errata.cli.commands import (
     import_graph,
     keys,
     revert,
+    scope,
     status,
     tags,
 )
@@ -47,6 +48,8 @@ for panel, functions in {
         history.log,
         history.show,
         history.diff,
+        scope.scope,
+        scope.why,
         tags.tags,
         tags.tag,
         tags.untag,

@@ -23,6 +23,10 @@ Expect = Annotated[
     int | None,
     typer.Option("--expect", metavar="VERSION", help="Refuse if this is not the newest version any more."),
 ]
+Verbose = Annotated[
+    bool,
+    typer.Option("--verbose", "-v", help="Tell what it cost, too: slots, margins and milliseconds."),
+]
 At = Annotated[int | None, typer.Option("--at", metavar="VERSION", min=0, help="As it was at this version.")]
 
 

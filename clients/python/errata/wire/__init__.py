@@ -25,6 +25,7 @@ from errata.wire.answers import AnswerRequest as AnswerRequest
 from errata.wire.answers import BatchRequest as BatchRequest
 from errata.wire.answers import BatchResponse as BatchResponse
 from errata.wire.answers import BatchResult as BatchResult
+from errata.wire.answers import NearbyEdit as NearbyEdit
 from errata.wire.answers import Timings as Timings
 from errata.wire.base import LARGEST_VERSION as LARGEST_VERSION
 from errata.wire.base import MAX_TEXT_CHARS as MAX_TEXT_CHARS
@@ -65,9 +66,12 @@ from errata.wire.graph import RemovedFact as RemovedFact
 from errata.wire.history import Change as Change
 from errata.wire.history import CheckReport as CheckReport
 from errata.wire.history import Diff as Diff
+from errata.wire.history import EditDetail as EditDetail
 from errata.wire.history import EditHead as EditHead
 from errata.wire.history import EditState as EditState
 from errata.wire.history import FactChange as FactChange
+from errata.wire.history import ScopeCandidate as ScopeCandidate
+from errata.wire.history import ScopeReport as ScopeReport
 from errata.wire.history import VersionDetail as VersionDetail
 from errata.wire.history import VersionHead as VersionHead
 from errata.wire.history import VersionLog as VersionLog
@@ -82,6 +86,7 @@ from errata.wire.report import Capacity as Capacity
 from errata.wire.report import EditReport as EditReport
 from errata.wire.report import EditTimings as EditTimings
 from errata.wire.report import Link as Link
+from errata.wire.report import NearQuestion as NearQuestion
 from errata.wire.report import ParaphraseReport as ParaphraseReport
 from errata.wire.report import RefusedEdit as RefusedEdit
 from errata.wire.report import Report as Report

@@ -76,11 +76,22 @@ class AnswerDelta(Response):
     progress: Details | None = None
 
 
+class NearbyEdit(Response):
+    """An edit that the question may ask for, and not surely enough to be answered by it.
+
+    question: the wording of the edit that is near. probability: that both ask for the same.
+    """
+
+    edit: str
+    question: str
+    probability: float
+
+
 class Answer(Response):
     """answer: None when the model declines, `reason` says why and `best` what it would have said.
 
     degraded: why the version may be old (`ledger_unavailable`), else None.
-    edits: ids of the edits that the answer rests on. facts: those of the graph.
+    edits: ids of the edits that the answer rests on. facts: those of the graph. nearby_edit: to ask back about.
     """
 
     answer: str | None
@@ -92,6 +103,7 @@ class Answer(Response):
     version: Version
     edits: list[str]
     facts: list[AnswerFact]
+    nearby_edit: NearbyEdit | None = None
     timings: Timings
     truncated: bool = False
     degraded: str | None = None

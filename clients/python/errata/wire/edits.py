@@ -28,23 +28,49 @@ from errata.wire.base import (
 )
 from errata.wire.report import Report
 from errata.wire.state import ReplicaState
+from errata.wire.wording import normalize_question
 
 MAX_EDITS = 1_000
 MAX_PREVIEW_EDITS = 20_000
 MAX_PARAPHRASES = 20
+MAX_REPLACED = 20
 
 Kind = Literal["edit", "revert", "rollback"]
 Act = Literal["set", "add", "remove"]
 Wait = Literal["all", "none"]
 
 
+EditId = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{12}$")]
+
+
 class EditItem(Request):
-    """A correction: this question has this answer."""
+    """A correction: this question has this answer.
+
+    counterexamples: questions that resemble this one and ask for something else: the edit never answers them, nor what
+    resembles them more than its own wordings. replaces: earlier corrections that this one is meant to take the place
+    of, each by the version that made it or by its id.
+    """
 
     question: Text
     answer: Text
     paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
+    counterexamples: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
+    replaces: Annotated[list[CommitVersion | EditId], Field(max_length=MAX_REPLACED)] = Field(
+        default_factory=list
+    )
     model: Name = DEFAULT_MODEL
+
+    @model_validator(mode="after")
+    def _check_examples(self) -> EditItem:
+        wordings = {normalize_question(text): text for text in (self.question, *self.paraphrases)}
+        for text in self.counterexamples:
+            if normalize_question(text) in wordings:
+                raise PydanticCustomError(
+                    "for_and_against",
+                    "{text} is an example for this edit and against it: leave it out on one side",
+                    {"text": repr(text)},
+                )
+        return self
 
 
 class FactItem(Request):
@@ -52,7 +78,9 @@ class FactItem(Request):
 
     subject: an entity's id, or a name of it (409 `ambiguous` when several bear it; a new entity when none does).
     relation: its name in the graph; `label`, `alias` and `description` are what an entity is called.
-    act: set one value in place of all others, add one beside them, or remove one; None: as the relation holds.
+    act: set one value in place of all others, add one beside them, or remove one; None: as the relation holds, 409
+        `add_or_set` where nobody said how many it holds and there is a value.
+    create: a new subject or relation is meant, though its name is one letter away from one in use (409 `similar_name`).
     """
 
     subject: Text
@@ -60,6 +88,7 @@ class FactItem(Request):
     object: Text
     act: Act | None = None
     only: Literal["graph"] | None = None
+    create: bool = False
 
 
 class RelationItem(Request):
@@ -97,7 +126,8 @@ Item = Annotated[
 class EditRequest(Request):
     """All edits become one commit, or none does. expected_version: 409 if the ledger has moved on.
 
-    strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit.
+    strict: 409 `breaks_tests`, in place of a commit that breaks a fact test of an earlier edit, or takes its place
+        unasked.
     skip_refused: what is wrong with one edit does not refuse the others; the report lists those that were left out.
     method, options: how the memories write the edits; /v1/models lists what each memory knows.
     measure: False, in a dry run, only lists the edits that would be refused, of up to MAX_PREVIEW_EDITS. It is quick,

@@ -65,6 +65,7 @@ class EditState(Response):
     question: str
     answer: str
     paraphrases: list[str] = Field(default_factory=list)
+    counterexamples: list[str] = Field(default_factory=list)
     method: str
     model: str = ""
     memory: str = ""
@@ -87,6 +88,41 @@ class VersionDetail(VersionHead):
     checksums: dict[str, str]
     writes: dict[str, WriteSummary]
     report: Details
+
+
+class EditDetail(VersionHead):
+    """One edit, with the commit that made it."""
+
+    edit: EditState
+
+
+class ScopeCandidate(Response):
+    """A wording of an edit that a question resembles.
+
+    owner: the edit that was given the wording. edit: the one that answers for it, with `answer`. probability: that both
+    ask for the same; None where it was clear without judging. verdict: `answers`; `less_likely` than the one that does;
+    `near`, so that the reply names it; `not_asked`; `other_literal`, another number or code; `other_subject`; `far`.
+    """
+
+    edit: str
+    owner: str
+    question: str
+    answer: str
+    cosine: float
+    probability: float | None
+    verdict: str
+    version: CommitVersion
+    author: str
+    message: str
+
+
+class ScopeReport(Response):
+    """The likeliest candidates first. edit: the one that answers the question; None where the base does."""
+
+    version: Version
+    model: str
+    edit: str | None
+    candidates: list[ScopeCandidate]
 
 
 class Change(Response):
@@ -142,6 +178,7 @@ class CheckReport(Response):
     """The fact tests at one version, one for each wording of an active edit. edits: the states of the edits.
 
     superseded: tests that a later edit answers anew; superseded_tests lists them where that was asked for.
+    overwritten: those of them of which nobody said that they are to be replaced.
     damaged_imports: imports in force whose rows are not what their commits say, in one sentence each.
     """
 
@@ -152,4 +189,5 @@ class CheckReport(Response):
     superseded: int
     edits: EditCounts | None = None
     superseded_tests: list[SupersededTest] | None = None
+    overwritten: list[SupersededTest] = Field(default_factory=list)
     damaged_imports: list[str] = Field(default_factory=list)

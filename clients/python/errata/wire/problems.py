@@ -34,6 +34,8 @@ PROBLEMS: Mapping[str, ProblemKind] = MappingProxyType(
         "stale_version": ProblemKind(409, "The ledger has moved"),
         "graph_moved": ProblemKind(409, "The graph has moved"),
         "ambiguous": ProblemKind(409, "The name is ambiguous"),
+        "add_or_set": ProblemKind(409, "Added or in place of the others?"),
+        "similar_name": ProblemKind(409, "The name is nearly one in use"),
         "breaks_tests": ProblemKind(409, "It would break earlier edits"),
         "memory_full": ProblemKind(409, "No slots are left"),
         "key_taken": ProblemKind(409, "The name of the key is taken"),

@@ -15,10 +15,19 @@ class ParaphraseReport(Response):
     follows: bool
 
 
+class NearQuestion(Response):
+    """A known question that resembles an edited one. probability: that it asks for the same."""
+
+    question: str
+    probability: float
+
+
 class EditReport(Response):
     """holds: the new answer comes out. notes: what the editor says of its rows (slots, margin, ...).
 
     id: "" where nothing had to be written. place: of the edit in the request; None for a revert or rollback.
+    counterexamples: what the edit is not about; one that follows is answered by it all the same.
+    near_questions: known ones that the edit is not sure enough to answer, the likeliest first.
     memory, model: where it was written and who was asked. question: "" where the graph alone changed and no
     question is known that asks for it; notes then has `subject`, `relation`, `object` and `act`.
     """
@@ -31,8 +40,10 @@ class EditReport(Response):
     after: str | None
     holds: bool
     paraphrases: list[ParaphraseReport] = Field(default_factory=list)
+    counterexamples: list[ParaphraseReport] = Field(default_factory=list)
     notes: Details = Field(default_factory=dict)
     generated_paraphrases: list[ParaphraseReport] = Field(default_factory=list)
+    near_questions: list[NearQuestion] = Field(default_factory=list)
     warnings: list[str] = Field(default_factory=list)
     memory: str = ""
     model: str = ""
@@ -82,10 +93,14 @@ class BrokenTest(Response):
 
 
 class SupersededTest(BrokenTest):
-    """A fact test whose question a later edit answers anew: edit `by`, made in `by_version`."""
+    """A fact test whose question a later edit answers anew: edit `by`, made in `by_version`.
+
+    on_purpose: the later edit was given the same question, or was told to take the place of the earlier one.
+    """
 
     by: str
     by_version: Version
+    on_purpose: bool = True
 
 
 class Capacity(Response):

@@ -107,6 +107,16 @@ def _reading_routes(app: FastAPI, tiny: Any) -> None:
         exists = 0 < version <= tiny.head
         return tiny.detail(version) if exists else problem(404, "not_found", f"there is no version {version}")
 
+    @app.get("/admin/edits/{id}")
+    async def show_edit(id: str) -> Any:
+        version = int(id.removeprefix("e"))
+        exists = 0 < version <= tiny.head
+        return tiny.edit_detail(version) if exists else problem(404, "not_found", f"there is no edit {id!r}")
+
+    @app.get("/admin/scope")
+    async def scope(question: str) -> wire.ScopeReport:
+        return tiny.scope(question)
+
     @app.get("/admin/diff")
     async def diff(request: Request) -> wire.Diff:
         return tiny.diff(int(request.query_params["from"]), int(request.query_params["to"]))

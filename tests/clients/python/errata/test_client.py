@@ -138,6 +138,8 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("rollback", (1,), {}),
     ("log", (), {}),
     ("show", (1,), {}),
+    ("show_edit", ("e1",), {}),
+    ("scope", (PERU,), {}),
     ("diff", (0, 1), {}),
     ("check", (), {}),
     ("last_check", (), {}),

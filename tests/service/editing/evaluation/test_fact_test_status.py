@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 import redis
-import torch
 from hypothesis import HealthCheck, given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
 
-from models.nkb.system import load
-from models.system import Bundle, System
+from models.system import System
 from service.config import Settings
 from service.editing.deployment import Editor
 from service.editing.evaluation.side_effects import ProbeSelector
@@ -136,19 +133,6 @@ async def run_steps(steps: Sequence[Step], config: Settings) -> None:
             assert {(t.edit, t.actual) for t in report.superseded_tests or []} == {
                 (edit.id, latest[edit.question].answer) for edit in losing
             }
-
-
-@cache
-def load_nkb(device: torch.device, dtype: torch.dtype) -> Bundle:
-    return load(device, dtype)
-
-
-@pytest.fixture
-async def nkb_editor(valkey: EmbeddedValkey, ledger: Any, tmp_path: Path) -> AsyncIterator[Editor]:
-    """An editor of the default model."""
-    systems = {"nkb": "tests.service.editing.evaluation.test_fact_test_status:load_nkb"}
-    async with start_deployment(Editor, settings(valkey.url, tmp_path, systems=systems)) as editor:
-        yield editor
 
 
 def model_without_cache(editor: Editor) -> ModelAtVersion:

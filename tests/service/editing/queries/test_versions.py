@@ -54,6 +54,22 @@ async def test_the_log_is_newest_first_and_goes_on_where_it_was_left(editor: Edi
     assert [version.version for version in (await log(editor, 10, before=99)).versions] == [5, 4, 3, 2, 1]
 
 
+async def test_the_log_is_searched_by_text_and_by_author(editor: Editor) -> None:
+    for number in range(1, 6):
+        await change(editor, PERU, f"City {number}", message=f"Number {number}")
+    searches = [
+        (("number 3", None), [3]),
+        (("CITY 4", None), [4]),
+        (("capital of peru", "ana"), [5, 4, 3, 2, 1]),
+        ((None, "nobody"), []),
+    ]
+    for (grep, author), expected in searches:
+        page = VersionLog.model_validate_json((await editor.log(10, None, grep, author)).body)
+        assert [version.version for version in page.versions] == expected
+    page = VersionLog.model_validate_json((await editor.log(2, 4, "city", None)).body)
+    assert [version.version for version in page.versions] == [3, 2]
+
+
 async def test_the_log_names_the_first_edit_of_each_version(editor: Editor) -> None:
     await edits(editor, item(PERU, "Cusco"), item(FRANCE, "Lyon"))
     await change(editor, "x" * 300, "y")

@@ -110,6 +110,10 @@ def print_answer(session: Session, answer: Answer, question: str, verbose: bool)
         triple = " · ".join(map(one_line, (fact.subject, fact.label or fact.relation, fact.object)))
         origin = f" ({fact.edit})" if fact.edit else ""
         session.err.print(Text(f"rests on {triple}{origin}", style="dim"), soft_wrap=True)
+    if answer.nearby_edit is not None:
+        near = answer.nearby_edit
+        line = f"near: {one_line(near.question)} ({percent(near.probability)}, edit {near.edit})"
+        session.err.print(Text(line, style="dim"), soft_wrap=True)
     if answer.degraded is not None:
         why = DEGRADED.get(answer.degraded, answer.degraded)
         session.err.print(Text(f"warning: {why}", style="yellow"), soft_wrap=True)

@@ -12,7 +12,7 @@ import typer
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edits import EditOptions
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
 from errata.cli.progress import ProgressDisplay
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
 from errata.cli.render.receipt import draw_receipt
@@ -21,6 +21,8 @@ from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
 from errata.wire.base import DEFAULT_MODEL
+
+EDIT_ID_CHARS = 12
 
 file_option = partial(typer.Option, rich_help_panel="Many corrections in a file")
 
@@ -32,6 +34,19 @@ def edit(
     message: Message = "",
     also: Annotated[
         list[str] | None, typer.Option(help="The same question in other words; may be repeated.")
+    ] = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--not", help="A question that resembles it and asks for something else; may be repeated."
+        ),
+    ] = None,
+    replaces: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="VERSION",
+            help="An earlier edit whose place this one takes, by its version or its id; may be repeated.",
+        ),
     ] = None,
     method: Annotated[
         str | None,
@@ -51,6 +66,7 @@ def edit(
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
     file: Annotated[
         Path | None,
         file_option(
@@ -89,7 +105,7 @@ def edit(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     options |= EditOptions(method=method, options=dict(map(_parse_option, option or ())))
     if file is not None:
-        if question is not None or also:
+        if question is not None or also or against or replaces:
             raise typer.BadParameter("give a question and its answer, or --file, not both")
         batches = BatchOptions(
             model=model,
@@ -98,11 +114,19 @@ def edit(
             teach_rephrased=teach_rephrased,
             again=again,
         )
-        edit_file(session, FileRun(file, **options, **batches), report)
+        edit_file(session, FileRun(file, **options, **batches), report, verbose)
     elif question is not None and answer is not None:
-        call = session.calls.edit(question, answer, paraphrases=also or (), model=model, **options)
+        call = session.calls.edit(
+            question,
+            answer,
+            paraphrases=also or (),
+            counterexamples=against or (),
+            replaces=[_parse_edit(name) for name in replaces or ()],
+            model=model,
+            **options,
+        )
         reply = session.send(call, "Trying it out" if dry_run else "Editing")
-        session.show(reply, lambda receipt: draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
+        session.show(reply, partial(draw_receipt, summary="1 edit", verbose=verbose))
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
 
@@ -118,7 +142,12 @@ def _parse_option(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def edit_file(session: Session, run: FileRun, report: Path | None) -> None:
+def _parse_edit(name: str) -> int | str:
+    """A version, or the id of an edit, which has twelve letters and digits."""
+    return int(name) if name.isdecimal() and len(name) < EDIT_ID_CHARS else name
+
+
+def edit_file(session: Session, run: FileRun, report: Path | None, verbose: bool = False) -> None:
     """Make all corrections of a file. However it ends, a person reads how far it came, and the report is written."""
     if report is not None:
         if report.suffix.lower() not in REPORT_SUFFIXES:
@@ -143,4 +172,4 @@ def edit_file(session: Session, run: FileRun, report: Path | None) -> None:
             count = plural(len(run.lines), "line")
             session.err.print(f"{report} says what happened to each of {count}.", soft_wrap=True)
     if not session.as_json:
-        session.out.print(draw_run(run))
+        session.out.print(draw_run(run, verbose))

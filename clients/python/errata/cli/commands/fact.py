@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, edit_options
+from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
 from errata.cli.render.receipt import draw_receipt
 from errata.cli.session import Session
 from errata.wire import Act
@@ -24,19 +25,23 @@ def fact(
         Literal["graph"] | None,
         typer.Option(help="Change no system but those that read the graph."),
     ] = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Make a new name though it is one letter away from one in use.")
+    ] = False,
     message: Message = "",
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
 ) -> None:
     """Correct a fact for every system: `errata fact Peru capital Cusco`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     act = choose_act({"set": put, "add": add, "remove": remove})
-    call = session.calls.fact(subject, relation, object, act=act, only=only, **options)
+    call = session.calls.fact(subject, relation, object, act=act, only=only, create=create, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Telling every system")
-    session.show(reply, lambda receipt: draw_receipt(receipt, "1 fact"))
+    session.show(reply, partial(draw_receipt, summary="1 fact", verbose=verbose))
 
 
 def relation(
@@ -52,6 +57,7 @@ def relation(
     expect: Expect = None,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
 ) -> None:
     """Say what a relation is: `errata relation capital --holds one`."""
     if holds is None and label is None:
@@ -59,7 +65,7 @@ def relation(
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
     call = session.calls.define_relation(name, holds=holds, label=label, **options)
     reply = session.send(call, "Trying it out" if dry_run else "Defining the relation")
-    session.show(reply, lambda receipt: draw_receipt(receipt, "1 definition"))
+    session.show(reply, partial(draw_receipt, summary="1 definition", verbose=verbose))
 
 
 def choose_act(flags: dict[Act, bool]) -> Act | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 import typer
 
 from errata.cli.render.commits import draw_commit, draw_diff, draw_log
+from errata.cli.render.scope import draw_edit
 from errata.cli.session import Session
+
+EDIT_ID = re.compile(r"[0-9a-f]{12}")
 
 
 def log(
@@ -16,19 +20,31 @@ def log(
     before: Annotated[
         int | None, typer.Option(metavar="VERSION", help="Only versions older than this one.")
     ] = None,
+    grep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Only versions whose message, questions or answers have this text."
+        ),
+    ] = None,
+    author: Annotated[str | None, typer.Option(metavar="NAME", help="Only versions that NAME made.")] = None,
 ) -> None:
     """List the versions, newest first."""
-    reply = session.send(session.calls.log(limit=limit, before=before), "Reading the log")
+    call = session.calls.log(limit=limit, before=before, grep=grep, author=author)
+    reply = session.send(call, "Reading the log")
     session.show(reply, draw_log)
 
 
 def show(
     session: Session,
     version: Annotated[
-        str | None, typer.Argument(help="The version to look at, or its tag; the newest if left out.")
+        str | None,
+        typer.Argument(help="The version to look at, its tag, or the id of an edit; the newest if left out."),
     ] = None,
 ) -> None:
     """Show one version: its edits, what they changed, what was written."""
+    if version is not None and EDIT_ID.fullmatch(version):
+        session.show(session.send(session.calls.show_edit(version), f"Reading edit {version}"), draw_edit)
+        return
     number = session.newest_version() if version is None else session.resolve_version(version)
     session.show(session.send(session.calls.show(number), f"Reading version {number}"), draw_commit)
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import RenderableType
 
-from errata.cli.options import DryRun, Key, Message, NoWait, Strict, commit_options
+from errata.cli.options import DryRun, Key, Message, NoWait, Strict, Verbose, commit_options
 from errata.cli.render.receipt import MAX_SHOWN, draw_headline, draw_outcome, draw_receipt
 from errata.cli.render.text import escape
 from errata.cli.session import Session
@@ -31,10 +31,11 @@ def revert(
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
 ) -> None:
     """Take commits back, each in a new commit; what came after them stays."""
     numbers = parse_versions(versions)
-    draw: Callable[..., RenderableType] = draw_receipt
+    draw: Callable[..., RenderableType] = partial(draw_receipt, verbose=verbose)
     if len(numbers) > 1:  # of many at once each in one line
         draw = draw_outcome if len(numbers) <= MAX_SHOWN else draw_headline
     for count, version in enumerate(numbers, start=1):
@@ -83,6 +84,7 @@ def rollback(
     strict: Strict = False,
     no_wait: NoWait = False,
     idempotency_key: Key = None,
+    verbose: Verbose = False,
 ) -> None:
     """Make an old version the current one again; 0 is the base, before any edit."""
     if (target is None) == (to is None):
@@ -93,4 +95,4 @@ def rollback(
     )
     reply = session.send(call, f"Going back to version {version}")
     summary = f"going back to version {version}" if dry_run else f"everything is as at version {version}"
-    session.show(reply, partial(draw_receipt, summary=summary))
+    session.show(reply, partial(draw_receipt, summary=summary, verbose=verbose))

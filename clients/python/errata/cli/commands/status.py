@@ -22,7 +22,7 @@ def check(
     call = session.calls.last_check(superseded) if last else session.calls.check(superseded)
     reply = session.send(call, "Re-running the fact tests")
     session.show(reply, draw_check)
-    if reply.value.broken or reply.value.damaged_imports:
+    if reply.value.broken or reply.value.overwritten or reply.value.damaged_imports:
         raise typer.Exit(Exit.BROKEN)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -17,6 +19,8 @@ from errata.cli.render.text import draw_change, escape, make_grid, make_printabl
 from errata.wire import EditReceipt
 
 MAX_SHOWN = 10
+MAX_PLACES = 3  # that a summary of warnings names
+QUOTATION = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)")
 MAX_SIDE_EFFECTS = 3  # that a dry run names, of each commit
 MEANING_OF_STATUS = {
     "no-op": "answered so already",
@@ -30,12 +34,12 @@ CSV, JSONL = ".csv", ".jsonl"
 REPORT_SUFFIXES = (JSONL, CSV)
 
 
-def draw_run(run: FileRun) -> RenderableType:
-    """Of one commit as of any other; what is worth a word of its lines comes behind."""
+def draw_run(run: FileRun, verbose: bool = False) -> RenderableType:
+    """Of one commit as of any other; what is worth a word of its lines comes behind. verbose: with what it cost."""
     parts: list[RenderableType] = []
     if len(run.receipts) == 1:
         receipt = make_printable(run.receipts[0])
-        parts.append(draw_receipt(receipt, plural(len(receipt.report.edits), "edit")))
+        parts.append(draw_receipt(receipt, plural(len(receipt.report.edits), "edit"), verbose))
         parts += [_draw_statuses(run)] if run.count("done") < len(run.lines) else []
         parts += _draw_notable_lines(run, with_warnings=False)
     else:
@@ -157,29 +161,37 @@ def _draw_statuses(run: FileRun) -> RenderableType:
 
 
 def _draw_notable_lines(run: FileRun, with_warnings: bool) -> list[Text]:
-    """Refused lines first, then those that a later one answers anew, that are warned of, that an earlier one said."""
+    """Refused lines first, then those that a later one answers anew, that do not follow, that an earlier one said."""
     lines = [line for status in ("refused", "superseded") for line in run.lines if line.status == status]
-    lines += [
-        line
-        for line in run.lines
-        if with_warnings
-        and line.status in ("done", "no-op")
-        and (line.warnings or line.holds is False or line.follow < line.wordings)
-    ]
+    made_lines = [line for line in run.lines if with_warnings and line.status in ("done", "no-op")]
+    lines += [line for line in made_lines if line.holds is False or line.follow < line.wordings]
     lines += [line for line in run.lines if line.status == "duplicate"]
-    parts: list[Text] = []
+    parts = _summarize_warnings(made_lines)
     for line in lines[:MAX_SHOWN]:
         if line.status in ("refused", "superseded", "duplicate"):
             reason = f"{line.status}: {line.detail}"
         else:
-            count = f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
-            reason = "; ".join(line.warnings) or count
+            reason = f"{line.follow} of {plural(line.wordings, 'other wording')} follow"
         parts.append(Text(f"  {escape(one_line(f'{line.where}: {reason}'))}", style="yellow"))
     if len(lines) > MAX_SHOWN:
         rest = (
             f"  and {plural(len(lines) - MAX_SHOWN, 'more line')} to look at: --report FILE writes them all"
         )
         parts.append(Text(rest, style="dim"))
+    return parts
+
+
+def _summarize_warnings(lines: Iterable[Line]) -> list[Text]:
+    """One line for each kind of warning, with the first few places: a file may be warned of a thousand times."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for line in lines:
+        for warning in line.warnings:
+            places[QUOTATION.sub("...", warning)].append(line.where)
+    parts: list[Text] = []
+    for warning, where in sorted(places.items(), key=lambda pair: -len(pair[1])):
+        rest = f" and {len(where) - MAX_PLACES:,} more" if len(where) > MAX_PLACES else ""
+        text = f"warning, {plural(len(where), 'time')} ({', '.join(where[:MAX_PLACES])}{rest}): {warning}"
+        parts.append(Text(f"  {escape(one_line(text))}", style="yellow"))
     return parts
 
 

@@ -20,11 +20,11 @@ def draw_report(report: Report) -> list[RenderableType]:
         edits = len({test.edit for test in report.broken_tests})
         count = f"{plural(edits, 'earlier edit')} no longer {'hold' if edits > 1 else 'holds'}:"
         parts += [Text(count, style="red"), draw_broken(report.broken_tests)]
-    if report.superseded_tests:
-        edits = len({test.edit for test in report.superseded_tests})
-        count = f"{plural(edits, 'earlier edit')} {'are' if edits > 1 else 'is'} superseded"
+    if on_purpose := [test for test in report.superseded_tests if test.on_purpose]:
+        edits = len({test.edit for test in on_purpose})
+        count = f"{plural(edits, 'earlier edit')} {'are' if edits > 1 else 'is'} replaced"
         consequence = f"{count}, and will be back if this is taken back:"
-        parts += [Text(consequence, style="yellow"), draw_superseded(report.superseded_tests)]
+        parts += [Text(consequence, style="yellow"), draw_superseded(on_purpose)]
     if report.edits_left_out:
         count = f"{plural(report.edits_left_out, 'older edit')} of this commit are not told of here"
         parts.append(Text(f"{count}: errata diff compares the versions.", style="yellow"))
@@ -53,6 +53,18 @@ def draw_side_effects(
         count = plural(unmeasured_probes, "more question")
         parts.append(Text(f"{count} may have changed too: nobody asked.", "dim"))
     return parts
+
+
+def draw_overwritten(tests: Sequence[SupersededTest]) -> list[RenderableType]:
+    """What a change takes the place of without having been told to."""
+    surprises = [test for test in tests if not test.on_purpose]
+    if not surprises:
+        return []
+    versions = " ".join(f"--replaces {version}" for version in sorted({test.version for test in surprises}))
+    edits = len({test.edit for test in surprises})
+    count = f"This takes the place of {plural(edits, 'earlier edit')} that it was not told to replace:"
+    advice = f"If that is right, say {versions}; if not, take it back and give the question with --not."
+    return [Text(count, style="red"), draw_superseded(surprises), Text(advice, style="dim")]
 
 
 def draw_superseded(tests: Sequence[SupersededTest]) -> Table:

@@ -8,36 +8,43 @@ from itertools import chain
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from errata.cli.render.effects import draw_report
+from errata.cli.render.effects import draw_overwritten, draw_report
 from errata.cli.render.facts import describe_triple, draw_fact, group_facts, is_import
 from errata.cli.render.text import draw_answer, draw_change, milliseconds, plural
-from errata.wire import EditReceipt, EditReport
+from errata.wire import EditReceipt, EditReport, ParaphraseReport
 
 MAX_SHOWN = 10  # edits, or questions, shown one by one; of more, those that went well are only counted
 
 
-def draw_receipt(receipt: EditReceipt, summary: str) -> RenderableType:
-    """summary: what the command did, e.g. `version 3 is taken back`."""
-    timings, capacity = receipt.report.timings, receipt.report.capacity
+def draw_receipt(receipt: EditReceipt, summary: str, verbose: bool = False) -> RenderableType:
+    """summary: what the command did, e.g. `version 3 is taken back`. verbose: with what it cost."""
+    capacity = receipt.report.capacity
     parts: list[RenderableType] = [draw_outcome(receipt, summary)]
     parts += [Text(f"warning: {warning}", style="yellow") for warning in capacity.warnings]
+    if verbose:
+        parts.append(_draw_costs(receipt))
+    if receipt.version is not None:
+        parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
+    return Group(*parts)
+
+
+def _draw_costs(receipt: EditReceipt) -> Text:
+    timings, capacity = receipt.report.timings, receipt.report.capacity
     costs = [f"all edits take {plural(capacity.slots_used, 'slot')} of {capacity.slots_reserved:,}"]
     if capacity.rows_per_slot is not None:
         costs.append(f"{capacity.rows_per_slot:.2f} rows per slot")
     if capacity.margin is not None:
         costs.append(f"margin {capacity.margin:.2f}")
     costs += [f"{name.removesuffix('_ms')} {milliseconds(ms)}" for name, ms in timings]
-    parts.append(Text(" · ".join(costs), style="dim"))
-    if receipt.version is not None:
-        parts.append(Text(f"Take it back: errata revert {receipt.version}", style="dim"))
-    return Group(*parts)
+    return Text(" · ".join(costs), style="dim")
 
 
 def draw_outcome(receipt: EditReceipt, summary: str) -> Group:
     """What was done and to what, without what it cost."""
     edits = receipt.report.edits
     lines: Sequence[RenderableType] = draw_edits(edits) if receipt.kind == "edit" else draw_undone(edits)
-    return Group(draw_headline(receipt, summary), *lines, *draw_report(receipt.report))
+    overwritten = draw_overwritten(receipt.report.superseded_tests)
+    return Group(draw_headline(receipt, summary), *overwritten, *lines, *draw_report(receipt.report))
 
 
 def draw_headline(receipt: EditReceipt, summary: str) -> Text:
@@ -108,7 +115,20 @@ def _draw_edit(edit: EditReport) -> list[Text]:
     for other in failing:
         lines.append(_draw_wording(other.question, is_paraphrase=True))
         lines.append(_draw_reply(False, other.before, other.after, edit.answer))
+    if edit.near_questions:
+        near = (f"{other.question} ({other.probability:.0%})" for other in edit.near_questions)
+        lines.append(Text(f"    near, and not this edit: {' '.join(near)}", style="dim"))
+    for other in edit.counterexamples:
+        lines.append(Text.assemble(("  not ", "dim"), other.question))
+        lines.append(_draw_unanswered(other))
     return [*lines, *draw_warnings(edit)]
+
+
+def _draw_unanswered(counterexample: ParaphraseReport) -> Text:
+    change = draw_change(counterexample.before, counterexample.after)
+    if counterexample.follows:
+        return Text.assemble(("    ✗ ", "red"), change, ("  (answered by this edit)", "red"))
+    return Text.assemble(("    ✓ ", "green"), change, ("  not by this edit", "dim"))
 
 
 def _draw_wording(question: str, *, is_paraphrase: bool = False) -> Text:

@@ -11,18 +11,24 @@ from errata.wire import CheckReport, MemoryState, ModelList, ReplicaList, Whoami
 
 
 def draw_check(check: CheckReport) -> RenderableType:
-    total = check.total - check.superseded  # nobody wants those to hold that a later edit answers anew
-    aside = f" ({check.superseded:,} superseded: a later edit answers instead)" if check.superseded else ""
+    n_replaced = check.superseded - len(check.overwritten)
+    total = check.total - n_replaced  # nobody wants those to hold that a later edit was to answer anew
+    aside = f" ({n_replaced:,} replaced: a later edit answers instead)" if n_replaced else ""
     parts: list[RenderableType] = []
     if not check.total:
         reason = "no edit in force has a question"
         parts.append(Text(f"There is nothing to test at version {check.version}: {reason}."))
-    elif not check.broken:
+    elif not check.broken and not check.overwritten:
         hold = "The only fact test holds" if total == 1 else f"All {total:,} fact tests hold"
         parts.append(Text(f"{hold} at version {check.version}{aside}.", style="green"))
     else:
         count = f"{check.holding:,} of {plural(total, 'fact test')} hold at version {check.version}{aside}."
-        parts += [Text(count, style="red"), draw_broken(check.broken)]
+        parts.append(Text(count, style="red"))
+        if check.broken:
+            parts.append(draw_broken(check.broken))
+        if check.overwritten:
+            heading = "Another edit took the place of these without having been told to:"
+            parts += [Text(heading, style="red"), draw_superseded(check.overwritten)]
     if check.superseded_tests:
         parts += [Text("A later edit answers instead:"), draw_superseded(check.superseded_tests)]
     edits = check.edits
@@ -30,7 +36,7 @@ def draw_check(check: CheckReport) -> RenderableType:
         states = {
             ("holds", "hold"): edits.holding,
             ("is broken", "are broken"): edits.broken,
-            ("is superseded", "are superseded"): edits.superseded,
+            ("is replaced", "are replaced"): edits.superseded,
             ("is taken back", "are taken back"): edits.reverted,
         }
         counts = [f"{n:,} {form if n == 1 else forms}" for (form, forms), n in states.items() if n]
@@ -86,7 +92,7 @@ def draw_models(page: ModelList) -> RenderableType:
 
 def draw_memory(memory: MemoryState) -> RenderableType:
     counts = memory.edits
-    aside = f"{counts.reverted:,} taken back, {counts.superseded:,} superseded"
+    aside = f"{counts.reverted:,} taken back, {counts.superseded:,} replaced"
     lines = [Text(f"Version {memory.version}: {plural(counts.active, 'active edit')}, {aside}")]
     if counts.broken:
         lines.append(Text(f"  {plural(counts.broken, 'edit')} broken: errata check names them", "red"))

@@ -36,7 +36,6 @@ def test_a_curator_reads_what_changed_which_version_it_is_and_who_has_it(run: An
         "  also Peru's capital city?\n"
         "    ✓ Lima → Cusco\n"
         "Nothing else changed: 12,722 other questions answer as before.\n"
-        "all edits take 3 slots of 4,096 · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms\n"
         "Take it back: errata revert 1\n"
     )
 
@@ -148,8 +147,45 @@ def test_what_is_superseded_is_told_with_the_version_that_made_it(
     )
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
     lines = run("edit", PERU, "Cusco").stdout.splitlines()
-    place = lines.index("1 earlier edit is superseded, and will be back if this is taken back:")
+    place = lines.index("1 earlier edit is replaced, and will be back if this is taken back:")
     assert lines[place + 2].split() == ["3", *PERU.split(), "Puno", "Cusco", "4"]
+
+
+def test_an_edit_whose_place_is_taken_unasked_is_told_of_first(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    earlier = wire.SupersededTest(
+        edit="e0",
+        version=3,
+        question="q",
+        expected="a",
+        actual="Cusco",
+        by="e1",
+        by_version=4,
+        on_purpose=False,
+    )
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"superseded_tests": [earlier]}))
+    lines = run("edit", PERU, "Cusco").stdout.splitlines()
+    assert lines[1] == "This takes the place of 1 earlier edit that it was not told to replace:"
+    assert lines[3].split() == ["3", "q", "a", "Cusco", "4"]
+    assert "--replaces 3" in lines[4]
+
+
+def test_examples_against_an_edit_and_whom_it_replaces_are_sent(run: Any, tiny: Any) -> None:
+    run("edit", PERU, "Cusco", "--not", "mayor of Peru?", "--replaces", "3", "--replaces", "0123456789ab")
+    (item,) = json.loads(tiny.requests[-1][1])["edits"]
+    assert item["counterexamples"] == ["mayor of Peru?"]
+    assert item["replaces"] == [3, "0123456789ab"]
+
+
+def test_where_the_edit_ends_is_shown(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = tiny.report([wire.EditItem(question=PERU, answer="Cusco")], 0)
+    near = [wire.NearQuestion(question="Who is the mayor of Lima?", probability=0.034)]
+    edit = plain.edits[0].model_copy(update={"near_questions": near})
+    monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"edits": [edit]}))
+    text = run("edit", PERU, "Cusco").stdout
+    assert "    near, and not this edit: Who is the mayor of Lima? (3%)\n" in text
 
 
 def test_how_full_the_memory_is_and_a_warning_of_it_are_shown(
@@ -160,7 +196,7 @@ def test_how_full_the_memory_is_and_a_warning_of_it_are_shown(
         slots_used=3_000, slots_reserved=4_096, rows_per_slot=0.73, margin=0.5, warnings=["nearly full"]
     )
     monkeypatch.setattr(tiny, "report", lambda *_: plain.model_copy(update={"capacity": room}))
-    text = run("edit", PERU, "Cusco").stdout
+    text = run("edit", PERU, "Cusco", "-v").stdout
     assert "warning: nearly full\n" in text
     assert "all edits take 3,000 slots of 4,096 · 0.73 rows per slot · margin 0.50 · editor" in text
 

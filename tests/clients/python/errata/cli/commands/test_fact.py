@@ -28,7 +28,6 @@ def test_each_system_says_what_it_answered_and_answers(run: Any) -> None:
         "    ✓  kbert  What is the capital of Peru?  Lima → Cusco",
         "    ✓  nkb    What is the capital of Peru?  Lima → Cusco",
         "Nothing else changed: 12,722 other questions answer as before.",
-        "all edits take 3 slots of 4,096 · editor 31 ms · report 120 ms · commit 2 ms · replicas 8 ms",
         "Take it back: errata revert 1",
     ]
 

@@ -45,9 +45,34 @@ def test_how_the_edits_stand_and_on_request_what_is_superseded(
     monkeypatch.setattr(tiny, "check", lambda: report)
     lines = run("check", "--superseded").stdout.splitlines()
     assert tiny.requests[-1][0].url.query == "superseded=true"
-    assert lines[0] == "All 3 fact tests hold at version 3 (1 superseded: a later edit answers instead)."
+    assert lines[0] == "All 3 fact tests hold at version 3 (1 replaced: a later edit answers instead)."
     assert lines[3].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
-    assert lines[4] == "Of all edits 3 hold, 1 is superseded, 2 are taken back."
+    assert lines[4] == "Of all edits 3 hold, 1 is replaced, 2 are taken back."
+
+
+def test_an_edit_whose_place_another_took_unasked_is_shown_and_is_an_exit_code(
+    run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = wire.SupersededTest(
+        edit="e1",
+        version=1,
+        question=PERU,
+        expected="Cusco",
+        actual="Puno",
+        by="e2",
+        by_version=2,
+        on_purpose=False,
+    )
+    report = wire.CheckReport(version=2, total=2, holding=1, broken=[], superseded=1, overwritten=[test])
+    monkeypatch.setattr(tiny, "check", lambda: report)
+    result = run("check")
+    assert result.exit_code == 5
+    lines = result.stdout.splitlines()
+    assert lines[:2] == [
+        "1 of 2 fact tests hold at version 2.",
+        "Another edit took the place of these without having been told to:",
+    ]
+    assert lines[-1].split() == ["1", *PERU.split(), "Cusco", "Puno", "2"]
 
 
 @pytest.mark.parametrize(("words", "method"), [(("check",), "POST"), (("check", "--last"), "GET")])
@@ -112,7 +137,7 @@ def test_models_are_listed_with_what_they_say_of_themselves(run: Any) -> None:
 
 def test_memory_and_key_are_shown(run: Any) -> None:
     assert run("memory").stdout == (
-        "Version 0: 0 active edits, 0 taken back, 0 superseded\n  nkb/bank  sha256:" + "0" * 64 + "\n"
+        "Version 0: 0 active edits, 0 taken back, 0 replaced\n  nkb/bank  sha256:" + "0" * 64 + "\n"
     )
     assert run("whoami").stdout == "curator: may read, edit\n"
 

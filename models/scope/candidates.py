@@ -1,0 +1,80 @@
+"""The first stage: which wordings of edits a question may ask for, to be judged one by one.
+
+By the sentence vectors alone, and never one that names another number, code or known subject. A question meets at most
+MAX_CANDIDATES, the nearest first, so that one that resembles a thousand edits costs what one that resembles eight does.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize
+from models.system import Verdict
+
+MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
+MAX_CANDIDATES = 6  # of each question
+ROUNDING = 0.02  # by which a cosine may be off whose sides are both rounded to 8 bits
+SPARE = 4  # times as many are compared exactly, for the first look is at 8 bits
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Question `question` of one set may ask for wording `wording` of another."""
+
+    question: Int[Tensor, " pair"]
+    wording: Int[Tensor, " pair"]
+    cosine: Float[Tensor, " pair"]
+
+    def select(self, pairs: Tensor) -> "Candidates":
+        return Candidates(self.question[pairs], self.wording[pairs], self.cosine[pairs])
+
+    def nearest(self, limit: int) -> "Candidates":
+        """Of each question's pairs those with the highest cosine; of equals those that stand first."""
+        order = (-self.cosine).argsort(stable=True)
+        order = order[self.question[order].argsort(stable=True)]
+        question = self.question[order]
+        starts = torch.searchsorted(question, question)
+        return self.select(order[torch.arange(len(order), device=order.device) - starts < limit])
+
+
+def find_candidates(
+    questions: Readings,
+    wordings: StoredReadings,
+    is_active: Bool[Tensor, " wording"] | None = None,
+    min_cosine: float = MIN_COSINE,
+    limit: int = MAX_CANDIDATES,
+) -> Candidates:
+    """The nearest wordings that a question may ask for, grouped by question, on the CPU.
+
+    Args:
+        is_active: which wordings count, on the CPU; None for all.
+        min_cosine: from which a pair is worth judging (`Calibration.min_cosine`).
+        limit: of each question.
+    """
+    if not len(questions) or not len(wordings):
+        no_pair = torch.empty(0, dtype=torch.long)
+        return Candidates(no_pair, no_pair, torch.empty(0))
+    near = wordings.cosines(questions.vectors)
+    question, wording = (near >= min_cosine - ROUNDING).nonzero(as_tuple=True)
+    agree = questions.literals[question] == wordings.literals[wording]
+    subject, other = questions.subjects[question], wordings.subjects[wording]
+    agree &= (subject == other) | (subject == UNKNOWN) | (other == UNKNOWN)
+    if is_active is not None:
+        agree &= is_active.to(agree.device)[wording]
+    question, wording = question[agree], wording[agree]
+    rough = Candidates(question, wording, near[question, wording]).nearest(SPARE * limit)
+    exact = (dequantize(wordings.codes[rough.wording]) * questions.vectors[rough.question]).sum(-1)
+    pairs = replace(rough, cosine=exact).select(exact >= min_cosine).nearest(limit)
+    return Candidates(pairs.question.cpu(), pairs.wording.cpu(), pairs.cosine.cpu())
+
+
+def find_exclusion(question: Readings, wordings: StoredReadings, row: int, cosine: float) -> Verdict | None:
+    """Why one question is never judged with the wording at this row; None where it is."""
+    if question.literals[0] != wordings.literals[row]:
+        return "other_literal"
+    subjects = {int(question.subjects[0]), int(wordings.subjects[row])}
+    if len(subjects) > 1 and UNKNOWN not in subjects:
+        return "other_subject"
+    return "far" if cosine < MIN_COSINE else None

@@ -1,0 +1,135 @@
+"""Questions as the scope reads them: a column for each thing by which two questions are compared.
+
+The first stage compares sentence vectors and what has to agree: literals, and the subjects that both sides know. The
+second, the judge, reads the tokens of the two together.
+"""
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.encoder.minilm import WIDTH
+
+SCALE = 127.0
+UNKNOWN = -1  # subject of a question about none that is known
+
+Tokens = bytes  # of one text, two for each token
+
+
+@dataclass(frozen=True)
+class Readings:
+    """A row for each question; tensors on one device.
+
+    tokens: as the judge reads them. vectors: unit sentence vectors.
+    wordings: digest of the question, equal for those that differ in case, spaces and final punctuation alone.
+    literals: digest of what has to agree to the letter. subjects: place of the known subject, or UNKNOWN.
+    """
+
+    tokens: Sequence[Tokens]
+    vectors: Float[Tensor, "row width"]
+    wordings: Int[Tensor, " row"]
+    literals: Int[Tensor, " row"]
+    subjects: Int[Tensor, " row"]
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def columns(self) -> tuple[Tensor, ...]:
+        return self.vectors, self.wordings, self.literals, self.subjects
+
+    def select(self, rows: Sequence[int]) -> "Readings":
+        """A copy of these rows, which keeps none of the others in memory."""
+        index = torch.tensor(rows, dtype=torch.long, device=self.vectors.device)
+        return Readings([self.tokens[row] for row in rows], *(column[index] for column in self.columns))
+
+    def split(self, counts: Sequence[int]) -> list["Readings"]:
+        ends = [sum(counts[: place + 1]) for place in range(len(counts))]
+        return [self.select(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
+
+    def split_evenly(self, size: int) -> list["Readings"]:
+        return [self.select(range(at, min(at + size, len(self)))) for at in range(0, len(self), size)]
+
+    @staticmethod
+    def concatenate(parts: Sequence["Readings"]) -> "Readings":
+        columns = zip(*(part.columns for part in parts), strict=True)
+        tokens = [row for part in parts for row in part.tokens]
+        return Readings(tokens, *(torch.cat(column) for column in columns))
+
+
+@dataclass(frozen=True)
+class StoredReadings:
+    """Readings with their sentence vectors in 8 bits: the wordings of a hundred thousand edits take 40 MB.
+
+    tokens: of a table that grows there may be more than rows. codes: see `quantize`. norms: of the codes. The other
+    columns as in `Readings`.
+    """
+
+    tokens: Sequence[Tokens]
+    codes: Int[Tensor, "row width"]
+    norms: Float[Tensor, " row"]
+    wordings: Int[Tensor, " row"]
+    literals: Int[Tensor, " row"]
+    subjects: Int[Tensor, " row"]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def columns(self) -> tuple[Tensor, ...]:
+        return self.codes, self.norms, self.wordings, self.literals, self.subjects
+
+    @staticmethod
+    def allocate(rows: int, device: torch.device | str = "cpu") -> "StoredReadings":
+        """Zeros, to be written."""
+        codes = torch.zeros(rows, WIDTH, dtype=torch.int8, device=device)
+        digests = torch.zeros(3, rows, dtype=torch.int64, device=device)
+        return StoredReadings([], codes, torch.zeros(rows, device=device), *digests)
+
+    @staticmethod
+    def of(readings: Readings) -> "StoredReadings":
+        codes = quantize(readings.vectors)
+        return StoredReadings(readings.tokens, codes, codes.float().norm(dim=-1), *readings.columns[1:])
+
+    def truncate(self, end: int) -> "StoredReadings":
+        """The first rows, as a view."""
+        return StoredReadings(self.tokens, *(column[:end] for column in self.columns))
+
+    def select(self, rows: Sequence[int]) -> Readings:
+        """A copy of these rows."""
+        index = torch.tensor(rows, dtype=torch.long, device=self.codes.device)
+        columns = self.wordings, self.literals, self.subjects
+        tokens = [self.tokens[row] for row in rows] if self.tokens else ()
+        return Readings(tokens, dequantize(self.codes[index]), *(column[index] for column in columns))
+
+    def cosines(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
+        """With unit vectors, to some thousandths: those are rounded to 8 bits, too."""
+        codes = quantize(vectors)
+        if self.codes.device.type == "cpu":
+            products: Tensor = torch._int_mm(self.codes, codes.T)
+        else:
+            products = self.codes.half() @ codes.T.half()
+        cosines: Tensor = (products / (self.norms[:, None] * codes.float().norm(dim=-1))).T
+        return cosines
+
+
+def pack_tokens(ids: Sequence[int]) -> Tokens:
+    """ids: below 65,536."""
+    return array("H", ids).tobytes()
+
+
+def unpack_tokens(tokens: Tokens) -> Sequence[int]:
+    return array("H", tokens)
+
+
+def quantize(vectors: Float[Tensor, "row width"]) -> Int[Tensor, "row width"]:
+    """Unit vectors as 8-bit numbers, each row scaled to its own largest entry."""
+    return (vectors / vectors.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
+
+
+def dequantize(codes: Int[Tensor, "*row width"]) -> Float[Tensor, "*row width"]:
+    return torch.nn.functional.normalize(codes.float(), dim=-1)

@@ -1,0 +1,218 @@
+"""Which edit a question asks for: word for word first, then by the judge among the wordings that are near.
+
+A question that was taught word for word is answered by its own edit, whatever another edit's scope says; of several
+edits with that wording by the latest, and by its heir if it was replaced. Any other question is judged with each of its
+candidates (`candidates.py`), and the likeliest decides. An edit passes over what one of its counterexamples is likelier
+to ask for.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from models.memory import Block
+from models.scope.active import ActiveEdits
+from models.scope.candidates import Candidates, find_candidates, find_exclusion
+from models.scope.judge import Judge
+from models.scope.readings import Readings, StoredReadings
+from models.scope.wording_table import read_texts
+from models.system import NearbyEdit, ScopeVerdict, Thresholds
+
+EXACT = 0.995  # probability that the answer taught with these very words is wanted
+N_EXAMINED = 8  # wordings that a curator is shown
+
+
+@dataclass(frozen=True)
+class Match:
+    """A question asks for the fact of the wording at this row, with this probability."""
+
+    view: ActiveEdits
+    row: int
+    probability: float
+
+    @property
+    def block(self) -> Block:
+        """Of the edit that answers."""
+        return self.view.edits[int(self.view.speaker[self.row])]
+
+    @property
+    def edit(self) -> str:
+        """The one that answers."""
+        return self.block.key.removeprefix("edit/")
+
+    @property
+    def owner(self) -> str:
+        """The latest edit that was given the wording."""
+        return self.view.edits[int(self.view.owner[self.row])].key.removeprefix("edit/")
+
+    @property
+    def wording(self) -> str:
+        owner = int(self.view.owner[self.row])
+        rows = self.view.all_wordings.rows[self.view.all_wordings.edits == owner].tolist()
+        return read_texts(self.view.edits[owner].tensors["wordings"])[rows.index(self.row)]
+
+    @property
+    def nearby_edit(self) -> NearbyEdit:
+        return NearbyEdit(self.edit, self.wording, self.probability)
+
+
+class Scope:
+    """Thread-safe."""
+
+    def __init__(self, judge: Judge, thresholds: Thresholds | None = None) -> None:
+        self.judge, self.thresholds = judge, thresholds or Thresholds()
+
+    def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
+        """For each question the edit that answers it at its version, or the likeliest one that is near.
+
+        Args:
+            views: what each question reads.
+        """
+        return self._match_views(questions, views, self.thresholds.near)
+
+    def route(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
+        """As `match`, without those that are merely near."""
+        return self._match_views(questions, views, self.thresholds.opens)
+
+    def find_nearest(self, questions: Readings, view: ActiveEdits) -> list[Match | None]:
+        """As `match`, with those that are hardly likely."""
+        return self._match_views(questions, [view] * len(questions), 0.0)
+
+    def opens(self, match: Match) -> bool:
+        return match.probability >= self.thresholds.opens
+
+    def judge_candidates(
+        self, questions: Readings | StoredReadings, wordings: Readings | StoredReadings, pairs: Candidates
+    ) -> Tensor:
+        """The probability of each pair."""
+        texts = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
+        tokens = [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
+        return self.judge(tokens, pairs.cosine).sigmoid()
+
+    def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
+        """For each question the places of the edits that were made with it, or with one that surely asks the same.
+
+        Surely: whichever of the two is read first. Without those that have it as a counterexample.
+        """
+        if not view:
+            return [[] for _ in range(len(questions))]
+        rows: list[set[int]] = [set() for _ in range(len(questions))]
+        same = questions.wordings[:, None] == view.table.wordings[None]
+        for question, row in (same.cpu() & view.question_rows).nonzero().tolist():
+            rows[question].add(row)
+        min_cosine = self.judge.calibration.min_cosine(self.thresholds.replaces)
+        pairs = find_candidates(questions, view.table, view.question_rows, min_cosine)
+        sure = pairs.select(self.judge_candidates(questions, view.table, pairs) >= self.thresholds.replaces)
+        reverse = Candidates(sure.wording, sure.question, sure.cosine)
+        sure = sure.select(self.judge_candidates(view.table, questions, reverse) >= self.thresholds.replaces)
+        for question, row in zip(sure.question.tolist(), sure.wording.tolist(), strict=True):
+            rows[question].add(row)
+        digests = questions.wordings.tolist()
+        edits = [{edit for row in places for edit in view.questions_at(row)} for places in rows]
+        return [
+            sorted(same - view.edits_against.get(digest, frozenset()))
+            for same, digest in zip(edits, digests, strict=True)
+        ]
+
+    def examine(self, question: Readings, view: ActiveEdits) -> list[ScopeVerdict]:
+        """The N_EXAMINED nearest wordings of one question and what became of each, the likeliest first."""
+        if not view:
+            return []
+        (match,) = self.match(question, [view])
+        cosines = view.table.cosines(question.vectors)[0].cpu().masked_fill(~view.is_owned, -1.0)
+        rows = cosines.topk(min(N_EXAMINED, int(view.is_owned.sum()))).indices.tolist()
+        if match is not None:
+            rows = list(dict.fromkeys([match.row, *rows]))
+        verdicts = [self._examine(question, view, row, float(cosines[row]), match) for row in rows]
+        return sorted(verdicts, key=lambda verdict: (-(verdict.probability or 0.0), -verdict.cosine))
+
+    def _examine(
+        self, question: Readings, view: ActiveEdits, row: int, cosine: float, match: Match | None
+    ) -> ScopeVerdict:
+        probability, verdict = None, find_exclusion(question, view.table, row, cosine)
+        if match is not None and match.row == row:
+            probability, verdict = match.probability, "answers" if self.opens(match) else "near"
+        elif verdict is None:
+            pair = Candidates(torch.tensor([0]), torch.tensor([row]), torch.tensor([cosine]))
+            probability = float(self.judge_candidates(question, view.table, pair)[0])
+            is_in, is_near = (probability >= limit for limit in (self.thresholds.opens, self.thresholds.near))
+            verdict = "less_likely" if is_in else "near" if is_near else "not_asked"
+        candidate = Match(view, row, probability or 0.0)
+        return ScopeVerdict(candidate.owner, candidate.edit, candidate.wording, cosine, probability, verdict)
+
+    def _match_views(
+        self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
+    ) -> list[Match | None]:
+        """at_least: the probability of a match."""
+        matches: list[Match | None] = [None] * len(questions)
+        for view in dict.fromkeys(views):
+            if view:
+                rows = [row for row, other in enumerate(views) if other is view]
+                chunk = questions.select(rows)
+                for row, match in zip(rows, self._match(chunk, view, at_least), strict=True):
+                    matches[row] = match
+        return matches
+
+    def _match(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
+        exact = (view.find_exact(digest) for digest in questions.wordings.tolist())
+        matches = [None if row is None else Match(view, row, EXACT) for row in exact]
+        rest = [place for place, match in enumerate(matches) if match is None]
+        for place, match in zip(rest, self._judge(questions.select(rest), view, at_least), strict=True):
+            matches[place] = match
+        for place, match in self._judge_repaired(questions, matches, view, at_least):
+            matches[place] = match
+        return matches
+
+    def _judge_repaired(
+        self, questions: Readings, matches: Sequence[Match | None], view: ActiveEdits, at_least: float
+    ) -> Iterator[tuple[int, Match]]:
+        """Of the questions that no edit answers, those that ask for one when a misspelt name is put right."""
+        open_places = (place for place, match in enumerate(matches) if match is None or not self.opens(match))
+        texts = {
+            place: text
+            for place in open_places
+            if (text := view.lexicon.repair(questions.tokens[place], view.is_read)) is not None
+        }
+        if not texts:
+            return
+        reading = self.judge.encode(list(texts.values()))
+        reading = replace(reading, literals=questions.literals[list(texts)])
+        for place, match in zip(texts, self._judge(reading, view, at_least), strict=True):
+            probability = 0.0 if match is None else self.judge.calibration.slip * match.probability
+            first_match = matches[place]
+            first_probability = 0.0 if first_match is None else first_match.probability
+            if match is not None and probability > first_probability and probability >= at_least:
+                yield place, replace(match, probability=probability)
+
+    def _judge(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
+        """The likeliest candidate of each question, if it is likely enough."""
+        pairs = find_candidates(
+            questions, view.table, view.is_read, self.judge.calibration.min_cosine(at_least)
+        )
+        probabilities = self.judge_candidates(questions, view.table, pairs)
+        against = _against(questions, view, pairs, probabilities) if view.against else {}
+        matches: list[Match | None] = [None] * len(questions)
+        for pair in probabilities.argsort(stable=True).tolist():  # the likeliest last
+            question, row = int(pairs.question[pair]), int(pairs.wording[pair])
+            probability = float(probabilities[pair])
+            if probability < at_least or not view.is_owned[row]:
+                continue
+            if against.get((question, int(view.owner[row])), 0.0) < probability:
+                matches[question] = Match(view, row, probability)
+        return matches
+
+
+def _against(
+    questions: Readings, view: ActiveEdits, pairs: Candidates, probabilities: Tensor
+) -> dict[tuple[int, int], float]:
+    """Question and edit -> the probability that a counterexample of the edit asks for the same; 1 word for word."""
+    highest: dict[tuple[int, int], float] = defaultdict(float)
+    is_exact = (questions.wordings[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
+    columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, probabilities.tolist()
+    for question, row, exact, probability in zip(*columns, strict=True):
+        for edit in view.against.get(row, ()):
+            highest[question, edit] = max(highest[question, edit], 1.0 if exact else probability)
+    return highest

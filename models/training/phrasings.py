@@ -1,0 +1,49 @@
+"""How people ask for relations: the phrasings of three writers, who had not seen the pack's templates.
+
+The files lie in the folder of the pack `world`, one for each writer. Splits are by writer, never within a file.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from models.packs.pack import WORLD
+
+FOLDER = WORLD / "phrasings"
+HANDS = (1, 2, 3)
+PRACTICE = "p_"  # prefix of the ids of relations for practice
+
+
+@dataclass(frozen=True)
+class Phrasings:
+    """Ways to speak of one relation; each text has `{subject}` once.
+
+    Attributes:
+        questions: Ways to ask for its value.
+        nouns: Noun phrases that stand for its value inside a longer question.
+    """
+
+    questions: tuple[str, ...]
+    nouns: tuple[str, ...]
+
+
+def read_phrasings(hands: Iterable[int] = HANDS, folder: Path = FOLDER) -> Mapping[str, Phrasings]:
+    """Read what the given writers wrote for each relation.
+
+    Returns:
+        Relation id -> phrasings, in the order of the writers; ids of relations for practice have no prefix.
+
+    Raises:
+        FileNotFoundError: A writer has no file.
+    """
+    questions: dict[str, list[str]] = defaultdict(list)
+    nouns: dict[str, list[str]] = defaultdict(list)
+    for hand in hands:
+        for line in (folder / f"hand{hand}.jsonl").read_text("utf-8").splitlines():
+            row = json.loads(line)
+            relation = row["relation"].removeprefix(PRACTICE)
+            questions[relation] += row["q"]
+            nouns[relation] += row["n"]
+    return {id: Phrasings(tuple(questions[id]), tuple(nouns[id])) for id in questions}

@@ -1,0 +1,1 @@
+"""How the judge of the scope was trained (`models/scope/judge.py`)."""

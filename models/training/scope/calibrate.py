@@ -1,0 +1,72 @@
+"""The calibration: log-odds of a candidate pair from what the layers say and from the cosine.
+
+Logistic regression on relations, names and facts that no weight was trained on; each trial weighs the same. What is
+measured of it (`expected_error`) is measured on others.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.scope.judge import MIDDLE, Calibration
+from models.system import Thresholds
+from models.training.scope.outcomes import JudgedPairs, Outcomes
+
+STEPS = 200
+BINS = 10
+OPENS = Thresholds().opens
+
+
+def fit(trials: Sequence[JudgedPairs]) -> Calibration:
+    """The four numbers that make the pairs of all trials likeliest."""
+    numbers = torch.tensor([1.0, 10.0, -8.0, 0.0], requires_grad=True)
+    optimizer = torch.optim.LBFGS([numbers], max_iter=STEPS, line_search_fn="strong_wolfe")
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        losses = [
+            F.binary_cross_entropy_with_logits(_log_odds(numbers, trial), trial.is_right.float())
+            for trial in trials
+        ]
+        total = torch.stack(losses).mean()
+        total.backward()  # type: ignore[no-untyped-call]
+        return total
+
+    optimizer.step(loss)  # type: ignore[no-untyped-call]
+    slope, cosine, bias, product = numbers.detach().tolist()
+    return Calibration(slope, cosine, bias, product)
+
+
+def _log_odds(numbers: Tensor, trial: JudgedPairs) -> Tensor:
+    columns = trial.raw, trial.cosine, torch.ones_like(trial.raw), trial.raw * (trial.cosine - MIDDLE)
+    return torch.stack(columns, -1) @ numbers
+
+
+def fit_slip(with_repair: Sequence[Outcomes], without: Sequence[Outcomes]) -> float:
+    """How often an edit is asked for that answers because a word was taken for a misspelt one.
+
+    Args:
+        with_repair, without: of the same trials, with `slip` one and zero.
+    """
+    is_right = [
+        outcomes.is_right[(outcomes.probability >= OPENS) & (outcomes.probability > other.probability)]
+        for outcomes, other in zip(with_repair, without, strict=True)
+    ]
+    outcomes_of_repair = torch.cat(is_right)
+    n_right, n_all = int(outcomes_of_repair.sum()), len(outcomes_of_repair)
+    return (n_right + 1) / (n_all + 2)  # as if one more had been right and one wrong
+
+
+def expected_error(outcomes: Outcomes, threshold: float) -> float:
+    """Expected calibration error of the answers that an edit gives, in points: ten bins of equal size."""
+    probability = outcomes.probability
+    answers = (probability >= threshold).nonzero().squeeze(1)
+    order = answers[probability[answers].argsort()]
+    bins = [part for part in torch.tensor_split(order, BINS) if len(part)]
+    gaps = [
+        len(part) * abs(float(probability[part].mean() - outcomes.is_right[part].float().mean()))
+        for part in bins
+    ]
+    return 100 * sum(gaps) / max(1, len(answers))

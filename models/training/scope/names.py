@@ -1,0 +1,78 @@
+"""Names of subjects for training: real ones that no test has, invented ones, and ones that look alike."""
+
+import random
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from models.packs.pack import Pack
+from models.training.packs.names import Half, read_names
+from models.training.scope.plan import FOLDER
+
+ANY = "thing"
+MIN_NAMES = 8  # names of a type, below which those of all types are drawn from
+NEW_NAME, OTHER_TYPE = 0.15, 0.1  # share of the names
+
+
+class Names:
+    """half: of names.tsv; the pack's entities and the names of relations.toml are in the training half."""
+
+    def __init__(self, pack: Pack, half: Half, forms: Mapping[str, Sequence[str]]) -> None:
+        self._forms = forms
+        names: dict[str, set[str]] = defaultdict(set)
+        for name in read_names(half):
+            names[pack.relations[name.relation_id].subject_type].add(name.name)
+        if half == "train":
+            for entity in pack.entities.values():
+                names[entity.type].add(entity.label)
+            for type, type_names in tomllib.loads((FOLDER / "relations.toml").read_text("utf-8"))[
+                "names"
+            ].items():
+                names[type] |= set(type_names)
+        test_names = {name.name for name in read_names("test")} if half == "train" else set[str]()
+        by_type = {type: sorted(group - test_names) for type, group in names.items()}
+        self._all = sorted({name for group in by_type.values() for name in group})
+        self._by_type = {type: group for type, group in by_type.items() if len(group) >= MIN_NAMES}
+
+    def draw(self, type: str, rng: random.Random) -> str:
+        share = rng.random()
+        if share < NEW_NAME:
+            return self._invent(rng)
+        return rng.choice(self._all if share < NEW_NAME + OTHER_TYPE else self._by_type.get(type, self._all))
+
+    def other(self, name: str, type: str, rng: random.Random) -> str:
+        """Draw a name that is another one, whatever its spelling."""
+        while (drawn := self.draw(type, rng)).casefold() == name.casefold():
+            pass
+        return drawn
+
+    def alike(self, name: str, type: str, rng: random.Random) -> str:
+        """Make a name that looks like this one: longer, shorter, with another word, digit or syllable."""
+        while (alike := self._change(name, type, rng)).casefold() == name.casefold():
+            pass
+        return alike
+
+    def _change(self, name: str, type: str, rng: random.Random) -> str:
+        words, other = name.split(), rng.choice(self._by_type.get(type, self._all))
+        changes = [
+            f"{name} {rng.choice(self._forms['additions'])}",
+            other,
+            " ".join([*words[:-1], other.split()[-1]]),
+        ]
+        if len(words) > 1:
+            changes += [" ".join(words[:-1]), " ".join([other.split()[0], *words[1:]])]
+        if digit := re.search(r"\d", name):
+            new = str((int(digit[0]) + rng.randint(1, 8)) % 10)
+            changes += [name[: digit.start()] + new + name[digit.end() :]] * 2
+        place = rng.randrange(len(name))
+        changes.append(name[:place] + rng.choice(self._forms["syllables"]) + name[place + 2 :])
+        return rng.choice(changes)
+
+    def _invent(self, rng: random.Random) -> str:
+        def word(shortest: int, longest: int) -> str:
+            return "".join(
+                rng.choices(self._forms["syllables"], k=rng.randint(shortest, longest))
+            ).capitalize()
+
+        return word(2, 4) if rng.random() < 0.7 else f"{word(2, 4)} {word(2, 3)}"

@@ -1,0 +1,121 @@
+"""What the judge says of the pairs of a trial, and which edit the scope answers each question with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.encoder.minilm import MiniLM
+from models.memory import Block, block_key
+from models.scope.active import NO_EDIT
+from models.scope.candidates import find_candidates
+from models.scope.judge import Judge
+from models.scope.readings import Readings, StoredReadings
+from models.scope.scope import Scope
+from models.scope.wording_table import WordingTable, write_block
+from models.system import Thresholds
+from models.training.scope.trials import FOLLOWS, Trial
+
+BATCH = 64  # questions read at once
+ANY = Thresholds(near=0.0)
+
+
+@dataclass(frozen=True)
+class JudgedPairs:
+    """Candidate pairs of a trial. question, edit: places in the trial. raw: what the judge's layers say."""
+
+    trial: Trial
+    question: Int[Tensor, " pair"]
+    edit: Int[Tensor, " pair"]
+    raw: Float[Tensor, " pair"]
+    cosine: Float[Tensor, " pair"]
+
+    @property
+    def is_right(self) -> Bool[Tensor, " pair"]:
+        """Whether the question of each pair asks for its edit."""
+        return self.trial.expected_edits[self.question] == self.edit
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Of each question the likeliest edit and its probability; NO_EDIT and 0 where none is near."""
+
+    trial: Trial
+    probability: Float[Tensor, " question"]
+    edit: Int[Tensor, " question"]
+
+    @cached_property
+    def is_right(self) -> Bool[Tensor, " question"]:
+        """Whether the likeliest edit is asked for."""
+        return (self.edit == self.trial.expected_edits) & (self.edit != NO_EDIT)
+
+
+@torch.inference_mode()
+def judge_pairs(trial: Trial, encoder: MiniLM, judge: Judge) -> JudgedPairs:
+    """judge: with the calibration (1, 0, 0), so that its layers' own word is kept."""
+    edits = read_questions(encoder, judge, trial.edits)
+    questions = read_questions(encoder, judge, [question.text for question in trial.questions])
+    pairs = find_candidates(questions, StoredReadings.of(edits))
+    places = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
+    tokens = [(questions.tokens[question], edits.tokens[edit]) for question, edit in places]
+    raw, cosine = judge(tokens, pairs.cosine), pairs.cosine
+    with torch.inference_mode(False):  # tensors that a calibration can be fitted on
+        return JudgedPairs(trial, *(part.clone() for part in (pairs.question, pairs.wording, raw, cosine)))
+
+
+@torch.inference_mode()
+def answer_trial(trial: Trial, encoder: MiniLM, judge: Judge) -> Outcomes:
+    """As a service with these edits routes the questions, without known subjects."""
+    readings = read_questions(encoder, judge, [text for wordings in trial.wordings for text in wordings])
+    parts = readings.split([len(wordings) for wordings in trial.wordings])
+    blocks = [
+        Block.of(block_key(str(place)), place, "gated", write_block(wordings, reading))
+        for place, (wordings, reading) in enumerate(zip(trial.wordings, parts, strict=True))
+    ]
+    view, scope = WordingTable(judge).view(blocks), Scope(judge, ANY)
+    questions = read_questions(encoder, judge, [question.text for question in trial.questions])
+    matches = scope.match(questions, [view] * len(questions))
+    probability = [0.0 if match is None else match.probability for match in matches]
+    edit = [NO_EDIT if match is None else int(match.edit) for match in matches]
+    return Outcomes(trial, torch.tensor(probability), torch.tensor(edit))
+
+
+def read_questions(encoder: MiniLM, judge: Judge, questions: Sequence[str]) -> Readings:
+    """Without known subjects: the scope alone."""
+    batches = (questions[start : start + BATCH] for start in range(0, len(questions), BATCH))
+    return Readings.concatenate([judge.read(batch, encoder.encode(batch).sentences) for batch in batches])
+
+
+@dataclass(frozen=True)
+class Point:
+    """At one threshold, in per cent. wrong: by kind, of the questions that no edit may answer, or another's."""
+
+    threshold: float
+    follows: float
+    wrong: dict[str, float]
+
+    @property
+    def all_wrong(self) -> float:
+        return self.wrong["all"]
+
+
+def point(outcomes: Outcomes, threshold: float) -> Point:
+    gets_answer = (outcomes.probability >= threshold).tolist()
+    hits: list[bool] = []
+    wrong: dict[str, list[bool]] = {"all": []}
+    for question, is_right, is_answered in zip(
+        outcomes.trial.questions, outcomes.is_right.tolist(), gets_answer, strict=True
+    ):
+        if question.edit is not None:
+            hits.append(is_answered and is_right)
+        for kind in ("all", question.kind):
+            wrong.setdefault(kind, []).append(is_answered and not is_right)
+    wrong.pop(FOLLOWS, None)
+    return Point(threshold, share(hits), {kind: share(values) for kind, values in wrong.items()})
+
+
+def share(values: Sequence[bool]) -> float:
+    return 100 * sum(values) / max(1, len(values))

@@ -1,0 +1,138 @@
+"""Relations as the judge's training sees them, and which of them it never sees.
+
+Whole relations are kept for the test and for choosing: no weight, threshold or rule follows from the test's. Those
+that were written for the judge alone are left out where they resemble a kept one, as the encoder reads their phrasings.
+"""
+
+import random
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from jaxtyping import Float
+from torch import Tensor
+
+from models.packs.pack import Pack
+from models.training.phrasings import read_phrasings
+from models.training.scope.plan import FOLDER, Plan
+
+SUBJECT = "{subject}"
+SAME, ALIKE, N_ALIKE = 0.93, 0.85, 3  # cosines from which one phrasing, or so many, make two relations one
+Read = Callable[[Sequence[str]], Float[Tensor, "text width"]]
+
+
+@dataclass(frozen=True)
+class AskedRelation:
+    """opposite: ids of those that it is most easily confused with. is_of_pack: whether the pack has facts of it."""
+
+    id: str
+    subject: str
+    object: str
+    label: str
+    phrasings: tuple[str, ...]
+    opposite: tuple[str, ...] = ()
+    is_of_pack: bool = False
+
+
+@dataclass(frozen=True)
+class Relations:
+    """By id."""
+
+    train: Mapping[str, AskedRelation]
+    choose: Mapping[str, AskedRelation]
+    test: Mapping[str, AskedRelation]
+
+
+def split_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
+    """Deal the pack's relations, those for practice, and those of relations.toml to the three parts.
+
+    Relations to learn from and to choose by are asked for in the words of other writers, too.
+    """
+    of_pack = {
+        r.id: AskedRelation(r.id, r.subject_type, r.object_type, r.label, r.phrasings, is_of_pack=True)
+        for r in pack.relations.values()
+    }
+    practice = {
+        id: AskedRelation(id, t["of"], t["object"], t["label"], tuple(t["phrasings"]))
+        for id, t in tomllib.loads((FOLDER.parent / "kbert" / "practice.toml").read_text("utf-8")).items()
+    }
+    rng = random.Random(plan.seed)
+    practice_ids, pack_ids = sorted(practice), sorted(of_pack)
+    rng.shuffle(practice_ids)
+    rng.shuffle(pack_ids)
+    n_held_out = plan.n_test + plan.n_choose
+    test = {id: practice[id] for id in practice_ids[: plan.n_test]}
+    choose = {id: practice[id] for id in practice_ids[plan.n_test : n_held_out]}
+    choose |= {id: of_pack[id] for id in pack_ids[: plan.n_choose_pack]}
+    train = {id: relation for id, relation in {**of_pack, **practice}.items() if id not in test | choose}
+    own = _unlike(read_own(), [*test.values(), *choose.values()], read)
+    train = add_phrasings(train, rng=None)
+    return Relations(train | own, add_phrasings(choose, rng), test)
+
+
+def add_phrasings(
+    relations: Mapping[str, AskedRelation], rng: random.Random | None, count: int = 8
+) -> dict[str, AskedRelation]:
+    """Add the words of other writers to the phrasings of relations.
+
+    Args:
+        relations: Relations by id; one that the writers did not have stays as it is.
+        rng: Source of a draw of `count` phrasings for each relation; None to take all.
+        count: Number of phrasings to draw.
+    """
+    phrasings = read_phrasings()
+    longer = {}
+    for id, relation in relations.items():
+        questions = phrasings[id].questions if id in phrasings else ()
+        drawn = questions if rng is None else rng.sample(questions, min(count, len(questions)))
+        longer[id] = replace(relation, phrasings=(*relation.phrasings, *drawn))
+    return longer
+
+
+def in_other_words(relations: Mapping[str, AskedRelation], seed: int) -> dict[str, AskedRelation]:
+    """Return relations whose first phrasing is the pack's and whose others are drawn from other writers' words."""
+    bare = {id: replace(relation, phrasings=relation.phrasings[:1]) for id, relation in relations.items()}
+    return add_phrasings(bare, random.Random(seed))
+
+
+def in_held_phrasings(relations: Mapping[str, AskedRelation], pack: Pack) -> dict[str, AskedRelation]:
+    """Those of the pack among these, asked for as no model was trained to."""
+    return {
+        id: replace(relation, phrasings=(relation.phrasings[0], *pack.relations[id].held_out))
+        for id, relation in relations.items()
+        if relation.is_of_pack
+    }
+
+
+def read_own() -> dict[str, AskedRelation]:
+    """Those of relations.toml."""
+    tables = tomllib.loads((FOLDER / "relations.toml").read_text("utf-8"))
+    del tables["names"]
+    return {
+        f"own/{id}": AskedRelation(
+            f"own/{id}",
+            t["of"],
+            t["object"],
+            t["label"],
+            tuple(t["phrasings"]),
+            tuple(f"own/{other}" for other in t["opposite"]),
+        )
+        for id, t in tables.items()
+    }
+
+
+def _unlike(
+    for_judge: Mapping[str, AskedRelation], held_out: Sequence[AskedRelation], read: Read
+) -> dict[str, AskedRelation]:
+    held_out_readings = read([_bare(phrasing) for relation in held_out for phrasing in relation.phrasings])
+    unlike = {}
+    for id, relation in for_judge.items():
+        cosines = read([_bare(phrasing) for phrasing in relation.phrasings]) @ held_out_readings.T
+        is_alike = float(cosines.amax(0).topk(N_ALIKE).values.min()) > ALIKE
+        if float(cosines.max()) <= SAME and not is_alike:
+            unlike[id] = relation
+    return unlike
+
+
+def _bare(phrasing: str) -> str:
+    return phrasing.replace(SUBJECT, "it")

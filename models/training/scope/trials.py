@@ -1,0 +1,237 @@
+"""What the judge is tried on: edits that are active at once, and questions of which it is known whom they ask for.
+
+QAEdit and CounterFact are read from the folder of the editing sets. Facts are made of relations and names that no
+weight was trained on. Near questions, written by somebody who has not seen what the judge learns from, come from a file
+with one JSON object a line: `edit`, `question`, `follows`, `kind`.
+"""
+
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import torch
+from errata.wire.wording import normalize_question
+from jaxtyping import Int
+from torch import Tensor
+
+from models.packs.pack import Entity, Pack
+from models.scope.active import NO_EDIT
+from models.training.scope.facts import WrittenFact
+from models.training.scope.relations import SUBJECT, AskedRelation
+from models.training.scope.rewrites import misspell
+
+FOLLOWS, OTHER_FACT = "follows", "unrelated"
+SAME_SUBJECT, PLAIN_FACT = "same subject, other relation", "unedited fact"
+SUBJECTS = 12  # for each type of subject
+MIN_LETTERS = 6  # of a word that is misspelt
+NEAR = Path(__file__).parent / "near.jsonl"
+REPEATS = Path(__file__).parent / "repeats.txt"  # digests of questions, for the sets are not to be copied
+
+
+@dataclass(frozen=True)
+class TrialQuestion:
+    """edit: the place of the edit that it asks for; None where no edit may answer."""
+
+    text: str
+    edit: int | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class Trial:
+    """edits: the question that each was made with. other_names: that question in other names, for each edit; () where
+    nobody knows any.
+    """
+
+    name: str
+    edits: tuple[str, ...]
+    questions: tuple[TrialQuestion, ...]
+    other_names: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def wordings(self) -> list[tuple[str, ...]]:
+        """Of each edit."""
+        other_names = self.other_names or ((),) * len(self.edits)
+        return [(edit, *names) for edit, names in zip(self.edits, other_names, strict=True)]
+
+    @cached_property
+    def expected_edits(self) -> Int[Tensor, " question"]:
+        """NO_EDIT where no edit may answer."""
+        return torch.tensor([NO_EDIT if q.edit is None else q.edit for q in self.questions])
+
+
+def read_qaedit(sets: Path) -> Trial:
+    rows = _read(sets / "qaedit.open.jsonl")
+    other_questions = [other["question"] for row in rows for other in row["unrelated"]]
+    return _from_set("QAEdit", [(row["question"], row["paraphrase"]) for row in rows], other_questions)
+
+
+def read_counterfact(sets: Path) -> Trial:
+    rows = _read(sets / "counterfact.open.jsonl")
+    pairs = [(row["prompt"], row["paraphrase"]) for row in rows]
+    return _from_set("CounterFact", pairs, [row["neighbour"] for row in rows])
+
+
+def _from_set(name: str, edits: Sequence[tuple[str, str]], other_questions: Sequence[str]) -> Trial:
+    """Without unrelated questions that ask for another edit of the set, word for word or as a person judged them.
+
+    edits: each a question and a paraphrase.
+    """
+    repeats = {*REPEATS.read_text("utf-8").split(), *(_digest(question) for question, _ in edits)}
+    questions = [TrialQuestion(paraphrase, place, FOLLOWS) for place, (_, paraphrase) in enumerate(edits)]
+    questions += [
+        TrialQuestion(text, None, OTHER_FACT) for text in other_questions if _digest(text) not in repeats
+    ]
+    return Trial(name, tuple(question for question, _ in edits), tuple(questions))
+
+
+def _digest(question: str) -> str:
+    return sha256(normalize_question(question).encode()).hexdigest()[:16]
+
+
+def read_near(path: Path = NEAR) -> Trial:
+    rows = _read(path)
+    places = {edit: place for place, edit in enumerate(dict.fromkeys(row["edit"] for row in rows))}
+    questions = [
+        TrialQuestion(row["question"], places[row["edit"]] if row["follows"] else None, row["kind"])
+        for row in rows
+    ]
+    return Trial("near questions", tuple(places), tuple(questions))
+
+
+def read_groups_trial(sets: Path) -> Trial:
+    """Read the 75 groups that thresholds are chosen on: `near.open.jsonl` of the editing sets."""
+    rows = _read(sets / "near.open.jsonl")
+    facts = [
+        WrittenFact(
+            row["wording"],
+            (row["subject"],),
+            tuple(row["same"]),
+            tuple((near["kind"], near["question"]) for near in row["near"]),
+        )
+        for row in rows
+    ]
+    return replace(ask_written(facts), name="near groups")
+
+
+def edit_half(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
+    """Half of the facts edited: an unedited one meets edits of its subject and edits of its relation."""
+    facts = _make_facts(relations, names, seed)
+    edited_places = set(random.Random(seed).sample(range(len(facts)), len(facts) // 2))
+    return _ask_facts("half of the facts edited", facts, edited_places)
+
+
+def edit_one_each(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
+    """One fact of each subject edited."""
+    facts, rng = _make_facts(relations, names, seed), random.Random(seed)
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for place, (_, name) in enumerate(facts):
+        by_name[name].append(place)
+    return _ask_facts("one fact of each subject edited", facts, {rng.choice(p) for p in by_name.values()})
+
+
+def ask_written(facts: Sequence[WrittenFact]) -> Trial:
+    """Every fact edited as its question has it; asked for in the other ways, and for what is near it."""
+    questions = [
+        question
+        for place, fact in enumerate(facts)
+        for question in (
+            *(TrialQuestion(text, place, FOLLOWS) for text in fact.same),
+            *(TrialQuestion(text, None, kind) for kind, text in fact.near),
+        )
+    ]
+    return Trial("written facts", tuple(fact.question for fact in facts), tuple(questions))
+
+
+def misspell_names(relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int) -> Trial:
+    """Every fact edited, and asked for with one letter wrong in a word of the name that has MIN_LETTERS or more."""
+    rng = random.Random(seed)
+    facts = [
+        (relation, name, words)
+        for relation, name in _make_facts(relations, names, seed)
+        if (words := re.findall(rf"[^\W\d_]{{{MIN_LETTERS},}}", name))
+    ]
+    names_now = [name.replace(word := rng.choice(words), misspell(word, rng), 1) for _, name, words in facts]
+    pairs = [(relation, name, slip) for (relation, name, _), slip in zip(facts, names_now, strict=True)]
+    return _ask_otherwise("one letter wrong in a name", pairs, rng)
+
+
+def ask_by_alias(relations: Mapping[str, AskedRelation], pack: Pack, seed: int) -> Trial:
+    """Facts of the pack's entities edited, and asked for by another name that the graph has.
+
+    An edit holds for every name of the graph, as the editor makes it.
+    """
+    rng = random.Random(seed)
+    by_type: dict[str, list[Entity]] = defaultdict(list)
+    for entity in pack.entities.values():
+        if entity.aliases:
+            by_type[entity.type].append(entity)
+    facts = [
+        (relation, entity)
+        for relation in relations.values()
+        for entity in rng.sample(by_type[relation.subject], min(SUBJECTS, len(by_type[relation.subject])))
+    ]
+    aliases = [(relation, entity.label, rng.choice(entity.aliases)) for relation, entity in facts]
+    other_names = tuple(
+        tuple(relation.phrasings[0].replace(SUBJECT, alias) for alias in entity.aliases)
+        for relation, entity in facts
+    )
+    return replace(_ask_otherwise("another name of the graph", aliases, rng), other_names=other_names)
+
+
+def _ask_otherwise(name: str, facts: Sequence[tuple[AskedRelation, str, str]], rng: random.Random) -> Trial:
+    """Facts with the name that each is edited with and the one it is asked for with."""
+    edits = [relation.phrasings[0].replace(SUBJECT, label) for relation, label, _ in facts]
+    questions = [
+        TrialQuestion(rng.choice(relation.phrasings).replace(SUBJECT, other), place, FOLLOWS)
+        for place, (relation, _, other) in enumerate(facts)
+    ]
+    return Trial(name, tuple(edits), tuple(questions))
+
+
+def _make_facts(
+    relations: Mapping[str, AskedRelation], names: Sequence[str], seed: int
+) -> list[tuple[AskedRelation, str]]:
+    """Every relation with SUBJECTS names of each type of subject, which are dealt from `names`."""
+    by_subject: dict[str, list[AskedRelation]] = defaultdict(list)
+    for relation in relations.values():
+        by_subject[relation.subject].append(relation)
+    free_names = iter(random.Random(seed).sample(list(names), len(names)))
+    return [
+        (relation, name)
+        for type in sorted(by_subject)
+        for name in [next(free_names) for _ in range(SUBJECTS)]
+        for relation in by_subject[type]
+    ]
+
+
+def _ask_facts(name: str, facts: Sequence[tuple[AskedRelation, str]], edited_places: Set[int]) -> Trial:
+    """Each edit made with one phrasing of its relation; every fact asked for in the others."""
+    edits: list[str] = []
+    questions: list[TrialQuestion] = []
+    edited_names = {facts[place][1] for place in edited_places}
+    for place, (relation, subject) in enumerate(facts):
+        first, *further = (phrasing.replace(SUBJECT, subject) for phrasing in relation.phrasings)
+        if place in edited_places:
+            questions += [TrialQuestion(text, len(edits), FOLLOWS) for text in further]
+            edits.append(first)
+        else:
+            kind = SAME_SUBJECT if subject in edited_names else PLAIN_FACT
+            questions += [TrialQuestion(text, None, kind) for text in (first, *further)]
+    return Trial(name, tuple(edits), tuple(questions))
+
+
+def _read(path: Path) -> list[dict]:  # type: ignore[type-arg]
+    if not path.is_file():
+        raise FileNotFoundError(f"{path} is missing: say with --sets where it lies")
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def of_kinds(trial: Trial) -> Iterator[str]:
+    yield from dict.fromkeys(question.kind for question in trial.questions)

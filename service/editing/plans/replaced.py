@@ -1,0 +1,33 @@
+"""Which earlier edits a new one takes the place of because it was told to."""
+
+from __future__ import annotations
+
+from service.editing.evaluation.fact_tests import is_named
+from service.editing.plans.base import PlannedEdit
+from service.editing.state import EditorState
+from service.errors import InvalidInput
+
+
+def find_named(edit: PlannedEdit, state: EditorState) -> list[str]:
+    """Ids of the active edits that `edit.replaces` names by version or by id.
+
+    InvalidInput where a version or an id names none of the same model, or a version more than one.
+    """
+    active = [
+        earlier
+        for earlier in state.active_edits()
+        if (earlier.model, earlier.memory) == (edit.model, edit.memory)
+    ]
+    targets: list[str] = []
+    for name in edit.replaces:
+        matches = [earlier.id for earlier in active if is_named(earlier, (name,))]
+        if len(matches) != 1:
+            subject = f"version {name}" if isinstance(name, int) else f"edit {name}"
+            detail = (
+                f"{subject} made {len(matches):,} edits of {edit.model}: name the one that is meant by its id"
+                if matches
+                else f"{subject} is no correction of {edit.model} that is in force: errata log tells which are"
+            )
+            raise InvalidInput(detail, field=f"edits.{edit.place}.replaces")
+        targets += matches
+    return targets

@@ -1,0 +1,29 @@
+"""`errata scope` and `why`: which edit a question asks for, and who made it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+PERU = "What is the capital of Peru?"
+
+
+def test_scope_lists_what_is_near_with_its_verdict(run: Any) -> None:
+    run("edit", PERU, "Cusco", "-m", "ticket 12")
+    result = run("scope", PERU)
+    assert "answers it" in result.stdout
+    assert "An edit answers it." in result.stdout
+    assert "the base answers" in run("scope", "Who wrote Hamlet?").stdout
+    assert json.loads(run("scope", PERU, "--json").stdout)["edit"] == "e1"
+
+
+def test_why_tells_who_made_the_edit_and_with_which_message(run: Any) -> None:
+    run("edit", PERU, "Cusco", "-m", "ticket 12")
+    result = run("why", PERU)
+    assert result.stdout.splitlines()[0] == "Cusco"
+    assert all(part in result.stdout for part in ("e1  version 1", "curator", "ticket 12", "matched"))
+    assert json.loads(run("why", PERU, "--json").stdout)[0]["edit"]["answer"] == "Cusco"
+
+
+def test_why_of_what_no_edit_answers_says_so(run: Any) -> None:
+    assert "No edit" in run("why", PERU).stdout

@@ -1,0 +1,144 @@
+"""Who answers a question: its own edit word for word, an edit that asks for the same fact in other words, or nobody."""
+
+import pytest
+import torch
+
+from models.nkb.reader import Reader
+from models.scope.scope import EXACT, Scope
+from models.system import Thresholds
+from tests.models.scope.wordings import ask, block, table, view
+
+PERU, CHILE = "What is the capital of Peru?", "What is the capital of Chile?"
+OTHER_WORDS = ["Which city is the capital of Peru?", "Which city is Peru's capital?"]
+YEAR_FOUNDED, FOUNDER = "When was Microsoft founded?", "Who founded Microsoft?"
+
+
+def test_an_edit_answers_its_own_question_and_others_that_ask_for_the_same(reader: Reader) -> None:
+    edits = view(reader, block(reader, "a", 1, PERU), block(reader, "b", 2, YEAR_FOUNDED))
+    assert ask(reader, edits, PERU, YEAR_FOUNDED, *OTHER_WORDS) == ["a", "b", "a", "a"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        CHILE,
+        "What is the currency of Peru?",
+        "What is the population of the capital of Peru?",
+        "Who is the mayor of the capital of Peru?",
+        "What is not the capital of Peru?",
+        "What was the former capital of Peru?",
+        "Is Lima the capital of Peru?",
+        "Why is Lima the capital of Peru?",
+        "Who wrote Hamlet?",
+        "",
+    ],
+)
+def test_what_only_resembles_an_edited_question_is_not_its_own(reader: Reader, question: str) -> None:
+    assert ask(reader, view(reader, block(reader, "a", 1, PERU)), question) == [None]
+
+
+def test_two_facts_about_one_thing_are_two_facts(reader: Reader) -> None:
+    edits = view(reader, block(reader, "when", 1, YEAR_FOUNDED), block(reader, "who", 2, FOUNDER))
+    assert ask(reader, edits, YEAR_FOUNDED, FOUNDER) == ["when", "who"]
+
+
+@pytest.mark.parametrize("question", [PERU.upper(), "what is  the capital of peru", f"  {PERU}!"])
+def test_case_spaces_and_final_punctuation_make_no_other_question(reader: Reader, question: str) -> None:
+    readings = reader.read([question]).readings
+    (match,) = reader.scope.match(readings, [view(reader, block(reader, "a", 1, PERU))])
+    assert match is not None
+    assert match.probability == EXACT
+
+
+def test_a_given_paraphrase_counts_like_the_question(reader: Reader) -> None:
+    edits = view(reader, block(reader, "a", 1, "When does the canteen open?", "lunch starts when?"))
+    readings = reader.read(["Lunch starts when"]).readings
+    (match,) = reader.scope.match(readings, [edits])
+    assert match is not None
+    assert (match.edit, match.wording) == ("a", "lunch starts when?")
+
+
+def test_of_two_edits_of_one_question_the_later_answers_until_it_is_taken_back(reader: Reader) -> None:
+    wordings, first = table(reader), block(reader, "first", 1, PERU)
+    second = block(reader, "second", 2, PERU, replaces=["first"])
+    assert ask(reader, wordings.view([first, second]), PERU) == ["second"]
+    assert ask(reader, wordings.view([first]), PERU) == ["first"]
+
+
+def test_an_edit_answers_in_all_words_of_those_it_replaces(reader: Reader) -> None:
+    first = block(reader, "first", 1, "When does the canteen open?", "lunch starts when?")
+    second = block(reader, "second", 2, "canteen opening hours", replaces=["first"])
+    third = block(reader, "third", 3, "at what hour do they serve food?", replaces=["second"])
+    wordings = ["When does the canteen open?", "lunch starts when?", "canteen opening hours"]
+    assert ask(reader, view(reader, first, second), *wordings) == ["second"] * 3
+    assert ask(reader, view(reader, first, second, third), *wordings) == ["third"] * 3
+    assert ask(reader, view(reader, first, third), *wordings[:2]) == ["first"] * 2
+
+
+def test_an_edit_of_a_mere_wording_leaves_the_question_it_was_given_with(reader: Reader) -> None:
+    first = block(reader, "first", 1, "When does the canteen open?", "lunch starts when?")
+    second = block(reader, "second", 2, "lunch starts when?")
+    edits = view(reader, first, second)
+    assert ask(reader, edits, "When does the canteen open?", "lunch starts when?") == ["first", "second"]
+    assert edits.find_misrouted() == {0: [0, 1]}
+
+
+def test_an_edit_takes_the_place_of_those_that_surely_ask_the_same(reader: Reader) -> None:
+    edits = view(
+        reader, block(reader, "a", 1, PERU), block(reader, "b", 2, PERU), block(reader, "c", 3, YEAR_FOUNDED)
+    )
+    questions = [PERU, OTHER_WORDS[0], YEAR_FOUNDED, FOUNDER, "Who wrote Hamlet?"]
+    same = reader.scope.find_same(reader.read(questions).readings, edits)
+    assert same == [[0, 1], [0, 1], [2], [], []]
+
+
+def test_versions_in_one_batch_keep_to_their_own_edits(reader: Reader) -> None:
+    wordings, peru, chile = table(reader), block(reader, "a", 1, PERU), block(reader, "b", 2, CHILE)
+    views = [wordings.view(blocks) for blocks in ([peru], [peru, chile], [])]
+    readings = reader.read([CHILE, CHILE, PERU]).readings
+    matches = reader.scope.route(readings, views)
+    assert [match and match.edit for match in matches] == [None, "b", None]
+
+
+def test_between_two_thresholds_an_edit_is_near_and_does_not_answer(reader: Reader) -> None:
+    edits = view(reader, block(reader, "a", 1, PERU))
+    readings = reader.read([OTHER_WORDS[0], CHILE, "Who wrote Hamlet?"]).readings
+    strict = Scope(reader.scope.judge, Thresholds(opens=0.9999, near=0.01))
+    near = strict.match(readings, [edits] * 3)
+    assert [match and match.edit for match in near] == ["a", None, None]
+    assert strict.route(readings, [edits] * 3) == [None] * 3
+
+
+def test_a_judged_pair_is_judged_alike_alone_in_a_batch_and_from_the_cache(reader: Reader) -> None:
+    judge = reader.scope.judge
+    texts = [PERU, CHILE, "Who wrote Hamlet?", "where", f"{PERU} " * 30]
+    pairs = [(judge.tokens(first), judge.tokens(second)) for first in texts for second in texts]
+    cosines = torch.zeros(len(pairs))
+    fresh = type(judge).load(reader.encoder)
+    together, again = fresh(pairs, cosines), fresh(pairs, cosines)
+    alone = torch.cat([type(judge).load(reader.encoder)([pair], cosines[:1]) for pair in pairs[::7]])
+    assert torch.equal(together, again)
+    torch.testing.assert_close(together[::7], alone, atol=0.1, rtol=0.02)
+
+
+def test_a_counterexample_is_never_answered_and_keeps_what_resembles_it_more_away(reader: Reader) -> None:
+    mayor = "Who is the mayor of Peru's capital?"
+    plain = block(reader, "a", 1, PERU, *OTHER_WORDS)
+    edits = view(reader, plain, block(reader, "b", 2, PERU, counterexamples=[OTHER_WORDS[0], mayor]))
+    assert ask(reader, view(reader, plain), OTHER_WORDS[0]) == ["a"]
+    against = view(reader, block(reader, "b", 2, PERU, counterexamples=[OTHER_WORDS[0], mayor]))
+    assert ask(reader, against, PERU, OTHER_WORDS[0], OTHER_WORDS[0].upper(), mayor) == [
+        "b",
+        None,
+        None,
+        None,
+    ]
+    assert ask(reader, edits, OTHER_WORDS[0]) == ["a"], "it is an example against its own edit alone"
+    assert against.find_misrouted() == {}
+
+
+def test_a_question_that_an_edit_is_not_about_does_not_take_its_place(reader: Reader) -> None:
+    edits = view(reader, block(reader, "a", 1, PERU, counterexamples=["Peru's capital?"]))
+    readings = reader.read(["Peru's capital?", PERU]).readings
+    eager = Scope(reader.scope.judge, Thresholds(replaces=0.01))
+    assert eager.find_same(readings, edits) == [[], [0]]

@@ -1,0 +1,119 @@
+"""The judge learns, goes on where it stopped, and says in service what it said in training."""
+
+import random
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.encoder.minilm import MiniLM
+from models.packs.pack import WORLD, Pack
+from models.scope.judge import MIDDLE, Calibration, Judge
+from models.scope.readings import pack_tokens
+from models.training.progress import Progress
+from models.training.scope.__main__ import write
+from models.training.scope.facts import WrittenFacts
+from models.training.scope.learning import Learning, cosines_of, read_tokens
+from models.training.scope.names import Names
+from models.training.scope.natural import Natural
+from models.training.scope.net import COSINE, Net
+from models.training.scope.pairs import PairMaker, TrainingPair, read_forms
+from models.training.scope.plan import DEFAULT, Plan
+from models.training.scope.relations import Relations
+from models.training.scope.rewrites import Rewriter
+from models.training.scope.wordnet import WordNet
+
+SMALL = replace(DEFAULT, steps=8, batch=4, pool=16, keep_every=4, warmup=2)
+PAIRS = [
+    TrainingPair("What is the capital of Peru?", "Peru's capital?", True, ""),
+    TrainingPair("Who founded Acme?", "When was Acme founded?", False, ""),
+    TrainingPair("why " * 90, "Who?", False, ""),
+]
+
+
+def learn(
+    plan: Plan,
+    folder: Path,
+    encoder: MiniLM,
+    relations: Relations,
+    facts: WrittenFacts,
+    sets: Path,
+    wordnet: WordNet,
+) -> Net:
+    forms = read_forms()
+    names = Names(Pack.load(WORLD), "train", forms)
+    make = partial(
+        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms, 0.3
+    )
+    torch.manual_seed(plan.seed)
+    net = Net(encoder)
+    Learning(plan, net, encoder, make).run(Progress(folder, "a plan"), lambda line: None)
+    return net
+
+
+def test_it_goes_on_where_it_stopped(
+    tmp_path: Path,
+    encoder: MiniLM,
+    relations: Relations,
+    facts: WrittenFacts,
+    sets: Path,
+    wordnet: WordNet,
+) -> None:
+    folders = [tmp_path / name for name in ("whole", "halves")]
+    for folder in folders:
+        folder.mkdir()
+    whole = learn(SMALL, folders[0], encoder, relations, facts, sets, wordnet)
+    torch.manual_seed(0)
+    interruption = pytest.MonkeyPatch()
+    with interruption.context() as patch:
+        patch.setattr(Learning, "_batches", _stop_after(4, Learning._batches))
+        with pytest.raises(KeyboardInterrupt):
+            learn(SMALL, folders[1], encoder, relations, facts, sets, wordnet)
+    halves = learn(SMALL, folders[1], encoder, relations, facts, sets, wordnet)
+    for name, weight in whole.state_dict().items():
+        assert torch.equal(weight, halves.state_dict()[name]), name
+
+
+def _stop_after(steps: int, batches):  # type: ignore[no-untyped-def]
+    def stopping(self: Learning, step: int):  # type: ignore[no-untyped-def]
+        if step >= steps:
+            raise KeyboardInterrupt
+        yield from batches(self, step)
+
+    return stopping
+
+
+def test_served_weights_say_what_the_net_says(tmp_path: Path, encoder: MiniLM) -> None:
+    """Exactly before they are rounded to 8 bits, and nearly so afterwards."""
+    torch.manual_seed(1)
+    net = Net(encoder).eval()
+    with torch.no_grad():
+        net.sides.normal_(std=0.05)
+        net.out.weight.mul_(5)
+    calibration = Calibration(1.0, COSINE, -COSINE * MIDDLE)
+    write(tmp_path, net.served_weights(), calibration)
+    judge = Judge(encoder, net.served_weights(), calibration, dtype=torch.float32)
+    loaded_judge = Judge.load(encoder, tmp_path)
+    first, second = read_tokens(encoder, PAIRS)
+    cosines = cosines_of(encoder, PAIRS)
+    with torch.no_grad():
+        expected = net(first, second, cosines)
+    pairs = list(zip(map(pack_tokens, first), map(pack_tokens, second), strict=True))
+    torch.testing.assert_close(judge(pairs, cosines), expected, atol=1e-3, rtol=1e-3)
+    torch.testing.assert_close(loaded_judge(pairs, cosines), expected, atol=0.1, rtol=0.1)
+    assert judge.tokens(PAIRS[2].first) == pack_tokens(first[2])
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 12e6
+
+
+def test_the_pairs_of_a_step_follow_from_the_seed(
+    encoder: MiniLM, relations: Relations, facts: WrittenFacts, sets: Path, wordnet: WordNet
+) -> None:
+    forms = read_forms()
+    names = Names(Pack.load(WORLD), "train", forms)
+    make = partial(
+        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms, 0.3
+    )
+    draws = [make(random.Random("5/16")).draw(50, 0.4, 0.1, 0.1, 0.5) for _ in range(2)]
+    assert draws[0] == draws[1]

@@ -1,0 +1,75 @@
+"""What a fact asks back: whether a value is added or replaces others, and whether a new name is a slip of the pen."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from models.scope.spelling import resembling
+from service.editing.deployment import Editor
+from tests.service.editing.conftest import StartEditor
+from tests.service.editing.requests import edits, head
+from tests.service.graph.requests import define, fact, triple, values
+from tests.service.toy_graph import TOYS
+
+
+@pytest.fixture
+async def editor(start_editor: StartEditor) -> AsyncIterator[Editor]:
+    async with start_editor(systems=TOYS) as editor:
+        yield editor
+
+
+async def test_a_second_value_of_a_relation_that_nobody_defined_is_asked_about(editor: Editor) -> None:
+    await fact(editor, "Peru", "price", "349")
+    refused = await fact(editor, "Peru", "price", "399")
+    assert (refused["status"], refused["code"], refused["values"]) == (409, "add_or_set", ["349"])
+    assert "--set" in refused["detail"]
+    assert "--add" in refused["detail"]
+    assert (await fact(editor, "Peru", "price", "349"))["code"] == "nothing_to_do", (
+        "the same value is no question"
+    )
+    assert await head(editor) == 1
+
+
+@pytest.mark.parametrize(("act", "expected"), [("set", ["399"]), ("add", ["349", "399"])])
+async def test_who_says_add_or_set_is_not_asked(editor: Editor, act: str, expected: list[str]) -> None:
+    await fact(editor, "Peru", "price", "349")
+    await fact(editor, "Peru", "price", "399", act=act)
+    assert await values(editor, "Q419", "price") == expected
+
+
+@pytest.mark.parametrize(("holds", "expected"), [("one", ["399"]), ("many", ["349", "399"])])
+async def test_a_defined_relation_decides(editor: Editor, holds: str, expected: list[str]) -> None:
+    await define(editor, "price", holds=holds)
+    await fact(editor, "Peru", "price", "349")
+    await fact(editor, "Peru", "price", "399")
+    assert await values(editor, "Q419", "price") == expected
+
+
+async def test_two_values_of_a_new_relation_in_one_request_are_asked_about(editor: Editor) -> None:
+    items = triple("Peru", "price", "349"), triple("Peru", "price", "399")
+    assert (await edits(editor, *items))["code"] == "add_or_set"
+    assert await head(editor) == 0
+
+
+@pytest.mark.parametrize("name", ["Chilee", "Chille", "Cihle", "Chils"])
+async def test_a_subject_one_letter_away_from_a_known_one_is_no_new_one(editor: Editor, name: str) -> None:
+    refused = await fact(editor, name, "capital", "Talca")
+    assert (refused["status"], refused["code"], refused["candidates"]) == (409, "similar_name", ["Chile"])
+    assert "--create" in refused["detail"]
+    assert (await fact(editor, name, "capital", "Talca", create=True))["version"] == 1
+
+
+async def test_a_relation_one_letter_away_from_a_known_one_is_no_new_one(editor: Editor) -> None:
+    refused = await fact(editor, "Peru", "capitol", "Cusco")
+    assert (refused["code"], refused["candidates"]) == ("similar_name", ["capital"])
+    await fact(editor, "Peru", "price", "349")
+    assert (await fact(editor, "Chile", "pryce", "3"))["candidates"] == ["price"]
+    assert (await fact(editor, "Chile", "pryce", "3", create=True))["version"] == 2
+
+
+def test_short_names_and_other_digits_are_other_names() -> None:
+    assert list(resembling("a8x")) == []
+    assert "falcon 3" not in set(resembling("falcon 2"))
+    assert {"falcn 2", "flacon 2", "falconn 2", "falkon 2"} <= set(resembling("falcon 2"))
