@@ -43,9 +43,9 @@ class Names:
 
     def other(self, name: str, type: str, rng: random.Random) -> str:
         """Draw a name that is another one, whatever its spelling."""
-        while (drawn := self.draw(type, rng)).casefold() == name.casefold():
+        while (other := self.draw(type, rng)).casefold() == name.casefold():
             pass
-        return drawn
+        return other
 
     def alike(self, name: str, type: str, rng: random.Random) -> str:
         """Make a name that looks like this one: longer, shorter, with another word, digit or syllable."""

@@ -251,4 +251,4 @@ def _put_name(text: str, name: str, other: str) -> str | None:
     pattern = re.compile(rf"\b{re.escape(name)}\b", re.IGNORECASE)
     if not pattern.search(text):
         return None
-    return pattern.sub(lambda found: other.lower() if found[0].islower() else other, text)
+    return pattern.sub(lambda match: other.lower() if match[0].islower() else other, text)

@@ -65,9 +65,9 @@ def split_relations(plan: Plan, pack: Pack, read: Read) -> Relations:
     choose = {id: practice[id] for id in practice_ids[plan.n_test : n_held_out]}
     choose |= {id: of_pack[id] for id in pack_ids[: plan.n_choose_pack]}
     train = {id: relation for id, relation in {**of_pack, **practice}.items() if id not in test | choose}
-    own = _unlike(read_own(), [*test.values(), *choose.values()], read)
+    for_judge = _unlike(read_own(), [*test.values(), *choose.values()], read)
     train = add_phrasings(train, rng=None)
-    return Relations(train | own, add_phrasings(choose, rng), test)
+    return Relations(train | for_judge, add_phrasings(choose, rng), test)
 
 
 def add_phrasings(
@@ -84,8 +84,8 @@ def add_phrasings(
     longer = {}
     for id, relation in relations.items():
         questions = phrasings[id].questions if id in phrasings else ()
-        drawn = questions if rng is None else rng.sample(questions, min(count, len(questions)))
-        longer[id] = replace(relation, phrasings=(*relation.phrasings, *drawn))
+        sample = questions if rng is None else rng.sample(questions, min(count, len(questions)))
+        longer[id] = replace(relation, phrasings=(*relation.phrasings, *sample))
     return longer
 
 

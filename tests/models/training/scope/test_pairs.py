@@ -77,12 +77,12 @@ def test_written_facts_are_asked_for_and_missed(maker: PairMaker, facts: Written
         assert pair.is_same == bool(owners)
 
 
-def test_a_name_is_exchanged_on_both_sides_or_on_none() -> None:
+def test_a_name_is_renamed_on_both_sides_or_on_none() -> None:
     same = TrainingPair("Who is the mayor of Brandholm?", "mayor brandholm name", True, "fact")
-    exchanged = rename(same, "Brandholm", "Oslo")
-    assert (exchanged.first, exchanged.second) == ("Who is the mayor of Oslo?", "mayor oslo name")
-    unnamed = replace(same, second="who runs the town hall")
-    assert rename(unnamed, "Brandholm", "Oslo") == unnamed
+    result = rename(same, "Brandholm", "Oslo")
+    assert (result.first, result.second) == ("Who is the mayor of Oslo?", "mayor oslo name")
+    nameless = replace(same, second="who runs the town hall")
+    assert rename(nameless, "Brandholm", "Oslo") == nameless
     near = TrainingPair("Who is the mayor of Brandholm?", "Who is the mayor of Skivebro?", False, "subject")
     assert rename(near, "Brandholm", "Oslo").first == "Who is the mayor of Oslo?"
 
