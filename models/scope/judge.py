@@ -8,38 +8,37 @@ its own positions, and a learned vector says which of the two a token belongs to
 
 h_q, h_w are the states of the two [CLS]; u the encoder's sentence vectors, which found the pair. b to e are fitted on
 relations, names and facts that no weight was trained on, so that the log-odds are those of a probability. The word
-embeddings are the encoder's own; the layers are kept in 8 bits.
+embeddings are the encoder's own; the layers run on ONNX Runtime, a pair at a time, so that replicas agree to the bit.
 """
 
 import json
 import math
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import onnxruntime
 import torch
 from cachetools import LRUCache
 from jaxtyping import Float, Int
-from safetensors.torch import load_file
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, verify_sums
-from models.device import quick_dtype
-from models.encoder.bert import PackedBert
+from models.checkpoint import CONFIG, CheckpointError, verify_sums
 from models.encoder.minilm import MiniLM
 from models.scope.candidates import MIN_COSINE
 from models.scope.literals import digest_literals, digest_wordings
 from models.scope.readings import UNKNOWN, Readings, Tokens, pack_tokens, unpack_tokens
 
 DEFAULT = Path(__file__).parent.parent / "checkpoints" / "scope"
-FILES = (CONFIG, WEIGHTS)
-MAX_TOKENS = 64  # of each of the two texts
-MIDDLE = 0.8  # a cosine of two questions about one thing
-BATCH = 32  # pairs in one forward pass
+GRAPH = "judge.onnx"
+FILES = (CONFIG, GRAPH)
+FORMAT = "errata.judge/1"  # metadata by which a file is known as a judge of these inputs
+MAX_TOKENS = 64  # length of each of the two texts
+MIDDLE = 0.8  # cosine of two questions about one thing
 CACHE_SIZE = 65_536  # pairs, 300 bytes each
-SCALE = ".scale"
+CPU, CUDA = "CPUExecutionProvider", "CUDAExecutionProvider"
 
 Pair = tuple[Tokens, Tokens]
 
@@ -75,38 +74,44 @@ class Judge:
     """Thread-safe: weights never change, and pairs judged lately come from a cache.
 
     Args:
-        encoder: whose words, positions and device are used.
-        weights: by name, in float32, on the encoder's device.
-        digest: of the checkpoint.
-        dtype: of the matrices; None for the quickest, the log-odds of which differ by some hundredths.
+        encoder: The encoder whose words, positions and device are used.
+        graph: The serialized ONNX model of the layers.
+        calibration: What makes probabilities of what the layers say.
+        digest: Digest of the checkpoint.
     """
 
-    def __init__(
-        self,
-        encoder: MiniLM,
-        weights: dict[str, Tensor],
-        calibration: Calibration,
-        digest: str = "",
-        dtype: torch.dtype | None = None,
-    ) -> None:
+    def __init__(self, encoder: MiniLM, graph: bytes, calibration: Calibration, digest: str = "") -> None:
         self.digest, self.calibration = digest, calibration
         self._encoder = encoder
-        self._sides, self._out = weights.pop("sides"), weights.pop("out")
-        self._bert = PackedBert.from_weights(weights, dtype or quick_dtype(encoder.device, encoder.dtype))
+        self._session = _open_session(graph, encoder.device)
         self._cache: LRUCache[Pair, float] = LRUCache(CACHE_SIZE)
         self._lock = threading.Lock()
 
     @staticmethod
     def load(encoder: MiniLM, folder: Path = DEFAULT) -> "Judge":
-        """CheckpointError names the file that is missing, damaged or of another shape."""
+        """Load a checkpoint.
+
+        Raises:
+            CheckpointError: A file is missing, damaged or of another format; the text names it.
+        """
         digest = verify_sums(folder, FILES)
         try:
             config = json.loads((folder / CONFIG).read_text())
-            weights = unpack_weights(load_file(folder / WEIGHTS))
-            on_device = {name: tensor.to(encoder.device) for name, tensor in weights.items()}
-            return Judge(encoder, on_device, Calibration(**config["calibration"]), digest)
-        except (KeyError, TypeError, ValueError, RuntimeError) as cause:
-            raise CheckpointError(f"{folder} is not a whole checkpoint of a judge: {cause}") from cause
+            calibration = Calibration(**config["calibration"])
+        except (KeyError, TypeError, ValueError) as cause:
+            raise CheckpointError(
+                f"{folder / CONFIG} is not the configuration of a judge: {cause}"
+            ) from cause
+        try:
+            return Judge(encoder, (folder / GRAPH).read_bytes(), calibration, digest)
+        except ValueError as cause:
+            raise CheckpointError(f"{folder / GRAPH} is not the graph of a judge: {cause}") from cause
+
+    @property
+    def provider(self) -> str:
+        """Name of the ONNX Runtime provider that computes the layers."""
+        name: str = self._session.get_providers()[0]
+        return name
 
     @property
     def tokenizer(self) -> Tokenizer:
@@ -148,7 +153,7 @@ class Judge:
         with self._lock:
             raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}
         if missing := [pair for pair in dict.fromkeys(pairs) if pair not in raw]:
-            fresh = dict(self._read(missing))
+            fresh = {pair: self._read(*pair) for pair in missing}
             raw |= fresh
             with self._lock:
                 self._cache.update(fresh)
@@ -156,48 +161,37 @@ class Judge:
         return self.calibration.log_odds(values, cosines.cpu())
 
     @torch.inference_mode()
-    def _read(self, pairs: Sequence[Pair]) -> Iterator[tuple[Pair, float]]:
-        """What the layers say of each pair; those of like length together, so that little is padding."""
-        by_length = sorted(pairs, key=lambda pair: len(pair[0]) + len(pair[1]))
-        for start in range(0, len(by_length), BATCH):
-            batch = by_length[start : start + BATCH]
-            values: list[float] = self._forward(batch).tolist()
-            yield from zip(batch, values, strict=True)
-
-    def _forward(self, packed: Sequence[Pair]) -> Float[Tensor, " pair"]:
+    def _read(self, question: Tokens, wording: Tokens) -> float:
+        """Run the layers on one pair."""
+        first, second = unpack_tokens(question), unpack_tokens(wording)
+        lengths = len(first), len(second)
+        places = torch.tensor([*range(lengths[0]), *range(lengths[1])])
+        ids = torch.tensor([*first, *second])
         device = self._encoder.device
-        pairs = [(unpack_tokens(question), unpack_tokens(wording)) for question, wording in packed]
-        lengths = torch.tensor([[len(question), len(wording)] for question, wording in pairs])
-        n_tokens = lengths.sum(1, keepdim=True)
-        columns = torch.arange(int(n_tokens.max()))
-        is_real, is_second = columns < n_tokens, columns >= lengths[:, :1]
-        ids = torch.tensor([token for question, wording in pairs for token in (*question, *wording)])
-        sides = is_second[is_real].long()
-        places = (columns - is_second * lengths[:, :1])[is_real]
-        embedded = self._encoder.embed(ids.to(device), places.to(device)) + self._sides[sides.to(device)]
-        states = self._bert(embedded, is_real.to(device), is_real[:, None].to(device))
-        rows = torch.arange(len(pairs), device=device)
-        marks = torch.cat([states[:, 0], states[rows, lengths[:, 0].to(device)]], -1)
-        return marks @ self._out
+        inputs = {
+            "embedded": self._encoder.embed(ids.to(device), places.to(device)).cpu().numpy(),
+            "sides_of": torch.tensor([0, 1]).repeat_interleave(torch.tensor(lengths)).numpy(),
+            "second": torch.tensor(lengths[:1]).numpy(),
+        }
+        (raw,) = self._session.run(None, inputs)
+        return float(raw[0])
 
 
-def pack_weights(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices of layers in 8 bits, each row scaled to its own largest entry; the rest in half precision."""
-    packed: dict[str, Tensor] = {}
-    for name, weight in weights.items():
-        if weight.dim() == 2 and name.startswith("encoder."):
-            scale = (weight.abs().amax(1, keepdim=True) / 127).clamp(min=1e-8).half()
-            packed[name] = (weight / scale.float()).round().clamp(-127, 127).to(torch.int8)
-            packed[name + SCALE] = scale
-        else:
-            packed[name] = weight.half()
-    return packed
+def _open_session(graph: bytes, device: torch.device) -> onnxruntime.InferenceSession:
+    """Load the graph on the CPU, or on CUDA where the encoder is and this ONNX Runtime can.
 
-
-def unpack_weights(packed: dict[str, Tensor]) -> dict[str, Tensor]:
-    """In float32."""
-    return {
-        name: tensor.float() * packed[name + SCALE].float() if tensor.dtype == torch.int8 else tensor.float()
-        for name, tensor in packed.items()
-        if not name.endswith(SCALE)
-    }
+    Raises:
+        ValueError: The bytes are no ONNX model, or not one that `write_graph` wrote.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = torch.get_num_threads()
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    is_on_gpu = device.type == "cuda" and CUDA in onnxruntime.get_available_providers()
+    try:
+        session = onnxruntime.InferenceSession(graph, options, providers=[CUDA, CPU] if is_on_gpu else [CPU])
+    except Exception as cause:  # ONNX Runtime raises classes of its own, which share no public base
+        raise ValueError(f"ONNX Runtime cannot read it ({str(cause).splitlines()[0]})") from cause
+    if session.get_modelmeta().custom_metadata_map.get("format") != FORMAT:
+        raise ValueError(f"it lacks the format {FORMAT}: write it with `python -m models.training.scope`")
+    return session

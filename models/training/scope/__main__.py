@@ -14,20 +14,20 @@ from pathlib import Path
 
 import torch
 from jaxtyping import Float
-from safetensors.torch import save_file
 from torch import Tensor
 
-from models.checkpoint import CONFIG, WEIGHTS, write_sums
+from models.checkpoint import CONFIG, write_sums
 from models.device import quick_dtype
 from models.encoder.minilm import MiniLM
 from models.packs.pack import WORLD, Pack
 from models.scope.judge import DEFAULT as CHECKPOINT
-from models.scope.judge import FILES, Calibration, Judge, pack_weights
+from models.scope.judge import FILES, GRAPH, Calibration, Judge
 from models.training.packs.names import read_names
 from models.training.progress import Progress
 from models.training.scope import calibrate, card, trials
 from models.training.scope import plan as plans
 from models.training.scope.facts import WrittenFact, WrittenFacts, read_facts, read_groups, split_facts
+from models.training.scope.graph import write_graph
 from models.training.scope.learning import Learning
 from models.training.scope.names import Names
 from models.training.scope.natural import Natural
@@ -174,8 +174,7 @@ def fit_calibration(
 
 def write(out: Path, weights: dict[str, Tensor], calibration: Calibration) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    packed = {name: tensor.contiguous() for name, tensor in pack_weights(weights).items()}
-    save_file(packed, out / WEIGHTS)
+    (out / GRAPH).write_bytes(write_graph(weights))
     write_config(out, calibration)
 
 
