@@ -26,12 +26,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_score_is_the_same_bits_alone_in_company_and_after_a_restart(encoder: MiniLM) -> None:
-    judge, restarted = Judge.load(encoder), Judge.load(encoder)
+    judge, replica = Judge.load(encoder), Judge.load(encoder)
     texts = [question.text for question in read_near().questions[:60]]
     pairs = list(pairwise(map(judge.tokens, texts)))
     cosines = torch.zeros(len(pairs))
     together = judge(pairs, cosines)
-    alone = torch.cat([restarted([pair], cosines[:1]) for pair in reversed(pairs)]).flip(0)
+    alone = torch.cat([replica([pair], cosines[:1]) for pair in reversed(pairs)]).flip(0)
     assert torch.equal(together, alone)
     assert len(set(together.tolist())) > 50
 
