@@ -1,0 +1,76 @@
+"""The sizes of one ERNIE-Doc, and the switches between the authors' behaviour and ours.
+
+Ding et al., ERNIE-Doc (arXiv:2012.15688). T is the number of tokens of a segment, M the number of memory slots.
+"""
+
+from dataclasses import dataclass
+
+MASK_VALUE = (
+    1e8  # magnitude of the authors' mask; float32 keeps steps of 8 there, so masked scores vanish in it
+)
+SIZES = ("vocab", "width", "layers", "heads", "inner", "segment", "memory", "task_types")
+RATES = ("hidden_dropout", "attention_dropout", "inner_dropout")
+
+
+@dataclass(frozen=True)
+class ErnieDocConfig:
+    """What a checkpoint fixes.
+
+    Attributes:
+        vocab: Rows of the word table.
+        width: H, numbers of a hidden state.
+        layers: Number of transformer layers.
+        heads: Number of attention heads; divides the width.
+        inner: Width of the feed-forward layer.
+        segment: T, tokens of a segment. The position row of a past key depends on it, so it is part of the model.
+        memory: M, slots of memory of each layer.
+        position_rows: Rows of the position table, 2T + M or more; the last of 2T + M is never used.
+        task_types: Rows of the task table.
+        epsilon: Constant of the layer norms in the encoder.
+        embedding_epsilon: Constant of the three layer norms of the embeddings.
+        hidden_dropout: Rate on embeddings and on the outputs of attention and feed-forward layer.
+        attention_dropout: Rate on attention weights.
+        inner_dropout: Rate inside the feed-forward layer.
+        shares_biases: True if all layers use one u, w and s.
+        mask_value: Magnitude of the mask.
+        shares_memory_task: True if memory slots take the task of the first token of the batch, as in the authors' code;
+            by default it is the first of their row.
+        skips_padding: True if the last real tokens become memory; by default it is the last positions, padding
+            included, as in the authors' code.
+        mask_empty_memory: True if slots that no segment has written are hidden. The authors' weights saw them.
+    """
+
+    vocab: int
+    width: int
+    layers: int
+    heads: int
+    inner: int
+    segment: int
+    memory: int
+    position_rows: int
+    task_types: int
+    epsilon: float
+    embedding_epsilon: float
+    hidden_dropout: float
+    attention_dropout: float
+    inner_dropout: float
+    shares_biases: bool = False
+    mask_value: float = MASK_VALUE
+    shares_memory_task: bool = False
+    skips_padding: bool = False
+    mask_empty_memory: bool = False
+
+    def __post_init__(self) -> None:
+        for name in SIZES:
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: at least 1, not {getattr(self, name)!r}")
+        for name in RATES:
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}: from 0 to below 1, not {getattr(self, name)!r}")
+        if self.width % self.heads:
+            raise ValueError(f"heads: {self.heads} heads do not divide a width of {self.width}")
+
+        if self.position_rows < 2 * self.segment + self.memory:
+            raise ValueError(
+                f"position_rows: at least 2 * {self.segment} + {self.memory}, not {self.position_rows!r}"
+            )

@@ -1,0 +1,73 @@
+"""The memory that one segment hands to the next: where it starts, what is kept, and when it is emptied.
+
+Ding et al. (arXiv:2012.15688), section 3.3, "enhanced recurrence": the memory of layer l holds outputs of layer l and
+is read by layer l of the next segment. One tensor [layer, batch, slot, width] in float32 holds all of it; nothing
+changes a memory in place.
+"""
+
+from typing import Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from models.ernie_doc.config import ErnieDocConfig
+
+Carry = Literal["reset", "authors"]
+
+
+def start_memory(
+    config: ErnieDocConfig, batch: int, device: torch.device | str = "cpu"
+) -> Float[Tensor, "layer batch slot width"]:
+    """Return the memory before the first segment of a document: zeros, which take part in the attention."""
+    return torch.zeros(config.layers, batch, config.memory, config.width, device=device)
+
+
+def kept_index(mask: Float[Tensor, "batch token"], config: ErnieDocConfig) -> Int[Tensor, "batch slot"]:
+    """Return the positions of [memory ; segment] that become the next memory.
+
+    A row without any real token is a document that has ended: its memory stays.
+    """
+    slots = torch.arange(config.memory, device=mask.device)
+    if not config.skips_padding:
+        is_alive = mask.any(1, keepdim=True)
+        return slots + is_alive * mask.shape[1]
+    is_kept = torch.cat([mask.new_ones(len(mask), config.memory), mask], 1) > 0
+    return is_kept.int().sort(dim=1, stable=True).indices[:, -config.memory :]
+
+
+def advance(
+    memory: Float[Tensor, "batch slot width"],
+    outputs: Float[Tensor, "batch token width"],
+    index: Int[Tensor, "batch slot"],
+) -> Float[Tensor, "batch slot width"]:
+    """Return the next memory of one layer, without a gradient.
+
+    Args:
+        memory: What it was before the segment.
+        outputs: States of the segment.
+        index: Which of both are the next memory, from `kept_index`.
+    """
+    states = torch.cat([memory, outputs.detach().to(memory.dtype)], 1)
+    return states.gather(1, index[..., None].expand(-1, -1, states.shape[-1]))
+
+
+def carry_over(
+    memory: Float[Tensor, "layer batch slot width"], starts: Bool[Tensor, " batch"], carry: Carry = "reset"
+) -> Float[Tensor, "layer batch slot width"]:
+    """Return the memory with which the next segments are read.
+
+    Args:
+        memory: What the previous segments left.
+        starts: Rows whose next segment is the first of a document.
+        carry: `reset` empties these rows. `authors` leaves them the memory of another document, as the authors' code
+            does; it is there for comparisons only.
+    """
+    if carry == "authors":
+        return memory
+    return memory.masked_fill(starts[None, :, None, None], 0.0)
+
+
+def is_written(memory: Float[Tensor, "layer batch slot width"]) -> Bool[Tensor, "batch slot"]:
+    """Return True for the slots that a segment has written; a layer norm never leaves only zeros."""
+    return memory.ne(0).any(-1).any(0)

@@ -1,0 +1,95 @@
+"""The whole reader: a segment and a memory in, states, span logits and the next memory out.
+
+Ding et al. (arXiv:2012.15688). `forward` takes and returns tensors alone, so that it can be exported.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from models.ernie_doc.attention import Tables
+from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.encoder import Embeddings, Encoder, initialize
+
+SPAN_DROPOUT = 0.1  # rate before the span head, in the authors' code
+
+
+class Reading(NamedTuple):
+    """What one segment gives.
+
+    Attributes:
+        states: Outputs of the last layer, rows of padding included.
+        pooled: tanh(W h) of the last position.
+        memory: For the next segment; without a gradient.
+    """
+
+    states: Float[Tensor, "batch token width"]
+    pooled: Float[Tensor, "batch width"]
+    memory: Float[Tensor, "layer batch slot width"]
+
+
+class Pooler(nn.Module):
+    """Summarize a segment by its last position; classification puts [CLS] there, behind the padding."""
+
+    def __init__(self, config: ErnieDocConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.width, config.width)
+
+    def forward(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
+        """Return tanh(W h) of the last position."""
+        return torch.tanh(self.dense(states[:, -1]))
+
+
+class ErnieDoc(nn.Module):
+    """Embeddings, encoder, pooler and span head under PaddleNLP's names, without its prefix `ernie_doc.`."""
+
+    def __init__(self, config: ErnieDocConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings, self.encoder = Embeddings(config), Encoder(config)
+        self.pooler, self.dropout = Pooler(config), nn.Dropout(SPAN_DROPOUT)
+        self.linear = nn.Linear(config.width, 2)
+        self.apply(initialize)
+        if config.shares_biases:
+            self.encoder.share_biases()
+
+    def tables(self) -> list[Tables]:
+        """Compute what depends on weights alone; a reader passes it to every `forward`."""
+        return self.encoder.tables(self.embeddings.rows(), self.embeddings.tasks())
+
+    def forward(
+        self,
+        ids: Int[Tensor, "batch token"],
+        tasks: Int[Tensor, "batch token"],
+        mask: Float[Tensor, "batch token"],
+        memory: Float[Tensor, "layer batch slot width"],
+        tables: Sequence[Tables] | None = None,
+    ) -> Reading:
+        """Read one segment of each document of a batch; rows are independent.
+
+        Args:
+            ids: Token ids, T of them: a shorter segment is padded.
+            tasks: Task id of each token.
+            mask: 1 for tokens, 0 for padding.
+            memory: What the previous segment left, `start_memory` for the first; it is not changed.
+            tables: From `tables`, if the weights have not changed since.
+
+        Raises:
+            ValueError: The segment has another length than the model's.
+        """
+        if ids.shape[1] != self.config.segment:
+            raise ValueError(
+                f"a segment of {ids.shape[1]} tokens: this model reads {self.config.segment}, and positions of the "
+                "past depend on it; pad the segment"
+            )
+        tables = self.tables() if tables is None else tables
+        states, memory = self.encoder(self.embeddings.words(ids), tasks, mask, memory, tables)
+        return Reading(states, self.pooler(states), memory)
+
+    def span_logits(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch token 2"]:
+        """Return the logits of start and end for each token, in float32."""
+        logits: Tensor = self.linear(self.dropout(states))
+        return logits.float()
