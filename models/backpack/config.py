@@ -1,0 +1,80 @@
+"""Sizes of a Backpack, read from a checkpoint's config.json or chosen by a training."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+HF_NAMES = {  # our field -> the field of the published config.json
+    "vocab": "vocab_size",
+    "words": "unpadded_vocab_size",
+    "senses": "num_senses",
+    "width": "n_embd",
+    "layers": "n_layer",
+    "heads": "n_head",
+    "positions": "n_positions",
+    "epsilon": "layer_norm_epsilon",
+    "end": "eos_token_id",
+}
+
+
+@dataclass(frozen=True)
+class BackpackConfig:
+    """Sizes of the network; Hewitt et al., arXiv:2305.16765, sections 2 and 4.
+
+    Attributes:
+        vocab: Rows of the embedding, padding included.
+        words: Token ids that stand for a text; those from here to `vocab` are padding and never said.
+        senses: Sense vectors of each token.
+        width: Size of a sense vector, of an embedding and of the context network's states.
+        layers: Blocks of the context network.
+        heads: Attention heads of each block.
+        positions: Longest text in tokens.
+        epsilon: Epsilon of the layer norms.
+        end: Id of the token that ends a text, which an empty prompt begins with.
+    """
+
+    vocab: int
+    words: int
+    senses: int
+    width: int
+    layers: int
+    heads: int
+    positions: int
+    epsilon: float
+    end: int
+
+    def __post_init__(self) -> None:
+        for part, size in (("senses", self.senses), ("heads", self.heads)):
+            if size < 1 or self.width % size:
+                raise ValueError(f"{part} is {size}, which does not divide the width {self.width}")
+        if not 0 < self.words <= self.vocab:
+            raise ValueError(
+                f"words is {self.words}: it has to lie between 1 and the {self.vocab} rows of the vocabulary"
+            )
+        if not 0 <= self.end < self.words:
+            raise ValueError(f"end is {self.end}, which is no token id under {self.words}")
+
+    @staticmethod
+    def from_hf(config: Mapping[str, Any]) -> "BackpackConfig":
+        """Read the fields of a published config.json.
+
+        Raises:
+            ValueError: A field is missing, or the checkpoint computes something else than a Backpack does.
+        """
+        if not config.get("scale_attn_by_inverse_layer_idx", False):
+            raise ValueError(
+                "config.json lacks scale_attn_by_inverse_layer_idx: true, which every Backpack has"
+            )
+        if config.get("activation_function", "gelu_new") != "gelu_new":
+            raise ValueError(
+                f"activation_function is {config['activation_function']!r}; a Backpack has gelu_new"
+            )
+        config = {"unpadded_vocab_size": config.get("vocab_size"), **config}
+        if missing := [name for name in HF_NAMES.values() if config.get(name) is None]:
+            raise ValueError(f"config.json lacks {', '.join(missing)}")
+        return BackpackConfig(**{field: config[name] for field, name in HF_NAMES.items()})
+
+    def to_hf(self) -> dict[str, Any]:
+        """Return the fields as the published config.json names them."""
+        fields = {name: asdict(self)[field] for field, name in HF_NAMES.items()}
+        return {"model_type": "backpack-gpt2", "scale_attn_by_inverse_layer_idx": True, **fields}
