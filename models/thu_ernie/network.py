@@ -1,0 +1,166 @@
+"""THU-ERNIE without a head: texts with entity vectors in, token states out.
+
+Zhang et al. (arXiv:1905.07129), section 3. Embeddings and pooler are BERT's (Devlin et al., arXiv:1810.04805). An
+entity has neither a position nor a segment: its vector comes from the table as it is.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from models.encoder.bert import EPSILON
+from models.thu_ernie.config import ErnieConfig
+from models.thu_ernie.layers import Layer, Masks
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Texts of one length, padded, with a vector for each token that names an entity.
+
+    Attributes:
+        ids: Token ids.
+        segments: 0 in the first text of a pair, 1 in the second.
+        is_real: False at padding.
+        entities: Entity vectors; None where no text has an entity.
+        is_linked: True where a token has an entity, and at place 0, whose vector is zero: the attention between
+            entities needs a key. None where no text has an entity.
+    """
+
+    ids: Int[Tensor, "batch token"]
+    segments: Int[Tensor, "batch token"]
+    is_real: Bool[Tensor, "batch token"]
+    entities: Float[Tensor, "batch token entity"] | None = None
+    is_linked: Bool[Tensor, "batch token"] | None = None
+
+    def __post_init__(self) -> None:
+        if (self.entities is None) != (self.is_linked is None):
+            raise ValueError("a batch has both `entities` and `is_linked`, or neither")
+
+    def without_entities(self) -> "Batch":
+        """Return the same texts with no entity linked."""
+        return replace(self, entities=None, is_linked=None)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the network says of a batch.
+
+    Attributes:
+        tokens: States of the last layer.
+        pooled: tanh(W x + b) of the first token's state.
+    """
+
+    tokens: Float[Tensor, "batch token width"]
+    pooled: Float[Tensor, "batch width"]
+
+
+class Embeddings(nn.Module):
+    """The sum of word, position and segment, and its norm."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(config.vocab, config.width)
+        self.position_embeddings = nn.Embedding(config.positions, config.width)
+        self.token_type_embeddings = nn.Embedding(config.segments, config.width)
+        self.LayerNorm = nn.LayerNorm(config.width, EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(
+        self, ids: Int[Tensor, "batch token"], segments: Int[Tensor, "batch token"]
+    ) -> Float[Tensor, "batch token width"]:
+        """Embed the tokens of a batch.
+
+        Raises:
+            ValueError: A text is longer than the table of positions.
+        """
+        length, limit = ids.shape[1], self.position_embeddings.num_embeddings
+        if length > limit:
+            raise ValueError(f"a text has {length} tokens and the model reads {limit}: cut it into windows")
+        places = torch.arange(length, device=ids.device)
+        total = (
+            self.word_embeddings(ids)
+            + self.position_embeddings(places)
+            + self.token_type_embeddings(segments)
+        )
+        state: Tensor = self.dropout(self.LayerNorm(total))
+        return state
+
+
+class Encoder(nn.Module):
+    """All layers, in the order that the configuration gives."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.layer = nn.ModuleList(Layer(config, kind) for kind in config.kinds)
+
+    def forward(
+        self, x: Float[Tensor, "batch token width"], y: Float[Tensor, "batch token entity"], masks: Masks
+    ) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the states of tokens and of entities after each layer."""
+        for layer in self.layer:
+            x, y = layer(x, y, masks)
+            yield x, y
+
+
+class Pooler(nn.Module):
+    """tanh(W x + b) of the first token's state."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.dense = nn.Linear(width, width)
+
+    def forward(self, x: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch width"]:
+        """Return the state of a whole text."""
+        return torch.tanh(self.dense(x[:, 0]))
+
+
+class Ernie(nn.Module):
+    """The network. Its state dict has the authors' keys without `bert.`."""
+
+    def __init__(self, config: ErnieConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embeddings = Embeddings(config)
+        self.encoder = Encoder(config)
+        self.pooler = Pooler(config.width)
+        self.apply(self.initialise)
+
+    def forward(self, batch: Batch) -> Reading:
+        """Read a batch.
+
+        Raises:
+            ValueError: A text is too long, or the vectors have another width than the model.
+        """
+        ((tokens, _),) = deque(self.layers(batch), maxlen=1)
+        return Reading(tokens, self.pooler(tokens))
+
+    def layers(self, batch: Batch) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the states of tokens [batch token width] and of entities [batch token entity] after each layer."""
+        tokens = self.embeddings(batch.ids, batch.segments)
+        yield from self.encoder(tokens, *self._entities(batch, tokens))
+
+    def initialise(self, module: nn.Module) -> None:
+        """Draw the weights of a new module as BERT does; norms keep torch's ones and zeros."""
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=self.config.init_std)
+        if isinstance(module, nn.Linear) and module.bias is not None:
+            nn.init.zeros_(module.bias)
+
+    def _entities(self, batch: Batch, tokens: Tensor) -> tuple[Tensor, Masks]:
+        """Return the vectors that the layers start from, and the masks; without entities [CLS] alone is a key."""
+        size = self.config.entity_size
+        entities, is_linked = batch.entities, batch.is_linked
+        if entities is None or is_linked is None:
+            entities = tokens.new_zeros(*batch.ids.shape, size)
+            is_linked = torch.zeros_like(batch.is_real)
+            is_linked[:, 0] = True
+        if entities.shape[-1] != size:
+            raise ValueError(
+                f"the entity vectors have the width {entities.shape[-1]} and the model reads {size}: take the table "
+                "that the model was trained with"
+            )
+        return entities.to(tokens.dtype), Masks.of(batch.is_real, is_linked, tokens.dtype)
