@@ -1,0 +1,30 @@
+"""`python -m models.ernie_doc.loading SOURCE TARGET`: convert a PaddleNLP checkpoint and say what became of it."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from models.checkpoint import CheckpointError
+from models.ernie_doc.loading.convert import convert
+
+
+def main() -> None:
+    """Convert, and exit with 1 and a sentence if that is not possible."""
+    parser = argparse.ArgumentParser(
+        description="Convert a PaddleNLP checkpoint of ERNIE-Doc to safetensors."
+    )
+    parser.add_argument("source", type=Path, help="folder with model_config.json and model_state.pdparams")
+    parser.add_argument("target", type=Path, help="folder to write")
+    arguments = parser.parse_args()
+    try:
+        report = convert(arguments.source, arguments.target)
+    except CheckpointError as error:
+        sys.exit(str(error))
+    lines = [f"{len(report.applied)} tensors used"]
+    lines += [f"not used: {name}" for name in report.ignored]
+    lines += [f"random, for the checkpoint lacks it: {name}" for name in report.missing]
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Our checkpoint of ERNIE-Doc: a folder that is loaded without unpickling anything.
+
+config.json         model_type `ernie-doc`, the sizes and switches, and where other weights come from
+model.safetensors   the weights under PaddleNLP's names without its prefix
+SHA256SUMS          what both have to be
+
+A checkpoint with the base `minilm` leaves out what equals MiniLM's weights, such as its word table, which is nearly
+half of the model and lies on every machine anyway.
+"""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from models.checkpoint import (
+    ADVICE,
+    CONFIG,
+    WEIGHTS,
+    CheckpointError,
+    read_config,
+    shorten,
+    verify_sums,
+    write_sums,
+)
+from models.ernie_doc.config import ErnieDocConfig
+from models.ernie_doc.loading.minilm import minilm_weights
+from models.ernie_doc.model import ErnieDoc
+
+MODEL_TYPE = "ernie-doc"
+FILES = (CONFIG, WEIGHTS)
+Base = Literal["none", "minilm"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A loaded model and what names it.
+
+    Attributes:
+        model: In evaluation mode, without gradients.
+        digest: Of the files, `sha256:...`; states of another digest are another model's.
+    """
+
+    model: ErnieDoc
+    digest: str
+
+
+def save(model: ErnieDoc, folder: Path, base: Base = "none", dtype: torch.dtype = torch.float32) -> None:
+    """Write a checkpoint folder; equal weights give equal bytes.
+
+    Args:
+        model: What to write.
+        folder: Made if it is not there.
+        base: `minilm` leaves out tensors that equal MiniLM's.
+        dtype: Of the tensors on disk; `load` gives float32.
+    """
+    state = unique_state(model)
+    encoder = minilm_weights(state) if base == "minilm" else {}
+    tensors = {
+        name: value.to(dtype).contiguous()
+        for name, value in sorted(state.items())
+        if name not in encoder or not value.equal(encoder[name])
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(tensors, folder / WEIGHTS)
+    config = {"model_type": MODEL_TYPE, "base": base, "model": asdict(model.config)}
+    (folder / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
+    write_sums(folder, FILES)
+
+
+def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = torch.float32) -> Checkpoint:
+    """Load a checkpoint folder.
+
+    Args:
+        folder: What `save` wrote.
+        device: Where the model computes.
+        dtype: Of the weights; scores, softmax and memory stay in float32.
+
+    Raises:
+        CheckpointError: Names the file that is missing, damaged or of another model.
+        EncoderNotFound: The checkpoint stands on MiniLM, whose files are not there.
+    """
+    digest = verify_sums(folder, FILES)
+    config = read_config(folder)
+    if config.get("model_type") != MODEL_TYPE:
+        raise CheckpointError(
+            f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
+        )
+    try:
+        model = ErnieDoc(ErnieDocConfig(**config["model"]))
+        tensors = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
+    except (SafetensorError, KeyError, TypeError, ValueError) as cause:
+        raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
+    base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
+    fill(model, base | tensors, folder)
+    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), digest)
+
+
+def fill(model: ErnieDoc, tensors: dict[str, Tensor], folder: Path) -> None:
+    """Put tensors into the model, in place.
+
+    Raises:
+        CheckpointError: A tensor is missing, unknown or of another shape.
+    """
+    expected = unique_state(model)
+    missing, unknown = sorted(expected.keys() - tensors.keys()), sorted(tensors.keys() - expected.keys())
+    if missing or unknown:
+        sides = ("lacks", missing), ("has no place for", unknown)
+        text = " and ".join(f"{verb} {shorten(names)}" for verb, names in sides if names)
+        raise CheckpointError(f"{folder} {text}: {ADVICE}")
+    for name, value in tensors.items():
+        if value.shape != expected[name].shape:
+            raise CheckpointError(
+                f"{folder}: {name} has the shape {list(value.shape)}, its configuration asks for "
+                f"{list(expected[name].shape)}"
+            )
+    model.load_state_dict(tensors, strict=False)
+
+
+def unique_state(model: ErnieDoc) -> dict[str, Tensor]:
+    """Return the tensors of a model, those that layers share once and under their first name."""
+    return {name: parameter.detach() for name, parameter in model.named_parameters()}

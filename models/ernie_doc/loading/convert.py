@@ -1,0 +1,47 @@
+"""From PaddleNLP's folder to ours, with a report of what became of every tensor."""
+
+import json
+from pathlib import Path
+
+import torch
+
+from models.checkpoint import CheckpointError
+from models.ernie_doc.loading.checkpoint import save
+from models.ernie_doc.loading.paddle import Report, load_weights, read_config
+from models.ernie_doc.loading.pickles import read_pdparams
+from models.ernie_doc.model import ErnieDoc
+
+PADDLE_CONFIG, PADDLE_WEIGHTS = "model_config.json", "model_state.pdparams"
+
+
+def convert(source: Path, target: Path) -> Report:
+    """Write our checkpoint of PaddleNLP's folder.
+
+    Args:
+        source: Holds `model_config.json` and `model_state.pdparams`.
+        target: Made if it is not there.
+
+    Returns:
+        What was used, what was not, and which weights of the model are random.
+
+    Raises:
+        UnsafeCheckpoint: The pickle asks for more than arrays of floats; nothing of it was run.
+        CheckpointError: A file is missing or damaged, or describes another model.
+    """
+    for name in (PADDLE_CONFIG, PADDLE_WEIGHTS):
+        if not (source / name).is_file():
+            raise CheckpointError(
+                f"{source / name} is missing: give PaddleNLP's folder, which has both files"
+            )
+    try:
+        raw = json.loads((source / PADDLE_CONFIG).read_text(encoding="utf-8"))
+    except ValueError as cause:
+        raise CheckpointError(f"{source / PADDLE_CONFIG} is not JSON: {cause}") from cause
+    if not isinstance(raw, dict):
+        raise CheckpointError(f"{source / PADDLE_CONFIG} is not a JSON object")
+    model = ErnieDoc(read_config(raw))
+    arrays = read_pdparams(source / PADDLE_WEIGHTS)
+    tensors = {name: torch.tensor(array, dtype=torch.float32) for name, array in arrays.items()}
+    report = load_weights(model, tensors)
+    save(model, target)
+    return report
