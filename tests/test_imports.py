@@ -83,6 +83,7 @@ FOREIGN = {
     "opentelemetry": ("service/tracing.py",),
     "torch": ("models", "service/loading.py"),
     "transformers": ("models",),
+    "lark": ("models/attention",),
 }
 
 

@@ -14,7 +14,7 @@ TRUNK = 0  # the branch of the sentence itself; facts are branches 1, 2, ...
 def visible(
     branch: Int[Tensor, "*batch token"], anchor: Int[Tensor, "*batch token"]
 ) -> Bool[Tensor, "*batch query key"]:
-    """True where `query` may attend to `key`. Symmetric, and every token sees itself.
+    """Return True where `query` may attend to `key`. Symmetric, and every token sees itself.
 
     branch: TRUNK for a word of the sentence, else the number of its fact.
     anchor: which word of the sentence the token belongs to, or hangs from.

@@ -1,0 +1,161 @@
+"""Ground facts as tensors, so that rules are joined with them on any device and values carry gradients.
+
+Sourek et al. (arXiv:1508.05128), section 3: an example is a set of ground facts with values; without one, the value 1.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+SYMBOL = 1 << 40  # the number of the first symbol; whole numbers stand for themselves, below it
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """The facts of one relation.
+
+    Args:
+        terms: The terms of each fact: whole numbers, or SYMBOL plus the place of a symbol in `Facts.symbols`.
+        values: A matrix for each fact, a vector being one column; None where every value is 1.
+    """
+
+    terms: Int[Tensor, "fact arity"]
+    values: Float[Tensor, "fact rows columns"] | None = None
+
+    @staticmethod
+    def of_vectors(vectors: Float[Tensor, "token size"]) -> "Relation":
+        """Make the facts name(0), name(1), ... with one vector each."""
+        return Relation(torch.arange(len(vectors), device=vectors.device)[:, None], vectors[..., None])
+
+    @staticmethod
+    def nullary(value: float | Tensor, dtype: torch.dtype = torch.float32) -> "Relation":
+        """Make the only fact of a relation without terms, such as the scale of scores."""
+        matrix = torch.as_tensor(value, dtype=dtype).reshape(1, 1, 1)
+        return Relation(torch.zeros(1, 0, dtype=torch.long, device=matrix.device), matrix)
+
+    @property
+    def arity(self) -> int:
+        """How many terms each fact has."""
+        return self.terms.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """All facts of one example; never changed, so that `version` names their content.
+
+    Raises:
+        ValueError: A value is not finite, or a fact stands twice with different values.
+    """
+
+    relations: Mapping[str, Relation] = field(default_factory=dict)
+    symbols: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        relations = {name: _deduplicate(name, relation) for name, relation in self.relations.items()}
+        object.__setattr__(self, "relations", relations)
+
+    @staticmethod
+    def of_rows(rows: Iterable[tuple[str, tuple[int | str, ...], tuple[float, ...]]]) -> "Facts":
+        """Gather rows of relation, terms and value; an empty value is 1.
+
+        Raises:
+            ValueError: Facts of one relation differ in the number of terms or in the size of their values.
+        """
+        rows_by_relation: dict[str, list[tuple[tuple[int | str, ...], tuple[float, ...]]]] = {}
+        for name, terms, value in rows:
+            rows_by_relation.setdefault(name, []).append((terms, value))
+        every_term = (term for facts in rows_by_relation.values() for terms, _ in facts for term in terms)
+        symbols = tuple(sorted({term for term in every_term if isinstance(term, str)}))
+        numbers = {symbol: SYMBOL + place for place, symbol in enumerate(symbols)}
+        return Facts(
+            {name: _stack(name, facts, numbers) for name, facts in rows_by_relation.items()}, symbols
+        )
+
+    @staticmethod
+    def read(text: str) -> "Facts":
+        """Read lines of relation, terms and value, divided by tabs; an empty value is 1, a vector has spaces.
+
+        Raises:
+            ValueError: A line has no value column, or a value is no number.
+        """
+        return Facts.of_rows(
+            _read_line(number, line)
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip() and not line.startswith("#")
+        )
+
+    @property
+    def arities(self) -> dict[str, int]:
+        """How many terms the facts of each relation have."""
+        return {name: relation.arity for name, relation in self.relations.items()}
+
+    @cached_property
+    def version(self) -> str:
+        """A digest of terms, values and symbols; equal facts have equal versions."""
+        digest = hashlib.sha256("\0".join(self.symbols).encode())
+        for name, relation in sorted(self.relations.items()):
+            values = () if relation.values is None else (relation.values.detach(),)
+            for tensor in (relation.terms, *values):
+                digest.update(f"\0{name} {tuple(tensor.shape)} {tensor.dtype}\0".encode())
+                digest.update(tensor.cpu().contiguous().numpy().tobytes())
+        return digest.hexdigest()
+
+
+def _read_line(number: int, line: str) -> tuple[str, tuple[int | str, ...], tuple[float, ...]]:
+    name, *terms, value = line.split("\t") if "\t" in line else (line, None)
+    if value is None:
+        raise ValueError(
+            f"line {number}: a fact needs its relation, its terms and its value, divided by tabs"
+        )
+    try:
+        values = tuple(map(float, value.split()))
+    except ValueError as error:
+        raise ValueError(f"line {number}: the value {value!r} is no number") from error
+    return name, tuple(int(term) if term.lstrip("-").isdecimal() else term for term in terms), values
+
+
+def _stack(
+    name: str, facts: list[tuple[tuple[int | str, ...], tuple[float, ...]]], numbers: Mapping[str, int]
+) -> Relation:
+    if len({len(terms) for terms, _ in facts}) > 1:
+        raise ValueError(f"facts of {name} differ in the number of their terms")
+    values = [value or (1.0,) for _, value in facts]
+    if len(set(map(len, values))) > 1:
+        raise ValueError(f"facts of {name} differ in the size of their values")
+    terms = [[term if isinstance(term, int) else numbers[term] for term in terms] for terms, _ in facts]
+    has_values = any(value for _, value in facts)
+    return Relation(
+        torch.tensor(terms, dtype=torch.long).reshape(len(facts), -1),
+        torch.tensor(values)[..., None] if has_values else None,
+    )
+
+
+def _deduplicate(name: str, relation: Relation) -> Relation:
+    """Keep the first of equal facts."""
+    values = relation.values
+    if values is not None and not bool(values.detach().isfinite().all()):
+        raise ValueError(f"a value of {name} is not finite")
+    if len(relation) < 2 or not relation.arity:
+        _refuse_if(len(relation) > 1 and relation.arity == 0, name)
+        return relation
+    unique, group = torch.unique(relation.terms, dim=0, return_inverse=True)
+    if len(unique) == len(relation):
+        return relation
+    places = torch.arange(len(relation), device=group.device)
+    first = places.new_full((len(unique),), len(relation)).scatter_reduce(0, group, places, "amin")
+    _refuse_if(values is not None and not values.equal(values[first[group]]), name)
+    places_kept = first.sort().values
+    return Relation(relation.terms[places_kept], None if values is None else values[places_kept])
+
+
+def _refuse_if(is_contradiction: bool, name: str) -> None:
+    if is_contradiction:
+        raise ValueError(f"a fact of {name} stands twice with different values; keep one of them")

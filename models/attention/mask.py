@@ -1,0 +1,211 @@
+"""Compile rules to a mask: who may attend to whom, in the forms that attention takes, with the rule behind each pair.
+
+L. Zahradnik, Beyond Transformers with PyNeuraLogic, 2023. A pair that no rule of `attend` allows does not exist for the
+softmax. Queries and keys are numbered from 0:
+
+    attend(I,J)   <= window(2)             # one rule for all heads
+    attend(H,I,J) <= eq(H,0), causal       # or a rule that knows its head
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from threading import Lock
+from typing import Literal as Choice
+
+import torch
+from cachetools import LRUCache
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.attention.flex_attention import BlockMask, create_block_mask
+
+from models.attention.check import check
+from models.attention.explain import Explanation, explain
+from models.attention.facts import Facts
+from models.attention.ground import LIMIT, ROW, Grounder, TooManyBindings
+from models.attention.macros import expand
+from models.attention.pairs import Axis, Shape, axes_of, every_pair, keep_known_tokens, target
+from models.attention.parse import parse
+from models.attention.special import Arithmetic
+from models.attention.syntax import Program, Rule, RuleError
+
+UER_BIAS = (
+    -10000.0
+)  # what K-BERT's authors add to a forbidden score; a row without keys then averages all of them
+BLOCK = 128  # edge of FlexAttention's blocks
+CPU = torch.device("cpu")
+NO_FACTS = Facts()
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """Compiled rules; every form of the mask is made once.
+
+    Args:
+        allowed: True where the query may attend to the key; a head axis only where the rules speak of heads.
+        source: The place in `rules` of the first rule that allows a pair, -1 where none does.
+        n_dropped: How many facts named tokens that the request lacks.
+    """
+
+    allowed: Bool[Tensor, "*head query key"]
+    source: Int[Tensor, "*head query key"]
+    rules: tuple[Rule, ...]
+    warnings: tuple[str, ...]
+    n_dropped: int
+    _program: Program
+    _grounder: Grounder
+    _axes: tuple[Axis, ...]
+
+    @cached_property
+    def pairs(self) -> Int[Tensor, "pair axes"]:
+        """The allowed pairs in order: (head,) query, key."""
+        return self.allowed.nonzero()
+
+    @property
+    def density(self) -> float:
+        """The share of all pairs that is allowed."""
+        return len(self.pairs) / self.allowed.numel()
+
+    @cached_property
+    def empty_rows(self) -> Int[Tensor, "row axes"]:
+        """The queries that may attend to nothing: (head,) query."""
+        return (~self.allowed.any(-1)).nonzero()
+
+    def additive(
+        self, style: Choice["inf", "uer"], dtype: torch.dtype = torch.float32
+    ) -> Float[Tensor, "*head query key"]:
+        """Return what is added to scores: 0 where a pair is allowed, else minus infinity or UER_BIAS."""
+        bias = torch.zeros(self.allowed.shape, dtype=dtype, device=self.allowed.device)
+        return bias.masked_fill_(~self.allowed, -torch.inf if style == "inf" else UER_BIAS)
+
+    @cached_property
+    def blocks(self) -> BlockMask:
+        """The mask for torch's FlexAttention, which skips blocks without an allowed pair."""
+        allowed = self.allowed if self.allowed.dim() == 3 else self.allowed[None]
+        n_heads, queries, keys = allowed.shape
+
+        return create_block_mask(
+            lambda batch, head, query, key: allowed[head if n_heads > 1 else 0, query, key],
+            None,
+            n_heads if n_heads > 1 else None,
+            queries,
+            keys,
+            device=str(allowed.device),
+            BLOCK_SIZE=BLOCK,
+        )
+
+    def explain(self, query: int, key: int, head: int | None = None) -> Explanation:
+        """Name the rule that allows a pair, or the first constraint of each rule that forbids it.
+
+        Raises:
+            ValueError: The pair does not exist, or the rules speak of heads and no head is named.
+        """
+        places = (query, key) if len(self._axes) == 2 else (head, query, key)
+        for axis, place in zip(self._axes, places, strict=True):
+            if place is None or not 0 <= place < axis.size:
+                raise ValueError(f"{axis.name} {place} does not exist; there are 0 to {axis.size - 1}")
+        device = self.allowed.device
+        single = every_pair(tuple(Axis(axis.name, 1) for axis in self._axes), device).bind(
+            {
+                axis.name: torch.tensor([place], device=device)
+                for axis, place in zip(self._axes, places, strict=True)
+            }
+        )
+        return explain(self._grounder, self._program, target(self._axes), single)
+
+
+def compile_mask(
+    rules: str | Program,
+    shape: Shape,
+    facts: Facts = NO_FACTS,
+    arithmetic: Arithmetic = "integers",
+    strict: bool = True,
+    limit: int = LIMIT,
+    device: torch.device = CPU,
+) -> Mask:
+    """Compile the rules of `attend`.
+
+    Args:
+        rules: The text, or a program that was read before.
+        shape: Numbers of queries, keys and heads.
+        facts: What the rules are joined with.
+        arithmetic: "closed" computes only numbers that the facts or the tokens have, as PyNeuraLogic does.
+        strict: Refuse facts about tokens that the request lacks, and do not drop them.
+        limit: Largest number of bindings of any step; refused before they are allocated.
+        device: Where the facts lie and the mask is made.
+
+    Raises:
+        RuleError: The rules cannot be read or checked, or allow no pair at all.
+        TooManyBindings: The pairs, or a join of facts, exceed the limit.
+        ValueError: A fact names a token that the request lacks.
+    """
+    program = expand(parse(rules) if isinstance(rules, str) else rules)
+    warnings = check(program, facts)
+    axes = axes_of(program, shape)
+    if shape.pairs > limit:
+        raise TooManyBindings(f"{shape.axes} are {shape.pairs:,} pairs, more than {limit:,}")
+    facts, n_dropped = keep_known_tokens(program, facts, axes, strict)
+    constants = torch.arange(max(axis.size for axis in axes), device=device)
+    grounder = Grounder(program, facts, arithmetic, constants, limit)
+    source = _find_sources(program, grounder, axes, device)
+    clauses = tuple(program.clauses[target(axes).relation])
+    mask = Mask(source >= 0, source, clauses, warnings, n_dropped, program, grounder, axes)
+    if not len(mask.pairs):
+        raise _describe_emptiness(mask, device)
+    return mask
+
+
+def _find_sources(
+    program: Program, grounder: Grounder, axes: tuple[Axis, ...], device: torch.device
+) -> Int[Tensor, "*head query key"]:
+    """Return the place of the first rule that allows each pair, or -1."""
+    every, literal = every_pair(axes, device), target(axes)
+    source = torch.full((every.count,), -1, dtype=torch.long, device=device)
+    clauses = program.clauses[literal.relation]
+    for place, rule in reversed(list(enumerate(clauses))):
+        source[grounder.ground(rule, grounder.enter(literal, rule, every)).columns[ROW]] = place
+    return source.view([axis.size for axis in axes])
+
+
+def _describe_emptiness(mask: Mask, device: torch.device) -> RuleError:
+    refused = explain(mask._grounder, mask._program, target(mask._axes), every_pair(mask._axes, device))
+    reasons = "; ".join(
+        f"line {refusal.rule.at.line}: {refusal} for every pair" for refusal in refused.refusals
+    )
+    return RuleError(f"the rules allow no pair at all: {reasons}", mask.rules[0].at)
+
+
+class MaskCache:
+    """Masks that were compiled before, the least recently used dropped first; threads may share it.
+
+    Args:
+        size: Largest number of masks.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._masks: LRUCache[tuple[object, ...], Mask] = LRUCache(size)
+        self._lock = Lock()
+
+    def compile(
+        self,
+        rules: str | Program,
+        shape: Shape,
+        facts: Facts = NO_FACTS,
+        arithmetic: Arithmetic = "integers",
+        device: torch.device = CPU,
+    ) -> Mask:
+        """Compile a mask, unless the same rules met the same version of facts and the same length before."""
+        key = (digest(rules), shape, facts.version, arithmetic, device)
+        with self._lock:
+            mask = self._masks.get(key)
+        if mask is None:
+            mask = compile_mask(rules, shape, facts, arithmetic, device=device)
+            with self._lock:
+                self._masks[key] = mask
+        return mask
+
+
+def digest(rules: str | Program) -> str:
+    """Name rules by their text."""
+    text = rules if isinstance(rules, str) else "\n".join(map(str, rules.rules))
+    return hashlib.sha256(text.encode()).hexdigest()
