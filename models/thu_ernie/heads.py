@@ -103,8 +103,29 @@ class PretrainingLabels:
     order: Int[Tensor, " batch"]
 
 
+@dataclass(frozen=True)
+class LoadReport:
+    """What a model took from a checkpoint.
+
+    Attributes:
+        matches: Names of the tensors that fill the model.
+        new: Names that the checkpoint lacks; their weights are drawn at random.
+        ignored: Names of the checkpoint that the model does not have.
+    """
+
+    matches: tuple[str, ...]
+    new: tuple[str, ...]
+    ignored: tuple[str, ...]
+
+
 class ErnieWithHead(nn.Module):
-    """A network under a head; a checkpoint has it under `bert.`."""
+    """A network under a head; a checkpoint has it under `bert.`.
+
+    Attributes:
+        report: What came from a checkpoint; None where the model was not loaded.
+    """
+
+    report: LoadReport | None = None
 
     def __init__(self, config: ErnieConfig) -> None:
         super().__init__()
