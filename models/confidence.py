@@ -12,7 +12,6 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-UNSURE = "unsure"  # the reason that goes with a declined question
 BINS = 10
 
 

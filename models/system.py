@@ -74,11 +74,26 @@ class NearbyEdit:
     probability: float
 
 
+class Reason(str):
+    """A code that says why a system declines, with a sentence for a person; equal to its code."""
+
+    sentence: str
+
+    def __new__(cls, code: str, sentence: str) -> Reason:
+        """Make the reason of a code."""
+        reason = super().__new__(cls, code)
+        reason.sentence = sentence
+        return reason
+
+
+UNSURE = Reason("unsure", "The model is not sure enough to answer.")
+
+
 @dataclass(frozen=True)
 class Reply:
     """A system's reply to one question.
 
-    answer: None when the system declines; `reason` then says why (`unsure`, `no_entity`, `no_fact`, `no_graph`).
+    answer: None when the system declines; `reason` then says why.
     score: calibrated probability that the answer is right, in [0, 1].
     edits: ids of the edits whose rows this answer rests on.
     facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.
@@ -89,7 +104,7 @@ class Reply:
     answer: str | None
     score: float
     best: str
-    reason: str | None = None
+    reason: Reason | None = None
     edits: tuple[str, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
     truncated: bool = False
@@ -337,6 +352,11 @@ def check_reply(bundle: Bundle) -> None:
     if not isinstance(replies, list) or len(replies) != 1 or not isinstance(replies[0], Reply):
         raise BrokenContract(
             f"`answer` of the system {name!r} has to return one Reply for each question: {replies!r}"
+        )
+    reason = replies[0].reason
+    if reason is not None and not isinstance(reason, Reason):
+        raise BrokenContract(
+            f"a reply of the system {name!r} has the reason {reason!r}: it has to be a Reason"
         )
     score = replies[0].score
     if not isinstance(score, float) or not 0 <= score <= 1:

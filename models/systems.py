@@ -1,6 +1,10 @@
-"""Which systems are served where nobody says otherwise: name -> `module:loader`, as `--system` takes it.
+"""The systems of this repository by name, each with its loader as `--system NAME=MODULE:LOADER` takes it.
 
-A system of the repository adds its line here; nothing in the service names one.
+A system adds its line to KNOWN, and to SERVED if it starts where a command names none.
 """
 
-SYSTEMS = {"nkb": "models.nkb.system:load", "kbert": "models.kbert.system:load"}
+KNOWN = {"nkb": "models.nkb.system:load", "kbert": "models.kbert.system:load"}
+SERVED = (
+    "nkb",
+    "kbert",
+)  # names of the systems that start by default; the first answers where a request names none

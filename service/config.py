@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from models.system import Thresholds
-from models.systems import SYSTEMS
+from models.systems import KNOWN, SERVED
 from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
@@ -134,7 +134,12 @@ class Settings(BaseModel):
     var: Path = Field(Path("var"), description="folder of all data")
     host: str = Field("127.0.0.1", description="address to listen on")
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
-        SYSTEMS, description="a model to serve; may be repeated"
+        {name: KNOWN[name] for name in SERVED},
+        description=f"a model to serve, one of {', '.join(KNOWN)} or your own with its loader; may be repeated",
+    )
+    default_model: str | None = Field(
+        None,
+        description="the model that answers, and is corrected, where a request names none (default: the first)",
     )
     replicas: Count | None = Field(
         None,
@@ -244,6 +249,11 @@ class Settings(BaseModel):
                     f"--{setting} names the model {unknown[0]!r}, and there is none: give one of "
                     f"{', '.join(self.systems)}"
                 )
+        if self.default_model is not None and self.default_model not in self.systems:
+            raise ValueError(
+                f"--default-model names {self.default_model!r}, and there is none: give one of "
+                f"{', '.join(self.systems)}"
+            )
         if not self.scope_near <= self.scope_opens <= self.scope_replaces:
             raise ValueError(
                 f"--scope-near {self.scope_near}, --scope-opens {self.scope_opens} and --scope-replaces "
@@ -269,6 +279,11 @@ class Settings(BaseModel):
         """Of each replica."""
         assert self.torch_threads is not None, "share_cores() comes first"
         return self.torch_threads
+
+    @property
+    def model_by_default(self) -> str:
+        """Return the model that is meant where a request names none."""
+        return self.default_model or next(iter(self.systems))
 
     @property
     def url(self) -> str:

@@ -65,7 +65,7 @@ MAY = {
     },
     "service/launch": {
         *("service.launch", "service.access", "service.ledger", "service.errors", "service.config"),
-        *("service.app", "service.logs", "service.tracing", "models.device"),
+        *("service.app", "service.logs", "service.tracing", "models.device", "models.systems"),
     },
     "service/errors.py": {"errata.wire"},
     "service/outcome.py": {"service.errors"},

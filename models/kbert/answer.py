@@ -14,15 +14,17 @@ from typing import TypeAlias, TypeVar
 from jaxtyping import Float
 from torch import Tensor
 
-from models.confidence import UNSURE, Confidence
+from models.confidence import Confidence
 from models.kbert.checkpoint import Model
 from models.kbert.heads import Options, list_options
 from models.kbert.query import HungRelation, Link, Ranks, link_mentions, mask_mention, rankable_labels
 from models.kbert.row import Batch, QuestionRow, build_row, collate
 from models.kbert.tree import InputRefused
-from models.system import Alternative, Ask, Reply
+from models.system import UNSURE, Alternative, Ask, Reason, Reply
 
-NO_ENTITY, NO_FACT, NO_GRAPH = "no_entity", "no_fact", "no_graph"  # why nothing is said, beside UNSURE
+NO_ENTITY = Reason("no_entity", "The graph knows nothing that the question names.")
+NO_FACT = Reason("no_fact", "No fact of the graph answers the question.")
+NO_GRAPH = Reason("no_graph", "Without the graph there is nothing to read an answer from.")
 ROWS_PER_PASS = 64
 TOKENS_PER_PASS = {"cpu": 256, "cuda": 4_096}  # some 30 ms of two cores; more would not be quicker there
 CHARS_PER_RANKING = {"cpu": 1_024, "cuda": 16_384}  # of masked questions that are read together

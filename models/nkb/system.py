@@ -11,7 +11,6 @@ from typing import Any
 
 import torch
 
-from models.confidence import UNSURE
 from models.memory import Views
 from models.nkb.answers import DecodedAnswer, features, share_remainder
 from models.nkb.interpret import explain
@@ -24,6 +23,7 @@ from models.scope.active import ActiveEdits
 from models.scope.probe_index import ProbeIndex
 from models.scope.scope import Match
 from models.system import (
+    UNSURE,
     Alternative,
     Ask,
     Bundle,

@@ -97,7 +97,8 @@ class Editor:
         run = asyncio.get_running_loop().run_in_executor
         bundles = {name: await run(thread, load_system, settings, name) for name in settings.systems}
         self._ledger = RedisLedger.connect(settings.redis_url, settings.redis_timeout_s)
-        self._models = Models(bundles, Lookup(Rows(self._ledger.connection)), thread)
+        lookup = Lookup(Rows(self._ledger.connection))
+        self._models = Models(bundles, lookup, thread, settings.model_by_default)
         self._builder = StateBuilder(self._ledger, self._models)
         self._budget = SlotBudget(settings.bank_slots, settings.auto_grow_bank)
         probes = await asyncio.to_thread(lambda: self._models.probes)

@@ -249,7 +249,8 @@ class Models:
     """Every system that is served, by name, with the memories they share.
 
     lookup: what the graph says of the words of a question; needed where a system has the input `graph`. thread: in
-    which the systems were loaded; torch in a second thread takes twice as long in both (service/loading.py).
+    which the systems were loaded; torch in a second thread takes twice as long in both (service/loading.py). default:
+    the model that is corrected where a request names none; None for the first.
     """
 
     def __init__(
@@ -257,7 +258,9 @@ class Models:
         bundles: Mapping[str, Bundle],
         lookup: Lookup | None = None,
         thread: ThreadPoolExecutor | None = None,
+        default: str | None = None,
     ) -> None:
+        self.default = default or next(iter(bundles))
         self._systems = {name: bundle.system for name, bundle in bundles.items()}
         self.memories = _shared_memories(bundles)
         self._lookup = lookup

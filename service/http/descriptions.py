@@ -27,6 +27,7 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "stream": "Send the answer piece by piece as server-sent events.",
         "answer": "The answer, in words; null where the model gives none.",
         "reason": "Why not, as a code or in words.",
+        "reason_text": "Why the model declines, in a sentence.",
         "score": "How likely the answer is right, from 0 to 1.",
         "best": "The answer that the model is surest of, even where it is not sure enough to give it.",
         "alternatives": "Further answers, the likeliest first.",

@@ -33,7 +33,9 @@ class Ingress:
             name: ModelClient(handle, f"the model {name!r}", ATTEMPTS) for name, handle in models.items()
         }
         max_running = 2 * settings.replica_limit  # one answering, one on its way, at each replica
-        self._models = ModelRouter(clients, settings.max_batch, max_running, settings.max_queued)
+        self._models = ModelRouter(
+            clients, settings.max_batch, max_running, settings.max_queued, settings.model_by_default
+        )
         self._editor = EditorClient(editor)
 
     def __serve_build_asgi_app__(self) -> FastAPI:

@@ -49,6 +49,7 @@ class ModelRouter:
         max_batch: Work in one call to a replica, in short questions; what goes beyond goes to other replicas meanwhile.
         max_running: Calls under way for one model before questions wait for each other.
         capacity: Questions of one model that may wait.
+        default: The model that is meant where a request names none; None for the first.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class ModelRouter:
         max_batch: int,
         max_running: int = 2,
         capacity: int = 256,
+        default: str | None = None,
     ) -> None:
         self._clients, self._max_batch = clients, max_batch
+        self.default = default or next(iter(clients), "")
         self._queues = {
             name: BatchQueue[Question, Outcome](
                 partial(_send_batch, client),
@@ -89,33 +92,35 @@ class ModelRouter:
 
     async def answer(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> Outcome:
         """Answer one question. One that may take long goes alone, so that no other waits with it."""
-        client, question = self.get(request.model), _to_question(request, asker)
+        model = request.model or self.default
+        client, question = self.get(model), _to_question(request, asker)
         try:
             outcome, work = ALONE, measure_request(question)
             if request.version is None and request.min_version is None and work <= self._max_batch:
-                outcome = await self._queues[request.model].submit(question, asker, work)
+                outcome = await self._queues[model].submit(question, asker, work)
             if outcome == ALONE:
-                async with self._lanes.hold((request.model, asker.caller)):
+                async with self._lanes.hold((model, asker.caller)):
                     outcome = await client.answer(question)
         except Exception as error:
             code = error.code if isinstance(error, ErrataError) else Internal.code
-            metrics.ANSWERS.labels(request.model, code).inc()
+            metrics.ANSWERS.labels(model, code).inc()
             raise
-        _count(request.model, outcome)
+        _count(model, outcome)
         return outcome
 
     async def stream(self, request: AnswerRequest, asker: Asker = NO_ASKER) -> AsyncIterator[bytes | Outcome]:
         """Yield the deltas of one answer as JSON, last its outcome. A call that fails is an outcome as well."""
-        client = self.get(request.model)
+        model = request.model or self.default
+        client = self.get(model)
         try:
-            async with self._lanes.hold((request.model, asker.caller)):
+            async with self._lanes.hold((model, asker.caller)):
                 async for item in client.stream(_to_question(request, asker)):
                     if isinstance(item, Outcome):
-                        _count(request.model, item)
+                        _count(model, item)
                     yield item
         except ErrataError as error:
             outcome = Outcome.of(error, None)
-            _count(request.model, outcome)
+            _count(model, outcome)
             yield outcome
 
     async def answer_many(self, requests: Sequence[AnswerRequest], asker: Asker = NO_ASKER) -> list[Outcome]:

@@ -9,10 +9,11 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from models.systems import KNOWN
 from service.config import Oidc, Settings
 
 GROUPS = {
-    "options": "port var host replicas systems device dtype bank_slots auto_grow_bank",
+    "options": "port var host replicas systems default_model device dtype bank_slots auto_grow_bank",
     "scope of edits": "scope_opens scope_near scope_replaces",
     "access": "anonymous_access rate_per_key rate_per_address max_concurrent "
     "max_connections_per_address allowed_hosts proxies tls_cert tls_key",
@@ -30,7 +31,7 @@ FLAGS = {
     "allowed_hosts": "--allowed-host",
 }  # singular, for each adds a value
 METAVARS = {
-    **{"replicas": "N|N-M", "systems": "NAME=MODULE:LOADER", "device": "DEVICE", "dtype": "DTYPE"},
+    **{"replicas": "N|N-M", "systems": "NAME[=MODULE:LOADER]", "device": "DEVICE", "dtype": "DTYPE"},
     **{"rate_per_key": "RATE", "rate_per_address": "RATE", "proxies": "NETWORK", "traces": "URL"},
     **{"oidc_issuer": "URL", "oidc_scopes": "CLAIM", "oidc_prefix": "TEXT", "oidc_name": "CLAIM"},
     "oidc_jwks_host": "HOST",
@@ -82,7 +83,7 @@ def _describe(name: str, field: FieldInfo) -> dict[str, Any]:
     if isinstance(field.default, int | float | str | Path) and not isinstance(field.default, bool):
         text += f" (default: {field.default})"
     if name == "systems":
-        text += f" (default: {' '.join(f'{system}={loader}' for system, loader in field.default.items())})"
+        text += f" (default: {' '.join(field.default)})"
     if field.annotation is bool:
         return {"help": text, "action": "store_true"}
     kinds = list(_list_types(field.annotation))
@@ -112,6 +113,10 @@ def _parse_range(text: str) -> dict[str, int]:
 
 def _parse_system(text: str) -> tuple[str, str]:
     name, equals, loader = text.partition("=")
+    if text in KNOWN:
+        return text, KNOWN[text]
     if not (name and equals and ":" in loader):
-        raise argparse.ArgumentTypeError(f"{text!r} is not of the form NAME=MODULE:LOADER")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither one of {', '.join(KNOWN)} nor of the form NAME=MODULE:LOADER"
+        )
     return name, loader

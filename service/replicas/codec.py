@@ -96,6 +96,7 @@ def to_wire(item: AnsweredQuestion, model: str, replica: str, degraded: str | No
         {
             "answer": reply.answer,
             "reason": reply.reason,
+            "reason_text": None if reply.reason is None else reply.reason.sentence,
             "score": reply.score,
             "best": reply.best,
             "alternatives": [{"answer": a.answer, "score": a.score} for a in reply.alternatives],

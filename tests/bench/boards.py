@@ -16,13 +16,13 @@ from pathlib import Path
 
 from errata import Errata, ErrataError
 
+from models.systems import SERVED
 from tests.bench.board_picture import Event, draw
 from tests.bench.questions import questions
 from tests.cluster.running import ROOT, Service, kill, signal, wait_until
 from tests.deploy.prometheus import run_prometheus
 
 PICTURE = ROOT / "deploy" / "grafana" / "boards.png"
-SYSTEMS = ("nkb=models.nkb.system:load", "kbert=models.kbert.system:load")
 CALLERS, PAUSE_S = 4, 0.15
 QUIET_S, HUNG_S = 20.0, 12.0
 START_S = 400.0  # of four replicas, on a machine that others use too
@@ -45,7 +45,9 @@ def main() -> None:
 
 @contextmanager
 def run_service(var: Path) -> Iterator[Service]:
-    service = Service(var, replicas=2, system=SYSTEMS[0], words=["--system", SYSTEMS[1]])
+    first, *others = SERVED
+    words = [word for name in others for word in ("--system", name)]
+    service = Service(var, replicas=2, system=first, words=words)
     try:
         process = service.launch()
         wait_until(

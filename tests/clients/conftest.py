@@ -65,10 +65,11 @@ class Tiny:
         return wire.Answer(
             answer=answer,
             reason=None if answer else "unsure",
+            reason_text=None if answer else "The model is not sure enough to answer.",
             score=0.97 if answer else 0.21,
             best=answer or "Nobody",
             alternatives=[wire.Alternative(answer=answer or "Nobody", score=0.97)] * request.top_k,
-            model=request.model,
+            model=request.model or "nkb",
             version=version,
             edits=edits,
             facts=[],
@@ -87,7 +88,7 @@ class Tiny:
         reports = on_graph + [
             wire.EditReport(
                 id=f"e{version + 1}",
-                model=edit.model,
+                model=edit.model or "nkb",
                 question=edit.question,
                 answer=edit.answer,
                 method="gated",

@@ -15,12 +15,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from models.systems import SYSTEMS
+from models.systems import SERVED
 from tests.bench.questions import questions
 from tests.bench.timing import percentile
 from tests.cluster.running import Service
 
-NKB, KBERT = (f"{name}={loader}" for name, loader in SYSTEMS.items())
+FIRST, *OTHERS = SERVED
 ASKERS, ATTACKS, SECONDS, ROUNDS = 8, 4, 4.0, 3
 FACTOR = 2.0  # by which the slowest answers of others may take longer
 MARGIN_S = 0.02  # of what the machine does beside
@@ -54,7 +54,9 @@ WORST = {
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     var = tmp_path_factory.mktemp("fairness") / "var"
-    service = Service(var, system=NKB, words=["--system", KBERT]).start()
+    service = Service(
+        var, system=FIRST, words=[word for name in OTHERS for word in ("--system", name)]
+    ).start()
     try:
         yield service
     finally:

@@ -29,7 +29,7 @@ from models.memory import (
     Views,
     block_key,
 )
-from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
+from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
 
 FACTS = {
     "What is the capital of Peru?": "Lima",
@@ -163,7 +163,7 @@ class ToySystem:
             row.answer if row else None,
             0.9 if row else 0.1,
             best.answer,
-            None if row else "unsure",
+            None if row else UNSURE,
             best.edits,
             alternatives[: ask.top_k - 1],
             len(ask.question) > MAX_QUESTION_CHARS,

@@ -15,6 +15,7 @@ from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GRAPH, GraphMemory
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
+from models.kbert.answer import NO_ENTITY, NO_FACT, NO_GRAPH
 from models.memory import Views
 from models.packs.pack import Relation
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
@@ -101,10 +102,10 @@ def _reply(ask: Ask) -> Reply:
     if ask.question == BREAKING:
         raise RuntimeError("this question breaks the atlas")
     if not ask.mentions:
-        return Reply(None, 0.0, "", "no_entity" if ask.use_graph else "no_graph")
+        return Reply(None, 0.0, "", NO_ENTITY if ask.use_graph else NO_GRAPH)
     facts = list(_asked_for(ask))
     if not facts:
-        return Reply(None, 0.0, "", "no_fact")
+        return Reply(None, 0.0, "", NO_FACT)
     answer = ", ".join(sorted(fact.object for _, fact in facts))
     rests = tuple(
         {

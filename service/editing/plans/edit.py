@@ -60,6 +60,13 @@ class EditPlan:
         models: Models,
         paraphrases: Mapping[str, ParaphraseGenerator] = NO_PARAPHRASES,
     ) -> None:
+        items = [
+            item.model_copy(update={"model": item.model or models.default})
+            if isinstance(item, EditItem)
+            else item
+            for item in request.edits
+        ]
+        request = request.model_copy(update={"edits": items})
         content = request.model_dump(mode="json", include={"edits", "message", "method", "options"})
         # Requests that leave out what came later keep the digest that they had before.
         if not content["options"]:
@@ -144,20 +151,21 @@ class EditPlan:
             if not isinstance(item, EditItem):
                 continue
             with self._version_independent.collect(place):
-                memory = self._models.memory_for(item.model, "answer")
+                model = item.model or self._models.default
+                memory = self._models.memory_for(model, "answer")
                 if memory is None:
                     detail = (
-                        f"{item.model} answers from the graph: correct it with {{subject, relation, object}}, "
+                        f"{model} answers from the graph: correct it with {{subject, relation, object}}, "
                         "not with a free answer"
                     )
                     raise EditRefused(detail, reason="triples_only")
-                paraphrases, generator = tuple(item.paraphrases), self._paraphrases.get(item.model)
+                paraphrases, generator = tuple(item.paraphrases), self._paraphrases.get(model)
                 further_wordings: Sequence[str] = ()
                 if generator is not None and place < MAX_EDITS_REWORDED:
                     further_wordings = generator.generate(item.question, paraphrases)
                 yield PlannedEdit(
                     place,
-                    item.model,
+                    model,
                     memory.name,
                     _method(self._options[memory.name]),
                     item.question,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from errata.wire import Answer, AnswerRequest, BatchRequest, BatchResponse
-from errata.wire.base import DEFAULT_MODEL
 from fastapi import APIRouter, Response
 from pydantic import ValidationError
 
@@ -36,7 +35,7 @@ def build_router(models: ModelRouter) -> APIRouter:
 
     @router.get("/v1/answers", **document(Answer, 404, 413))
     async def ask_by_link(
-        question: str, account: RequestAccount, model: str = DEFAULT_MODEL, version: int | None = None
+        question: str, account: RequestAccount, model: str | None = None, version: int | None = None
     ) -> Response:
         """Answer one question, as a link in a report asks it: `version` pins a version."""
         fields = {"question": question, "model": model, "version": version}

@@ -38,13 +38,6 @@ from service.work import measure_request
 TOKEN = re.compile(r"\s*(?:\w+|[^\w\s])")
 """A word or a punctuation mark. Tokens are each system's own, and none of them is known where HTTP is spoken."""
 
-REFUSALS = {
-    "unsure": "The model is not sure enough to answer.",
-    "no_entity": "The graph knows nothing that the question names.",
-    "no_graph": "Without the graph there is nothing to read an answer from.",
-    "no_fact": "No fact of the graph answers the question.",
-}
-
 Finish = Literal["stop", "length"]
 ChatBody = Annotated[ChatRequest, json_body(ChatRequest, CHAT_BOUNDS)]
 
@@ -79,7 +72,7 @@ def build_router(models: ModelRouter) -> APIRouter:
 def _build_completion(request: ChatRequest, answer: Answer) -> ChatCompletion:
     finish: Finish = "stop"
     if answer.answer is None:
-        text = REFUSALS.get(answer.reason or "", f"The model gives no answer: {answer.reason}.")
+        text = answer.reason_text or "The model gives no answer."
         message = ChatReply(content=None, refusal=text)
     else:
         text, finish = _cut(request, answer.answer)

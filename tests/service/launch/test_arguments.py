@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from models.systems import KNOWN
 from service.config import Settings
 from service.launch.arguments import GROUPS, parse
 
@@ -38,8 +39,12 @@ def test_words_become_the_settings_of_their_names() -> None:
     }
 
 
+def test_a_system_of_the_repository_is_served_by_its_name() -> None:
+    assert parse(["--system", "kbert"])["systems"] == {"kbert": KNOWN["kbert"]}
+
+
 @pytest.mark.parametrize(
-    "words", [["--port", "x"], ["--system", "nkb"], ["--system", "=m:f"], ["start"], ["--prot", "1"]]
+    "words", [["--port", "x"], ["--system", "nkp"], ["--system", "=m:f"], ["start"], ["--prot", "1"]]
 )
 def test_a_wrong_word_ends_with_usage(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as end:

@@ -8,7 +8,7 @@ from errata.bulk.line import Line
 from errata.wire import EditItem
 from errata.wire.wording import normalize_question
 
-Wording = tuple[str, str]  # the model, and the question as far as its spelling matters
+Wording = tuple[str | None, str]  # the model, and the question as far as its spelling matters
 
 
 def mark_duplicates(lines: Sequence[Line]) -> None:

@@ -7,7 +7,6 @@ from typing import TypedDict
 from errata.calls.edits import EditOptions
 from errata.problems import unsendable
 from errata.wire import MAX_EDITS
-from errata.wire.base import DEFAULT_MODEL
 
 BATCH_SIZE = 500  # lines in one commit; README.md of this folder says why
 
@@ -20,7 +19,7 @@ class BatchOptions(TypedDict, total=False):
     again: make anew what this file has made before and what was taken back since.
     """
 
-    model: str
+    model: str | None
     batch_size: int
     skip_bad: bool
     teach_rephrased: bool
@@ -39,7 +38,7 @@ class RunSettings:
 
     def __init__(self, options: FileOptions) -> None:
         """Malformed when so many lines do not fit into one commit."""
-        self.model = options.get("model", DEFAULT_MODEL)
+        self.model = options.get("model")
         self.batch_size = options.get("batch_size", BATCH_SIZE)
         self.skip_bad, self.again = options.get("skip_bad", False), options.get("again", False)
         self.teach_rephrased = options.get("teach_rephrased", False)

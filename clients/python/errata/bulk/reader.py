@@ -24,7 +24,6 @@ from errata.bulk.records import CSV, CSV_LINE, JSON, JSONL, JSONL_LINE, Record, 
 from errata.errors import BadFile, UnreadableFile
 from errata.problems import describe_invalid
 from errata.wire import EditItem, Item
-from errata.wire.base import DEFAULT_MODEL
 
 ITEM: TypeAdapter[Item] = TypeAdapter(Item)
 FACT_FIELDS = {"subject", "relation", "object", "define"}
@@ -36,7 +35,7 @@ Fields = Mapping[str, Any]
 
 
 def read_corrections(
-    file: Path, model: str = DEFAULT_MODEL, teach_rephrased: bool = False
+    file: Path, model: str | None = None, teach_rephrased: bool = False
 ) -> tuple[list[Line], str]:
     """The lines of a file, in order, and the SHA-256 of its bytes.
 
@@ -70,7 +69,7 @@ def read_corrections(
     return lines, sha256(content).hexdigest()
 
 
-def _to_line(record: Record, kind: str, model: str, teach_rephrased: bool) -> Line:
+def _to_line(record: Record, kind: str, model: str | None, teach_rephrased: bool) -> Line:
     line, fields = Line(record.number, record.where), record.fields
     advice = f"; expected {_describe_format(kind, fields)}"
     if record.complaint:

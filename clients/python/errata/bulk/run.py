@@ -26,7 +26,6 @@ from errata.files import Progress, ignore
 from errata.problems import unsendable
 from errata.request import Call, Reply
 from errata.wire import MAX_BATCH, MAX_PREVIEW_EDITS, EditItem, EditReceipt, ImportProgress, RefusedEdit
-from errata.wire.base import DEFAULT_MODEL
 
 CHECKING, EDITING, ASKING = "checking", "editing", "asking"
 REMEDY = "run the same file again, in the same way: what was made is found and nothing is made twice"
@@ -204,7 +203,7 @@ class FileRun:
             items = [
                 {
                     "question": wording,
-                    "model": line.item.model if isinstance(line.item, EditItem) else DEFAULT_MODEL,
+                    "model": line.item.model if isinstance(line.item, EditItem) else None,
                 }
                 for line, wording in batch
             ]

@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 from errata import wire
 from errata.request import Call, build
 from errata.wire import Response
-from errata.wire.base import DEFAULT_MODEL
 
 MinVersion: TypeAlias = int | Literal["written"] | None
 Question: TypeAlias = str | wire.AnswerRequest | Mapping[str, object]
@@ -37,7 +36,7 @@ class AnswerCalls:
         self,
         question: str,
         *,
-        model: str = DEFAULT_MODEL,
+        model: str | None = None,
         context: str | None = None,
         candidates: Sequence[str] | None = None,
         document: str | None = None,
@@ -50,6 +49,7 @@ class AnswerCalls:
         """Ask one question.
 
         Args:
+            model: which system answers; None for the one that the service chose.
             context: a text to take the answer from.
             candidates: the answers to choose from.
             version: answer from exactly this version.
@@ -77,7 +77,7 @@ class AnswerCalls:
         self,
         questions: Iterable[Question],
         *,
-        model: str = DEFAULT_MODEL,
+        model: str | None = None,
         version: int | None = None,
         min_version: MinVersion = "written",
     ) -> Call[wire.BatchResponse]:
@@ -85,7 +85,9 @@ class AnswerCalls:
 
         A question given whole, as AnswerRequest or mapping, keeps its own fields before the shared ones.
         """
-        shared = {"model": model} | ({} if version is None else {"version": version})
+        shared = {
+            name: value for name, value in (("model", model), ("version", version)) if value is not None
+        }
         items = [self._item(question, shared, min_version) for question in questions]
         return Call(
             "POST", "/v1/answers/batch", wire.BatchResponse, build(wire.BatchRequest, questions=items)

@@ -8,7 +8,6 @@ from typing import Any, Literal, TypedDict, Unpack
 from errata import wire
 from errata.request import Call, build, new_key
 from errata.wire import Act, Request, Wait
-from errata.wire.base import DEFAULT_MODEL
 
 
 class CommitOptions(TypedDict, total=False):
@@ -69,7 +68,7 @@ class EditCalls:
         paraphrases: Iterable[str] = (),
         counterexamples: Iterable[str] = (),
         replaces: Iterable[int | str] = (),
-        model: str = DEFAULT_MODEL,
+        model: str | None = None,
         **options: Unpack[EditOptions],
     ) -> Call[wire.EditReceipt]:
         """Make `question`, and its paraphrases, have this answer from the next version on.

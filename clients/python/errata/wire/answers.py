@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue, model_validator
 from pydantic_core import PydanticCustomError
 
-from errata.wire.base import DEFAULT_MODEL, Details, Name, Request, Response, Text, Version
+from errata.wire.base import Details, Name, Request, Response, Text, Version
 from errata.wire.problems import Problem
 
 MAX_CONTEXT_CHARS = 100_000
@@ -19,11 +19,12 @@ PIN_TOO_OLD = (
 
 class AnswerRequest(Request):
     """version: read exactly this version. min_version: wait until the replica has at least this one; of both, the
-    first may not be older. kg: "none" answers without the graph, for systems that read it.
+    first may not be older. model: by default the one that the service
+    chose. kg: "none" answers without the graph, for systems that read it.
     """
 
     question: Text
-    model: Name = DEFAULT_MODEL
+    model: Name | None = None
     context: Annotated[str, Field(max_length=MAX_CONTEXT_CHARS)] | None = None
     candidates: Annotated[list[Text], Field(min_length=1, max_length=MAX_BATCH)] | None = None
     document: Name | None = None
@@ -88,7 +89,8 @@ class NearbyEdit(Response):
 
 
 class Answer(Response):
-    """answer: None when the model declines, `reason` says why and `best` what it would have said.
+    """answer: None when the model declines, `reason` says why as a code, `reason_text` in words, and
+    `best` is what it would have said.
 
     degraded: why the version may be old (`ledger_unavailable`), else None.
     edits: ids of the edits that the answer rests on. facts: those of the graph. nearby_edit: to ask back about.
@@ -96,6 +98,7 @@ class Answer(Response):
 
     answer: str | None
     reason: str | None = None
+    reason_text: str | None = None
     score: float
     best: str
     alternatives: list[Alternative]

@@ -8,7 +8,6 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic_core import PydanticCustomError
 
-DEFAULT_MODEL = "nkb"  # who answers, and is corrected, where a request names no model
 MAX_TEXT_CHARS = 2_000
 LARGEST_VERSION = 2**53 - 1  # the largest integer that every JSON reader holds exactly
 

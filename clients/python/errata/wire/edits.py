@@ -16,7 +16,6 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from errata.wire.base import (
-    DEFAULT_MODEL,
     CommitVersion,
     Details,
     Message,
@@ -48,7 +47,7 @@ class EditItem(Request):
 
     counterexamples: questions that resemble this one and ask for something else: the edit never answers them, nor what
     resembles them more than its own wordings. replaces: earlier corrections that this one is meant to take the place
-    of, each by the version that made it or by its id.
+    of, each by the version that made it or by its id. model: by default the one that the service chose.
     """
 
     question: Text
@@ -58,7 +57,7 @@ class EditItem(Request):
     replaces: Annotated[list[CommitVersion | EditId], Field(max_length=MAX_REPLACED)] = Field(
         default_factory=list
     )
-    model: Name = DEFAULT_MODEL
+    model: Name | None = None
 
     @model_validator(mode="after")
     def _check_examples(self) -> EditItem:

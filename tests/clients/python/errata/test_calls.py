@@ -206,14 +206,14 @@ def test_a_question_in_a_batch_that_names_no_version_waits_for_what_was_written(
 def test_a_pin_of_its_own_is_not_measured_by_the_version_that_all_others_wait_for() -> None:
     questions = [{"question": "q", "version": 2}, "other"]
     own_version, other = body(after_writing(7).ask_many(questions, min_version=5))["questions"]
-    assert own_version == {"question": "q", "model": "nkb", "version": 2}
-    assert other == {"question": "other", "model": "nkb", "min_version": 5}
+    assert own_version == {"question": "q", "version": 2}
+    assert other == {"question": "other", "min_version": 5}
 
 
 @pytest.mark.parametrize("strange", [5, None, ["q"]])
 def test_what_is_no_question_spoils_only_its_own_item(strange: Any) -> None:
     items = body(Calls().ask_many(["q", strange]))["questions"]
-    assert items == [{"question": "q", "model": "nkb"}, {"question": strange, "model": "nkb"}]
+    assert items == [{"question": "q"}, {"question": strange}]
 
 
 def test_a_caller_who_names_both_versions_is_told_by_the_service() -> None:
@@ -229,7 +229,7 @@ def test_half_a_character_is_refused_as_any_bad_text_is() -> None:
 
 def test_a_pinned_question_in_a_batch_does_not_wait_either() -> None:
     batch = body(after_writing(7).ask_many([{"question": "q", "version": 1}]))
-    assert batch["questions"] == [{"question": "q", "model": "nkb", "version": 1}]
+    assert batch["questions"] == [{"question": "q", "version": 1}]
 
 
 def test_edits_wait_longer_than_questions() -> None:

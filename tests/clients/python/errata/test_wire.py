@@ -84,7 +84,7 @@ def test_an_edit_that_is_not_one_is_refused(fields: dict[str, Any]) -> None:
 def test_an_edit_says_everything_it_leaves_out() -> None:
     body = wire.EditRequest.model_validate({"edits": [{"question": "q", "answer": "a"}]})
     assert (body.message, body.expected_version, body.method, body.wait) == ("", None, None, "all")
-    assert (body.edits[0].paraphrases, body.edits[0].model, body.dry_run) == ([], "nkb", False)
+    assert (body.edits[0].paraphrases, body.edits[0].model, body.dry_run) == ([], None, False)
 
 
 @pytest.mark.parametrize("version", [0, -1])

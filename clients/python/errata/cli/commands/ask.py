@@ -13,14 +13,7 @@ from errata.cli.render.text import make_grid, make_printable, milliseconds, one_
 from errata.cli.session import Session
 from errata.cli.streams import Exit
 from errata.wire import Answer
-from errata.wire.base import DEFAULT_MODEL
 
-UNSURE = {
-    "unsure": "Not sure enough to answer",
-    "no_entity": "No answer: the graph knows nothing that the question names",
-    "no_graph": "No answer: without the graph there is nothing to read it from",
-    "no_fact": "No answer: no fact of the graph answers the question",
-}
 DEGRADED = {
     "ledger_unavailable": "the ledger cannot be reached, so this may not be the newest version",
 }
@@ -35,7 +28,9 @@ def ask(
     min_version: Annotated[
         int | None, typer.Option(metavar="VERSION", help="Wait for at least this version.")
     ] = None,
-    model: Annotated[str, typer.Option(help="Which system answers.")] = DEFAULT_MODEL,
+    model: Annotated[
+        str | None, typer.Option(help="Which system answers; by default the one the service chose.")
+    ] = None,
     kg: Annotated[
         Literal["graph", "none"], typer.Option(help="none answers without the knowledge graph.")
     ] = "graph",
@@ -86,7 +81,7 @@ def print_answer(session: Session, answer: Answer, question: str, verbose: bool)
     if answer.answer is not None:
         session.out.print(Text(answer.answer), soft_wrap=True)
     else:
-        reason = UNSURE.get(answer.reason or "unsure", f"No answer: {answer.reason}")
+        reason = (answer.reason_text or f"No answer: {answer.reason}").rstrip(".")
         guess = f"; the best guess is {answer.best}" if answer.best else ""
         session.err.print(Text.assemble((reason, "yellow"), guess, "."), soft_wrap=True)
     if len(answer.alternatives) > 1:

@@ -20,7 +20,6 @@ from errata.cli.render.text import plural
 from errata.cli.session import Session, check_writable
 from errata.errors import ErrataError
 from errata.wire import MAX_EDITS
-from errata.wire.base import DEFAULT_MODEL
 
 EDIT_ID_CHARS = 12
 
@@ -60,7 +59,9 @@ def edit(
             "GET /v1/models lists them.",
         ),
     ] = None,
-    model: Annotated[str, typer.Option(help="Which system is corrected.")] = DEFAULT_MODEL,
+    model: Annotated[
+        str | None, typer.Option(help="Which system is corrected; by default the one the service chose.")
+    ] = None,
     dry_run: DryRun = False,
     strict: Strict = False,
     expect: Expect = None,

@@ -8,19 +8,20 @@ import typer
 
 from errata.cli.render.scope import draw_reason, draw_scope
 from errata.cli.session import Session
-from errata.wire.base import DEFAULT_MODEL
 
 Question = Annotated[str, typer.Argument(help="The question, in quotes.")]
-Model = Annotated[str, typer.Option(help="Which system answers.")]
+Model = Annotated[
+    str | None, typer.Option(help="Which system answers; by default the one that the service chose.")
+]
 
 
-def scope(session: Session, question: Question, model: Model = DEFAULT_MODEL) -> None:
+def scope(session: Session, question: Question, model: Model = None) -> None:
     """Show the edits that a question resembles, and why each does or does not answer it."""
     reply = session.send(session.calls.scope(question, model=model), "Comparing with the edits")
     session.show(reply, draw_scope)
 
 
-def why(session: Session, question: Question, model: Model = DEFAULT_MODEL) -> None:
+def why(session: Session, question: Question, model: Model = None) -> None:
     """Tell which edit answers a question: who made it, when, with which message, and which wording matched."""
     answer = session.send(session.calls.ask(question, model=model), "Asking").value
     edits = [session.send(session.calls.show_edit(id), f"Reading edit {id}") for id in answer.edits]

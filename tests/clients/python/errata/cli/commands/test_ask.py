@@ -11,6 +11,8 @@ from errata import wire
 
 PERU = "What is the capital of Peru?"
 
+NO_ENTITY = "The graph knows nothing that the question names."
+
 
 def test_a_script_gets_the_answer_and_nothing_else(run: Any) -> None:
     result = run("ask", PERU)
@@ -34,7 +36,7 @@ def test_an_edited_answer_names_its_edit_and_the_old_version_still_answers(run: 
 def test_not_being_sure_is_an_exit_code_of_its_own(run: Any) -> None:
     result = run("ask", "Who is the mayor of Xyzzy?")
     assert (result.exit_code, result.stdout) == (4, "")
-    assert "Not sure enough to answer; the best guess is Nobody." in result.stderr
+    assert "The model is not sure enough to answer; the best guess is Nobody." in result.stderr
 
 
 def test_json_is_what_the_service_sent(run: Any) -> None:
@@ -113,11 +115,11 @@ def test_the_facts_that_an_answer_rests_on_are_counted_and_named_when_asked_for(
 
 def test_why_the_graph_gives_no_answer_is_said(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = tiny.answer(wire.AnswerRequest(question="Who?"))
-    silent = plain.model_copy(update={"reason": "no_entity", "best": ""})
+    silent = plain.model_copy(update={"reason": "no_entity", "reason_text": NO_ENTITY, "best": ""})
     monkeypatch.setattr(tiny, "answer", lambda _: silent)
     result = run("ask", "Who?")
     assert result.exit_code == 4
-    assert "No answer: the graph knows nothing that the question names.\n" in result.stderr
+    assert NO_ENTITY + "\n" in result.stderr
 
 
 def test_an_answer_of_an_old_version_is_marked(run: Any, tiny: Any, monkeypatch: pytest.MonkeyPatch) -> None:
