@@ -15,10 +15,10 @@ from torch.nn.utils.rnn import pad_sequence
 
 from models.kbert.text import CLS, SEP, Piece
 from models.thu_ernie.alignment import AlignedText, Vocabulary
+from models.thu_ernie.entities.names import NO_ENTITY
 from models.thu_ernie.links import Link, Rejection
 from models.thu_ernie.network import Batch
 
-NO_ENTITY = 0  # row of the table that is zero
 NO_VECTOR = "the table has no vector of this entity"
 
 

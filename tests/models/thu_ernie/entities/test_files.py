@@ -1,0 +1,83 @@
+"""The authors' text files become a table, in pieces; a line that is no vector or no id is named."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from models.checkpoint import CheckpointError, verify_sums
+from models.thu_ernie.entities import files
+from models.thu_ernie.entities.files import FILES, ROWS, convert
+from models.thu_ernie.entities.table import EntityTable
+from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector, write_sources
+
+
+def test_the_table_begins_with_zeros_and_has_row_id_plus_one(folder: Path) -> None:
+    rows = load_file(folder / ROWS)["rows"]
+    assert rows.tolist() == [[0.0] * SIZE, *(vector(i).tolist() for i in range(N_ENTITIES))]
+    names = EntityTable.open(folder, SIZE).names
+    assert [names.row_of(f"Q{100 - i}") for i in range(N_ENTITIES)] == list(range(1, N_ENTITIES + 1))
+    assert names.row_of("Q1") == 0
+
+
+@pytest.mark.parametrize("lines", [1, 3, 100])
+def test_the_size_of_a_piece_does_not_matter(
+    lines: int, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LINES", lines)
+    convert(tmp_path / "entity2vec.vec", tmp_path / "entity2id.txt", tmp_path / "again")
+    for name in FILES:
+        assert (tmp_path / "again" / name).read_bytes() == (folder / name).read_bytes()
+
+
+def test_the_digest_is_that_of_the_files(folder: Path, table: EntityTable) -> None:
+    assert table.digest == verify_sums(folder, FILES)
+
+
+def test_a_tab_at_the_end_of_a_line_is_no_number(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, ["1\t2\t3\t4\t", "-1e-3\t.5\t+6\t7"], ["2", "Q1\t0", "Q2\t1"])
+    convert(*sources, tmp_path)
+    expected = np.array([[1, 2, 3, 4], [-1e-3, 0.5, 6, 7]], np.float32)
+    assert load_file(tmp_path / ROWS)["rows"][1:].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("vectors", "sentence"),
+    [
+        (["1\t2", "3"], r"entity2vec.vec, line 2: expected 2 numbers between tabs, found 1"),
+        (["1\t2", "3\t4\t5"], "line 2: expected 2 numbers between tabs, found 3"),
+        (["1\t2", "", "3\t4"], "line 2: expected 2 numbers between tabs, found 0"),
+        (["1\t2", "3\tx"], "rows counted from line 1: could not convert string 'x'"),
+        (["1\t2", "nan\t4"], "line 2: a number is not finite in 32 bits"),
+        (["1\t2", "3\t1e39"], "line 2: a number is not finite in 32 bits"),
+    ],
+)
+def test_a_line_that_is_no_vector_is_named(vectors: list[str], sentence: str, tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, vectors, ["2", "Q1\t0", "Q2\t1"])
+    with pytest.raises(CheckpointError, match=sentence):
+        convert(*sources, tmp_path / "table")
+
+
+@pytest.mark.parametrize(
+    ("ids", "sentence"),
+    [
+        (["2", "Q1\t0", "Q2 1"], "entity2id.txt, line 3: expected a name, a tab and an id"),
+        (["2", "Q1\t0", "Q2\t-1"], "line 3: expected a name, a tab and an id"),
+        (["3", "Q1\t0", "Q2\t1"], "its first line says '3' entities, and 2 follow"),
+        (["2", "Q1\t0", "Q2\t2"], "the entity Q2 has the id 2, and the table has 2 vectors"),
+        (["2", "Q1\t0", "Q1\t1"], "the entity Q1 stands in the list of ids twice"),
+        (["2", "Q1\t0", "Q2\t0"], "two entities have the id 0"),
+    ],
+)
+def test_a_line_that_is_no_id_is_named(ids: list[str], sentence: str, tmp_path: Path) -> None:
+    sources = write_sources(tmp_path, ["1\t2", "3\t4"], ids)
+    with pytest.raises(CheckpointError, match=sentence):
+        convert(*sources, tmp_path / "table")
+
+
+def test_names_that_are_not_text_are_named(tmp_path: Path) -> None:
+    vectors, ids = write_sources(tmp_path, ["1\t2"], ["1", "Q1\t0"])
+    ids.write_bytes(b"1\nQ\xff\t0\n")
+    with pytest.raises(CheckpointError, match="line 2: expected a name"):
+        convert(vectors, ids, tmp_path / "table")
