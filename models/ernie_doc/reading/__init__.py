@@ -1,0 +1,1 @@
+"""Reading a long document into states, once, and finding answers in it."""

@@ -1,0 +1,125 @@
+"""How windows of a document become segments: `[CLS] window [SEP]`, or `[CLS] window [SEP] question [SEP]`.
+
+Windows are as long as leaves room for a question, for reading too, so that the state before a window is the state that
+a question to this window needs. They may overlap, so that an answer at the end of a window is whole in the next.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+SPECIAL_TOKENS = 3  # [CLS] and two [SEP]
+OFFSET = 1  # place of the first token of a window in its segment, behind [CLS]
+
+
+class Window(NamedTuple):
+    """Tokens `first` to `last` - 1 of a document."""
+
+    first: int
+    last: int
+
+
+class Segments(NamedTuple):
+    """A batch of segments as `ErnieDoc` takes them."""
+
+    ids: Int[Tensor, "batch token"]
+    tasks: Int[Tensor, "batch token"]
+    mask: Float[Tensor, "batch token"]
+
+
+@dataclass(frozen=True)
+class Packing:
+    """Sizes in tokens, and the ids of special tokens.
+
+    Attributes:
+        segment: T of the model.
+        question_room: Tokens of a question that a segment has room for.
+        stride: From the start of a window to that of the next.
+        cls: Id of [CLS].
+        sep: Id of [SEP].
+        pad: Id of [PAD].
+    """
+
+    segment: int
+    question_room: int
+    stride: int
+    cls: int
+    sep: int
+    pad: int
+
+    def __post_init__(self) -> None:
+        if self.question_room < 1 or self.window < 1:
+            raise ValueError(
+                f"question_room: from 1 to {self.segment - SPECIAL_TOKENS - 1}, not {self.question_room}"
+            )
+        if not 1 <= self.stride <= self.window:
+            raise ValueError(f"stride: from 1 to the {self.window} tokens of a window, not {self.stride}")
+
+    @staticmethod
+    def of(tokenizer: Tokenizer, segment: int, question_room: int, overlap: int) -> "Packing":
+        """Take the special tokens of a BERT tokenizer.
+
+        Args:
+            tokenizer: Has [CLS], [SEP] and [PAD].
+            segment: T of the model.
+            question_room: Tokens of a question.
+            overlap: Tokens that a window shares with the next.
+        """
+        ids = tokenizer.get_vocab(with_added_tokens=True)
+        stride = segment - question_room - SPECIAL_TOKENS - overlap
+        return Packing(segment, question_room, stride, *(ids[name] for name in ("[CLS]", "[SEP]", "[PAD]")))
+
+    @property
+    def window(self) -> int:
+        """Tokens of a window."""
+        return self.segment - self.question_room - SPECIAL_TOKENS
+
+    def windows(self, n_tokens: int) -> list[Window]:
+        """Cover a document; only the last window may be shorter."""
+        return cover(n_tokens, self.window, self.stride)
+
+    def pack(
+        self, windows: Sequence[Int[Tensor, " _"]], question: Int[Tensor, " asked"] | None = None
+    ) -> Segments:
+        """Make one segment of each window, padded to T.
+
+        Args:
+            windows: Ids of each window.
+            question: Ids that stand behind each; None leaves the question out.
+        """
+        cls, sep = torch.tensor([self.cls]), torch.tensor([self.sep])
+        tail = [sep] if question is None else [sep, question, sep]
+        rows = [torch.cat([cls, window, *tail]) for window in windows]
+        room = torch.zeros(self.segment, dtype=torch.long)  # the longest row, so that all are padded to T
+        ids = pad_sequence([*rows, room], batch_first=True, padding_value=self.pad)[:-1]
+        lengths = torch.tensor([len(row) for row in rows])
+        mask = (torch.arange(self.segment) < lengths[:, None]).float()
+        return Segments(ids, torch.zeros_like(ids), mask)
+
+
+def cover(n_tokens: int, size: int, stride: int) -> list[Window]:
+    """Return windows of one size, a stride apart, until the last token is covered."""
+    firsts = range(0, max(1, n_tokens - size + stride), stride)
+    return [Window(first, min(first + size, n_tokens)) for first in firsts]
+
+
+def owners(windows: Sequence[Window], n_tokens: int) -> Int[Tensor, " token"]:
+    """Return for each token the window that shows most of what stands around it.
+
+    A token of two windows has the more context where it stands further from the edge (the rule of BERT's span reader).
+    """
+    owner = torch.zeros(n_tokens, dtype=torch.long)
+    largest = torch.full((n_tokens,), -1.0)
+    for number, (first, last) in enumerate(windows):
+        places = torch.arange(last - first)
+        context = torch.minimum(places, places.flip(0)) + 0.01 * (last - first)
+        is_better = context > largest[first:last]
+        owner[first:last][is_better] = number
+        largest[first:last] = torch.maximum(largest[first:last], context)
+    return owner

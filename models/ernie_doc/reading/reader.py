@@ -1,0 +1,130 @@
+"""Read a document once, segment by segment, and again only what has changed.
+
+Ding et al. (arXiv:2012.15688): memory is carried from segment to segment; the retrospective feed reads all segments a
+second time, from the memory that the first reading left. States are streamed: a reading holds one state, however long
+the document is.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.ernie_doc.loading.checkpoint import Checkpoint
+from models.ernie_doc.memory import start_memory
+from models.ernie_doc.model import Reading
+from models.ernie_doc.reading.document import Document
+from models.ernie_doc.reading.packing import Packing, Segments, Window
+from models.ernie_doc.reading.state import State, StateError, chain, name_digest
+from models.ernie_doc.reading.store import StateStore
+
+
+class Route(NamedTuple):
+    """The windows of a document, their ids, and the digest of the state after each."""
+
+    windows: Sequence[Window]
+    parts: Sequence[Int[Tensor, " _"]]
+    digests: Sequence[str]
+
+
+class Reader:
+    """A model that reads documents into states, packed in one way. Thread-safe: it holds no document.
+
+    Args:
+        checkpoint: The model and its digest.
+        packing: How windows become segments; its T is the model's.
+        store: Where states are kept; None reads everything each time.
+        every: Of how many segments one state is kept; the last one of a document always is.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, packing: Packing, store: StateStore | None = None, every: int = 1
+    ) -> None:
+        self.model, self.packing, self.every = checkpoint.model, packing, every
+        self.origin = name_digest(checkpoint.digest, repr(sorted(asdict(packing).items())))
+        self.device = self.model.linear.weight.device
+        self._store = store
+        with torch.inference_mode():
+            self._tables = self.model.tables()
+
+    def start(self) -> State:
+        """Return the state before a document."""
+        memory = start_memory(self.model.config, 1, self.device)[:, 0]
+        return State(self.origin, self.origin, 0, 0, memory)
+
+    def second_start(self, document: Document) -> State:
+        """Return the state before the retrospective reading: the memory that a whole reading left.
+
+        Whatever changes in the document, this changes, so the second reading is made anew.
+        """
+        skim = self.last(document)
+        return State(self.origin, name_digest("second", skim.digest), 0, 0, skim.memory)
+
+    def read(self, document: Document, start: State | None = None) -> Iterator[State]:
+        """Return the state after each segment, from the store where it is there.
+
+        Args:
+            document: What to read.
+            start: The state before it; None is the empty memory.
+
+        Raises:
+            StateError: `start` is of another model or packing.
+        """
+        start = start or self.start()
+        return self._continue(self._route(document, start), start, 0)
+
+    def last(self, document: Document, start: State | None = None) -> State:
+        """Return the state after the whole document, reading only what follows the last state that is stored.
+
+        A text that was appended to, or a part that was replaced, is read from the last state before the change.
+
+        Raises:
+            StateError: `start` is of another model or packing.
+        """
+        state = start or self.start()
+        route, first = self._route(document, state), 0
+        for number in reversed(range(len(route.digests))):
+            snapshot = self._store and self._store.get(route.digests[number])
+            if snapshot:
+                state, first = snapshot, number + 1
+                break
+        for following in self._continue(route, state, first):
+            state = following
+        return state
+
+    def encode(
+        self, segments: Segments, memory: Float[Tensor, "layer batch slot width"]
+    ) -> tuple[Reading, Float[Tensor, "batch token 2"]]:
+        """Read one batch of segments, and return what the span head says too."""
+        with torch.inference_mode():
+            ids, tasks, mask = (part.to(self.device) for part in segments)
+            reading = self.model(ids, tasks, mask, memory.to(self.device), self._tables)
+            return reading, self.model.span_logits(reading.states)
+
+    def _route(self, document: Document, start: State) -> Route:
+        if start.origin != self.origin:
+            raise StateError(
+                f"the state {start.digest} is of another model or packing: read the document again with this model"
+            )
+        windows = self.packing.windows(len(document))
+        parts = [document.ids[first:last] for first, last in windows]
+        return Route(windows, parts, list(chain(start.digest, parts)))
+
+    def _continue(self, route: Route, state: State, first: int) -> Iterator[State]:
+        for number in range(first, len(route.windows)):
+            snapshot = self._store and self._store.get(route.digests[number])
+            state = snapshot or self._step(route, state, number)
+            is_last = number + 1 == len(route.windows)
+            if self._store and not snapshot and (is_last or (number + 1) % self.every == 0):
+                self._store.put(state)
+            yield state
+
+    def _step(self, route: Route, state: State, number: int) -> State:
+        segments = self.packing.pack([route.parts[number]])
+        reading, _ = self.encode(segments, state.memory[:, None])
+        return State(
+            self.origin, route.digests[number], number + 1, route.windows[number].last, reading.memory[:, 0]
+        )

@@ -1,0 +1,116 @@
+"""The best spans of a document, from the logits of its windows one after the other.
+
+The rules are BERT's span reader's and the authors': a span starts and ends with a word, is at most so long, and starts
+where its window shows most of what stands around it. [CLS] is the span of a window without an answer.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.ernie_doc.reading.document import Document
+from models.ernie_doc.reading.packing import OFFSET, Window, owners
+
+Rank = Literal["margin", "total"]
+
+
+@dataclass(frozen=True)
+class SpanRule:
+    """How spans are compared.
+
+    Attributes:
+        longest: Most tokens of a span; the authors allow 100.
+        n_best: Spans that are returned; the authors keep 20.
+        rank: `margin` ranks by the log-odds against no answer in the same window; `total`, the authors' way, by the sum
+            of both logits.
+    """
+
+    longest: int
+    n_best: int
+    rank: Rank
+
+    def value(self, span: "Span") -> float:
+        """Return by what a span is ranked."""
+        return span.margin if self.rank == "margin" else span.total
+
+
+@dataclass(frozen=True)
+class Span:
+    """A part of the text that may be the answer.
+
+    Attributes:
+        total: Sum of the logits of its start and end.
+        null: The same sum for no answer in its window.
+        start: First character in the text.
+        end: Character behind it.
+        text: The characters themselves.
+        window: Number of the window in which it was found.
+    """
+
+    total: float
+    null: float
+    start: int
+    end: int
+    text: str
+    window: int
+
+    @property
+    def margin(self) -> float:
+        """Log-odds of the span against no answer in its window."""
+        return self.total - self.null
+
+
+def best_spans(
+    document: Document,
+    windows: Sequence[Window],
+    logits: Iterable[Float[Tensor, "token 2"]],
+    rule: SpanRule,
+) -> list[Span]:
+    """Return the best spans over all windows, the best first; of equal ones the earlier.
+
+    Args:
+        document: The text that was read.
+        windows: Its windows.
+        logits: Start and end for each token of each window's segment, in the order of the windows; may be streamed.
+        rule: How spans are compared.
+    """
+    owner, begins, ends = owners(windows, len(document)), document.begins_word, document.ends_word
+    best: list[Span] = []
+    for number, (window, scores) in enumerate(zip(windows, logits, strict=True)):
+        place = slice(window.first, window.last)
+        pairs = pair_scores(
+            scores[OFFSET : OFFSET + window.last - window.first],
+            begins[place] & (owner[place] == number),
+            ends[place],
+            rule.longest,
+        )
+        null = float(scores[0].sum())
+        for total, first, last in top_pairs(pairs, rule.n_best):
+            start, end = document.cut(window.first + first, window.first + last)
+            best.append(Span(total, null, start, end, document.text[start:end], number))
+        best = sorted(best, key=rule.value, reverse=True)[: rule.n_best]
+    return best
+
+
+def pair_scores(
+    logits: Float[Tensor, "token 2"],
+    may_start: Bool[Tensor, " token"],
+    may_end: Bool[Tensor, " token"],
+    longest: int,
+) -> Float[Tensor, "token token"]:
+    """Return the sum of logits for each start and end, and minus infinity for pairs that are no span."""
+    start, end = logits.unbind(1)
+    is_span = may_start[:, None] & may_end[None, :]
+    is_span = is_span.triu().tril(longest - 1).to(logits.device)
+    return (start[:, None] + end[None, :]).masked_fill(~is_span, float("-inf"))
+
+
+def top_pairs(pairs: Float[Tensor, "token token"], count: int) -> Iterator[tuple[float, int, int]]:
+    """Yield the best pairs as score, first and last token."""
+    values, places = pairs.flatten().topk(min(count, pairs.numel()))
+    for value, place in zip(values.tolist(), places.tolist(), strict=True):
+        if value > float("-inf"):
+            yield value, *divmod(place, len(pairs))

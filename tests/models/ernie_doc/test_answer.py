@@ -1,0 +1,124 @@
+"""A question is answered from states that do not know it, and says why where it is not answered."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from models.ernie_doc.reading.answer import AnswerRule, answer, read_windows
+from models.ernie_doc.reading.document import DocumentRefused
+from models.ernie_doc.reading.packing import cover
+from models.ernie_doc.reading.spans import SpanRule
+from models.ernie_doc.reading.store import StateStore
+from tests.models.ernie_doc.documents import ROOM, SEGMENT, Counter, document, text, tiny_reader, tokenizer
+
+RULE = AnswerRule(SpanRule(longest=10, n_best=3, rank="margin"), threshold=None, batch=3)
+QUESTION = "when was it built?"
+
+
+def ids(question: str) -> torch.Tensor:
+    return torch.tensor(tokenizer().encode(question, add_special_tokens=False).ids)
+
+
+def test_the_answer_stands_in_the_text() -> None:
+    content = document(text(50))
+    result = answer(tiny_reader(), content, QUESTION, tokenizer(), RULE)
+    assert result.reason is None
+    assert result.text == result.spans[0].text
+    for span in result.spans:
+        assert content.text[span.start : span.end] == span.text
+
+
+def test_each_window_is_read_from_the_state_before_it() -> None:
+    reader, content = tiny_reader(), document(text(50))
+    windows, logits = read_windows(reader, content, ids(QUESTION), RULE)
+    before = [reader.start(), *reader.read(content)]
+    for (first, last), state, actual in zip(windows, before[:-1], logits, strict=True):
+        segments = reader.packing.pack([content.ids[first:last]], ids(QUESTION))
+        states = reader.model(*segments, state.memory[:, None]).states
+        torch.testing.assert_close(actual, reader.model.span_logits(states)[0])
+
+
+def test_a_second_question_reads_every_window_once(tmp_path: Path) -> None:
+    reader, content = tiny_reader(StateStore(tmp_path, 10**9)), document(text(50))
+    n_windows = len(reader.packing.windows(50))
+    counter = Counter(reader)
+    answer(reader, content, QUESTION, tokenizer(), RULE)
+    assert counter.take() == 2 * n_windows - 1
+    answer(reader, content, "where is the pump?", tokenizer(), RULE)
+    assert counter.take() == n_windows
+
+
+def test_answers_from_stored_states_have_the_same_bits(tmp_path: Path) -> None:
+    content = document(text(50))
+    reader = tiny_reader(StateStore(tmp_path, 10**9))
+    results = [answer(reader, content, QUESTION, tokenizer(), RULE) for _ in range(2)]
+    assert results[0] == results[1] == answer(tiny_reader(), content, QUESTION, tokenizer(), RULE)
+
+
+def test_without_memory_the_windows_are_read_alone() -> None:
+    reader, content = tiny_reader(), document(text(50))
+    with_memory = torch.stack(list(read_windows(reader, content, ids(QUESTION), RULE).logits))
+    rule = replace(RULE, uses_memory=False)
+    without = torch.stack(list(read_windows(reader, content, ids(QUESTION), rule).logits))
+    assert torch.allclose(with_memory[0], without[0], atol=1e-5)
+    assert not torch.allclose(with_memory[1:], without[1:], atol=1e-3)
+
+
+def test_the_retrospective_reading_changes_the_first_window_too() -> None:
+    reader, content = tiny_reader(), document(text(50))
+    first = next(read_windows(reader, content, ids(QUESTION), RULE).logits)
+    rule = replace(RULE, is_retrospective=True)
+    assert not torch.allclose(
+        next(read_windows(reader, content, ids(QUESTION), rule).logits), first, atol=1e-3
+    )
+    assert answer(reader, content, QUESTION, tokenizer(), rule).is_retrospective
+
+
+def test_the_authors_carry_the_question_in_their_memory() -> None:
+    reader, content = tiny_reader(), document(text(300))
+    question = ids(QUESTION)
+    windows, logits = read_windows(reader, content, question, replace(RULE, pack="authors"))
+    assert windows == cover(300, SEGMENT - 3 - len(question), 128)
+    memory = reader.start().memory[:, None]
+    for (first, last), actual in zip(windows, logits, strict=True):
+        reading = reader.model(*reader.packing.pack([content.ids[first:last]], question), memory)
+        assert actual.equal(reader.model.span_logits(reading.states)[0])
+        memory = reading.memory
+
+
+def test_a_question_without_a_sure_answer_has_none() -> None:
+    content = document(text(30))
+    sure = answer(tiny_reader(), content, QUESTION, tokenizer(), RULE)
+    above = replace(RULE, threshold=sure.spans[0].margin + 0.1)
+    result = answer(tiny_reader(), content, QUESTION, tokenizer(), above)
+    assert (result.text, result.reason) == (None, "unsure")
+    assert result.spans == sure.spans
+
+
+def test_a_document_of_half_words_has_no_span() -> None:
+    content = document("un" * 40)  # a word that is longer than any span
+    rule = replace(RULE, spans=SpanRule(longest=1, n_best=3, rank="margin"))
+    result = answer(tiny_reader(), content, QUESTION, tokenizer(), rule)
+    assert len(content) > 1
+    assert (result.text, result.reason, result.spans) == (None, "no_span", ())
+
+
+def test_a_long_question_is_cut_and_it_is_said() -> None:
+    content, words = document(text(30)), "when was the old pump by the river built?"
+    assert len(ids(words)) > ROOM
+    result = answer(tiny_reader(), content, words, tokenizer(), RULE)
+    assert result.is_question_cut
+    assert not answer(tiny_reader(), content, QUESTION, tokenizer(), RULE).is_question_cut
+
+
+@pytest.mark.parametrize("question", ["", " \n"])
+def test_a_question_without_words_is_refused(question: str) -> None:
+    with pytest.raises(DocumentRefused, match="the question has no words"):
+        answer(tiny_reader(), document(text(30)), question, tokenizer(), RULE)
+
+
+def test_a_short_document_is_one_window() -> None:
+    result = answer(tiny_reader(), document("march"), QUESTION, tokenizer(), RULE)
+    assert result.text == "march"

@@ -1,0 +1,185 @@
+"""A document is read once, and after a change from the last state before it; the bits are those of a new reading."""
+
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reading.state import State, StateError
+from models.ernie_doc.reading.store import StateStore
+from tests.models.ernie_doc.documents import Counter, document, text, tiny_reader
+
+PLENTY = 10**9
+
+
+def read_anew(content: str) -> list[State]:
+    return list(tiny_reader().read(document(content)))
+
+
+def assert_same(actual: list[State], expected: list[State]) -> None:
+    assert [state.digest for state in actual] == [state.digest for state in expected]
+    for state, other in zip(actual, expected, strict=True):
+        assert state.memory.equal(other.memory)
+        assert (state.n_segments, state.n_tokens) == (other.n_segments, other.n_tokens)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> StateStore:
+    return StateStore(tmp_path, PLENTY)
+
+
+def test_there_is_a_state_after_each_segment() -> None:
+    states = read_anew(text(27))
+    assert [state.n_tokens for state in states] == [10, 18, 26, 27]
+    assert [state.n_segments for state in states] == [1, 2, 3, 4]
+    assert len({state.digest for state in states}) == 4
+
+
+def test_a_state_is_the_memory_that_the_model_leaves() -> None:
+    reader, content = tiny_reader(), document(text(20))
+    memory = reader.start().memory[:, None]
+    for state, (first, last) in zip(reader.read(content), reader.packing.windows(20), strict=True):
+        memory = reader.model(*reader.packing.pack([content.ids[first:last]]), memory).memory
+        assert state.memory.equal(memory[:, 0])
+
+
+def test_a_document_that_was_read_is_not_read_again(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(40)
+    counter = Counter(reader)
+    first = list(reader.read(document(content)))
+    assert counter.take() == len(first)
+    assert_same(list(reader.read(document(content))), first)
+    assert reader.last(document(content)).memory.equal(first[-1].memory)
+    assert counter.take() == 0
+
+
+@pytest.mark.parametrize("n_words", [40, 42])  # the last window is full, or not
+def test_appending_reads_only_what_is_new(store: StateStore, n_words: int) -> None:
+    reader, content = tiny_reader(store), text(n_words)
+    longer = content + " " + text(20, seed=1)
+    counter = Counter(reader)
+    before = list(reader.read(document(content)))
+    counter.take()
+    last = reader.last(document(longer))
+    expected = read_anew(longer)
+    n_kept = sum(state.digest == other.digest for state, other in zip(before, expected, strict=False))
+    assert n_kept >= len(before) - 1
+    assert counter.take() == len(expected) - n_kept
+    assert_same(list(reader.read(document(longer))), expected)
+    assert last.memory.equal(expected[-1].memory)
+
+
+def test_appending_to_a_word_is_reading_the_new_word(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(30) + " pump"
+    list(reader.read(document(content)))
+    assert_same(list(reader.read(document(content + "ing station"))), read_anew(content + "ing station"))
+
+
+def test_a_replaced_part_is_read_from_the_last_state_before_it(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(60)
+    n_states = len(list(reader.read(document(content))))
+    place = content.index(" ", len(content) // 2)
+    changed = content[:place] + " seventy barrels" + content[place:]
+    counter, expected = Counter(reader), read_anew(changed)
+    assert reader.last(document(changed)).memory.equal(expected[-1].memory)
+    assert 0 < counter.take() <= n_states // 2 + 2
+    assert_same(list(reader.read(document(changed))), expected)
+    counter.take()
+    reader.last(document(content))
+    assert counter.take() == 0
+
+
+@settings(max_examples=20)  # each reads two documents
+@given(cut=st.integers(1, 200), words=st.integers(0, 12))
+def test_any_change_gives_the_bits_of_a_new_reading(
+    tmp_path_factory: pytest.TempPathFactory, cut: int, words: int
+) -> None:
+    reader = tiny_reader(StateStore(tmp_path_factory.mktemp("states"), PLENTY), every=2)
+    content = text(45)
+    changed = content[:cut] + text(words, seed=2) + content[cut + 9 :]
+    list(reader.read(document(content)))
+    assert_same(list(reader.read(document(changed))), read_anew(changed))
+
+
+def test_snapshots_of_every_few_segments_are_enough(tmp_path: Path, store: StateStore) -> None:
+    reader, content = tiny_reader(store, every=3), text(60)
+    expected = list(reader.read(document(content)))
+    assert len(expected) == 8
+    assert len(list(tmp_path.iterdir())) == 3  # the third, the sixth and the last
+    counter = Counter(reader)
+    assert_same(list(reader.read(document(content))), expected)
+    assert counter.take() == 5
+    reader.last(document(content + " " + text(8, seed=1)))
+    assert counter.take() <= 3
+
+
+def test_states_survive_a_restart(tmp_path: Path) -> None:
+    content = text(40)
+    expected = list(tiny_reader(StateStore(tmp_path, PLENTY)).read(document(content)))
+    reader = tiny_reader(StateStore(tmp_path, PLENTY))
+    counter = Counter(reader)
+    assert_same(list(reader.read(document(content))), expected)
+    assert counter.take() == 0
+
+
+def test_documents_with_one_beginning_share_its_states(store: StateStore) -> None:
+    reader, beginning = tiny_reader(store), text(30)
+    list(reader.read(document(beginning + " " + text(10, seed=1))))
+    counter = Counter(reader)
+    reader.last(document(beginning + " " + text(10, seed=2)))
+    assert counter.take() == 2
+
+
+def test_another_model_finds_no_state_and_takes_none(store: StateStore) -> None:
+    content = document(text(20))
+    state = tiny_reader(store).last(content)
+    other = tiny_reader(store, digest="other")
+    counter = Counter(other)
+    other.last(content)
+    assert counter.take() == 3
+    with pytest.raises(StateError, match="is of another model or packing"):
+        other.last(content, state)
+    with pytest.raises(StateError, match="is of another model or packing"):
+        next(other.read(content, state))
+
+
+def test_the_second_reading_starts_from_what_the_first_left(store: StateStore) -> None:
+    reader, content = tiny_reader(store), document(text(40))
+    first = list(reader.read(content))
+    start = reader.second_start(content)
+    assert start.memory.equal(first[-1].memory)
+    second = list(reader.read(content, start))
+    assert not second[0].memory.equal(first[0].memory)
+    assert not {state.digest for state in first} & {state.digest for state in second}
+    by_hand = list(tiny_reader().read(content, tiny_reader().second_start(content)))
+    assert_same(second, by_hand)
+
+
+def test_a_change_at_the_end_changes_the_whole_second_reading(store: StateStore) -> None:
+    reader, content = tiny_reader(store), text(40)
+    starts = [reader.second_start(document(content + end)) for end in ("", " again")]
+    assert starts[0].digest != starts[1].digest
+
+
+def test_reading_holds_one_state_however_long_the_document() -> None:
+    references: list[weakref.ref[State]] = []
+    for state in tiny_reader().read(document(text(400))):
+        references.append(weakref.ref(state))
+        assert sum(reference() is not None for reference in references) <= 2
+    assert len(references) == 50
+
+
+def test_reading_needs_no_gradient() -> None:
+    assert not tiny_reader().last(document(text(10))).memory.requires_grad
+    assert torch.is_grad_enabled()
+
+
+def test_a_reader_without_a_store_reads_everything_each_time() -> None:
+    reader: Reader = tiny_reader()
+    counter, content = Counter(reader), document(text(20))
+    assert reader.last(content).memory.equal(reader.last(content).memory)
+    assert counter.take() == 6
