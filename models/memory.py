@@ -254,7 +254,8 @@ class Change(Protocol):
     id: of the edit; it names the block (`block_key`) and stays out of the rows.
     """
 
-    kind: ClassVar[ChangeKind]
+    @property
+    def kind(self) -> ChangeKind: ...
 
     @property
     def id(self) -> str: ...
@@ -282,6 +283,31 @@ class AnswerChange:
     def wordings(self) -> tuple[str, ...]:
         """All that it answers to."""
         return (self.question, *self.paraphrases, *self.other_names)
+
+
+class Fields(BaseModel):
+    """What a curator writes to change a memory in a way that the memory alone knows; a subclass for each kind."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    def summarize(self) -> str:
+        """Return the change in one line of words, for logs and diffs."""
+        return ", ".join(f"{name} {value}" for name, value in self.model_dump(exclude_unset=True).items())
+
+
+@dataclass(frozen=True)
+class FieldsChange:
+    """A change of a kind whose fields the memory names.
+
+    kind: one that the memory accepts. question, answer: what is asked to see whether it works; "" where there is
+    nothing to ask.
+    """
+
+    id: str
+    kind: ChangeKind
+    fields: Fields
+    question: str = ""
+    answer: str = ""
 
 
 class Options(BaseModel):
@@ -374,6 +400,17 @@ class Memory(Protocol):
         """Compile an image for reading. Blocks that an earlier view has cost nothing."""
 
     def usage(self, image: Image) -> Usage: ...
+
+
+@runtime_checkable
+class TakesFields(Protocol):
+    """Accepts kinds of change whose fields the memory names itself, each a `Fields` model.
+
+    The wire, the command and the documentation take them from here, so a new kind needs no line of the service.
+    """
+
+    @property
+    def fields(self) -> Mapping[ChangeKind, type[Fields]]: ...
 
 
 def block_key(edit: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runt
 
 from models.graph.knowledge import Mention
 from models.graph.memory import GRAPH
-from models.memory import CHANGE_KINDS, Memory, Options, Views
+from models.memory import CHANGE_KINDS, Fields, Memory, Options, TakesFields, Views
 
 
 @dataclass(frozen=True)
@@ -297,6 +297,7 @@ def check_contract(bundle: object, name: str) -> Bundle:
         )
         _check_known(memory.accepts, CHANGE_KINDS, f"{label} accepts")
         _check_options(memory.options, label)
+        _check_fields(memory, label)
     names = [memory.name for memory in bundle.memories]
     if len(set(names)) < len(names):
         raise BrokenContract(f"the loader of {name!r} returns two memories of one name: {', '.join(names)}")
@@ -325,6 +326,15 @@ def _check_options(options: object, label: str) -> None:
         raise BrokenContract(
             f"every field of `options` of {label} needs a default that can be hashed: {error}"
         ) from None
+
+
+def _check_fields(memory: Memory, label: str) -> None:
+    fields = memory.fields if isinstance(memory, TakesFields) else {}
+    for kind in sorted(memory.accepts - {"answer", "triple"}):
+        if not (isinstance(fields.get(kind), type) and issubclass(fields[kind], Fields)):
+            raise BrokenContract(
+                f"{label} accepts {kind!r}: its `fields` have to name a subclass of models.memory.Fields for it"
+            )
 
 
 def _check_members(instance: object, members: Sequence[str], label: str) -> None:

@@ -19,7 +19,7 @@ from uuid import uuid4
 from ray import serve
 
 from models.graph.memory import GRAPH
-from models.memory import Views
+from models.memory import TakesFields, Views
 from models.system import AnswerDelta, AnswersInSteps, Ask, Reply, Streams
 from service import tracing
 from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
@@ -214,6 +214,10 @@ class Replica:
                 "base": memory.base.base,
                 "accepts": sorted(memory.accepts),
                 "options": memory.options.model_json_schema().get("properties", {}),
+                "changes": {
+                    kind: fields.model_json_schema().get("properties", {})
+                    for kind, fields in (memory.fields if isinstance(memory, TakesFields) else {}).items()
+                },
             }
             for memory in memories
         ]

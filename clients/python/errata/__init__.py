@@ -12,6 +12,7 @@ from errata.wire import (
     EditItem,
     EditReceipt,
     FactItem,
+    MemoryItem,
     RelationItem,
     VersionLog,
 )
@@ -29,6 +30,7 @@ __all__ = [
     "ErrataError",
     "FactItem",
     "FileRun",
+    "MemoryItem",
     "RelationItem",
     "Retry",
     "VersionLog",

@@ -140,6 +140,7 @@ class _Client(Generic[Transport, HttpClient, ClientLink]):
     edit_many = _Method(Calls.edit_many)
     fact = _Method(Calls.fact)
     define_relation = _Method(Calls.define_relation)
+    change = _Method(Calls.change)
     import_graph = _Method(Calls.import_graph)
     revert = _Method(Calls.revert)
     rollback = _Method(Calls.rollback)

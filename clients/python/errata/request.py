@@ -98,7 +98,7 @@ class Reply(Generic[T_co]):
         return self.headers.get("x-request-id")
 
 
-def build(kind: type[R], **fields: object) -> R:
+def build(kind: type[R], /, **fields: object) -> R:
     """The request of these fields. Malformed, before anything is sent, where they are wrong."""
     try:
         return kind.model_validate(fields)

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from errata.wire import EditReport, RefusedEdit
 from errata.wire.wording import normalize_question
 
 from models.graph.blocks import EntityStatements
 from models.graph.memory import TripleChange
-from models.memory import AnswerChange, Change, Material
+from models.memory import AnswerChange, Change, ChangeKind, Fields, FieldsChange, Material
 from service.ledger.commit import EditRecord, Kind, Triple, canonical, new_edit_id, sha256
 from service.ledger.fold import Change as Switch
 
@@ -30,8 +30,8 @@ class PlannedEdit:
     place: of the item in the request. model: whose answers show what the edit does. question: "" where nobody knows
     how to ask for it. is_repetition: an earlier edit of the request says all of it. generated_paraphrases: those that
     nobody gave, asked with the others so that the report knows how far the edit reaches. triple, statements: of an edit
-    of the graph. no_op_reason: why nothing has to be written for it. replaces: versions and ids of earlier edits, as
-    they were given.
+    of the graph. fields: of a change of the memory's own kind. no_op_reason: why nothing has to be written for it.
+    replaces: versions and ids of earlier edits, as they were given.
     """
 
     place: int
@@ -47,6 +47,7 @@ class PlannedEdit:
     generated_paraphrases: tuple[str, ...] = ()
     triple: Triple | None = None
     statements: EntityStatements | None = None
+    fields: Fields | None = None
     no_op_reason: str | None = None
     notes: dict[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=new_edit_id)
@@ -64,7 +65,17 @@ class PlannedEdit:
         return (self.question, *self.paraphrases) if self.question else ()
 
     @property
+    def is_answer(self) -> bool:
+        """Whether it corrects an answer, and is neither of the graph nor of a memory's own kind."""
+        return self.statements is None and self.fields is None
+
+    @property
     def change(self) -> Change:
+        if self.fields is not None:
+            kind = cast(ChangeKind, self.method)
+            return FieldsChange(
+                self.id, kind, self.fields, self.question, self.answer if self.question else ""
+            )
         if self.statements is not None:
             return TripleChange(self.id, self.statements)
         return self.answer_change()

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from errata.wire import EditItem, EditReport, EditRequest, FactItem, RefusedEdit, RelationItem
+from errata.wire import EditItem, EditReport, EditRequest, FactItem, MemoryItem, RefusedEdit, RelationItem
 from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
@@ -24,6 +24,7 @@ from service.editing.evaluation.expectations import (
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from service.editing.models import Models
 from service.editing.plans.base import Draft, PlannedEdit, request_digest
+from service.editing.plans.changes import plan_change
 from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
@@ -45,6 +46,8 @@ from service.ledger.fold import Change
 
 GRAPH_SAYS_SO = "the graph says so already; there is nothing to edit"
 NO_GRAPH = "no system that is served here reads the graph, so no triple can be edited: serve one that does"
+
+GRAPH_ITEMS = (FactItem, RelationItem)  # kinds of items that write the graph
 
 NO_PARAPHRASES: Mapping[str, ParaphraseGenerator] = {}
 
@@ -80,11 +83,11 @@ class EditPlan:
         self._dry_run = request.dry_run
         self._models, self._paraphrases = models, paraphrases
         self._items = request.edits
-        if not models.graph_readers and not all(isinstance(item, EditItem) for item in request.edits):
+        if not models.graph_readers and any(isinstance(item, GRAPH_ITEMS) for item in request.edits):
             raise UnknownModel(NO_GRAPH, models=list(models.names))
         self._options = resolve_options(request, models)
         self._version_independent = Refusals(request.skip_refused or not request.measure)
-        self._answer_edits = list(self._plan_answers())
+        self._given_edits = [*self._plan_answers(), *self._plan_changes()]
         self._version, self._refusals = -1, self._version_independent
         self._ids: dict[tuple[int, str, str], str] = defaultdict(new_edit_id)
         self._needed_edits: set[str] = set()
@@ -130,7 +133,7 @@ class EditPlan:
         self._begin(state)
         materials = None
         while materials is None:
-            edits = [edit for edit in await self._plan_all(state) if edit.statements is None]
+            edits = [edit for edit in await self._plan_all(state) if edit.is_answer]
             no_ops = await self._no_ops(edits, state) if ask else {}
             fresh = [e for index, e in enumerate(edits) if not e.is_repetition and index not in no_ops]
             materials = await self._build_rows(fresh, state)
@@ -176,11 +179,18 @@ class EditPlan:
                     generated_paraphrases=tuple(further_wordings),
                 )
 
+    def _plan_changes(self) -> Iterator[PlannedEdit]:
+        """Plan the changes of memories in ways of their own."""
+        for place, item in enumerate(self._items):
+            if isinstance(item, MemoryItem):
+                with self._version_independent.collect(place):
+                    yield plan_change(item, place, self._models)
+
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
         """In the order of the request, without what is refused."""
         while True:
-            answers = [edit for edit in self._answer_edits if edit.place not in self._refusals]
-            edits = [*answers, *await self._plan_facts(state)]
+            given = [edit for edit in self._given_edits if edit.place not in self._refusals]
+            edits = [*given, *await self._plan_facts(state)]
             contradiction = find_contradiction(edits)
             if contradiction is None:
                 return mark_repetitions(edits)
@@ -191,7 +201,7 @@ class EditPlan:
 
     async def _plan_facts(self, state: EditorState) -> list[PlannedEdit]:
         """The facts, and what is said of relations, on this version of the graph."""
-        if all(isinstance(item, EditItem) for item in self._items):
+        if not any(isinstance(item, GRAPH_ITEMS) for item in self._items):
             return []
         view, models = state.memories[GRAPH].view, self._models
         resolver = FactResolver(view, models.lookup)
@@ -210,8 +220,8 @@ class EditPlan:
                     resolver.define(relation)
                     edits.append(plan_relation(relation, place, view, models))
         # Of several facts that make up one answer, the answer after the last of them.
-        last = {(edit.model, edit.question): edit for edit in edits if edit.statements is None}
-        edits = [e for e in edits if e.statements is not None or last[e.model, e.question] is e]
+        last = {(edit.model, edit.question): edit for edit in edits if edit.is_answer}
+        edits = [e for e in edits if not e.is_answer or last[e.model, e.question] is e]
         return [replace(edit, id=self._ids[edit.place, edit.model, edit.memory]) for edit in edits]
 
     async def _no_ops(self, edits: Sequence[PlannedEdit], state: EditorState) -> dict[int, EditReport]:
@@ -220,7 +230,7 @@ class EditPlan:
         answers = await ask_all(state.models, questions)
 
         def is_no_op(edit: PlannedEdit) -> bool:
-            if edit.statements is not None:
+            if not edit.is_answer:
                 return edit.no_op_reason is not None
             return edit.is_repetition or all_come_out(edit, answers[edit.model])
 
@@ -252,7 +262,7 @@ class EditPlan:
 
     async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
         """The changes; those of answers have other names of the graph, and the edits whose place they take."""
-        answers = [edit for edit in edits if edit.statements is None]
+        answers = [edit for edit in edits if edit.is_answer]
         changes: dict[str, MemoryChange] = {edit.id: edit.change for edit in edits}
         if not answers:
             return list(changes.values())
@@ -261,7 +271,7 @@ class EditPlan:
             view = state.memories[GRAPH].view
             other_names = await reword([edit.question for edit in answers], self._models, view)
         wordings = [(*edit.wordings, *names) for edit, names in zip(answers, other_names, strict=True)]
-        model = state.models[edits[0].model]
+        model = state.models[answers[0].model]
         same = iter(await model.find_same([question for texts in wordings for question in texts]))
         for edit, names, texts in zip(answers, other_names, wordings, strict=True):
             against = {normalize_question(question) for question in edit.counterexamples}
@@ -337,7 +347,7 @@ class EditPlan:
     def _nothing_to_do(
         self, edits: Sequence[PlannedEdit], no_ops: Mapping[int, EditReport], state: EditorState
     ) -> NothingToDo:
-        has_answers = any(edits[index].statements is None for index in no_ops)
+        has_answers = any(edits[index].is_answer for index in no_ops)
         count = len(no_ops)
         subject = "this question has" if count == 1 else f"all {count:,} questions have"
         reason = (

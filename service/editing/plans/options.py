@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from errata.wire import EditItem, EditRequest
+from errata.wire import EditItem, EditRequest, FactItem, MemoryItem, RelationItem
 from pydantic import ValidationError
 
 from models.graph.memory import GRAPH
@@ -24,11 +24,16 @@ def resolve_options(request: EditRequest, models: Models) -> dict[str, Options]:
         if "method" in values:
             raise InvalidInput("`method` is given twice: leave it out of `options`", field="options.method")
         values["method"] = request.method
-    has_facts = any(not isinstance(item, EditItem) for item in request.edits)
+    has_facts = any(isinstance(item, FactItem | RelationItem) for item in request.edits)
     named_models = {item.model for item in request.edits if isinstance(item, EditItem)}
     by_name = {m.name: m for model, m in models.answer_memories.items() if has_facts or model in named_models}
     if has_facts and GRAPH in models.memories:
         by_name[GRAPH] = models.memories[GRAPH]
+    by_name |= {
+        item.memory: models.memories[item.memory]
+        for item in request.edits
+        if isinstance(item, MemoryItem) and item.memory in models.memories
+    }
     memories = list(by_name.values())
     names = {name for memory in memories for name in memory.options.names()}
     unknown = next((name for name in values if name not in names), None)

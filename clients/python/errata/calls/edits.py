@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypedDict, Unpack
 
 from errata import wire
@@ -132,6 +132,38 @@ class EditCalls:
     ) -> Call[wire.EditReceipt]:
         """Say how many values a relation holds for one subject, and how people call it, which a model reads."""
         return self.edit_many([build(wire.RelationItem, define=name, holds=holds, label=label)], **options)
+
+    def change(
+        self,
+        memory: str,
+        kind: str,
+        change: Mapping[str, Any],
+        *,
+        question: str | None = None,
+        answer: str | None = None,
+        paraphrases: Iterable[str] = (),
+        model: str | None = None,
+        **options: Unpack[EditOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Change one memory in a way of its own, such as a rule or the senses of a word.
+
+        Args:
+            kind: one of the memory's kinds; `models` lists them with their fields.
+            change: the fields of that kind.
+            question: asked to see whether the change works, and kept as a fact test with its `answer`.
+            model: which system is asked; by default the first that reads the memory.
+        """
+        item = build(
+            wire.MemoryItem,
+            memory=memory,
+            kind=kind,
+            change=dict(change),
+            question=question,
+            answer=answer,
+            paraphrases=list(paraphrases),
+            model=model,
+        )
+        return self.edit_many([item], **options)
 
     def revert(self, version: int, **options: Unpack[CommitOptions]) -> Call[wire.EditReceipt]:
         """Take one commit back, however old, in a new commit."""

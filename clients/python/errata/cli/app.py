@@ -12,6 +12,7 @@ from errata.cli.commands import (
     ask,
     audit,
     backup,
+    change,
     edit,
     entities,
     fact,
@@ -42,7 +43,7 @@ app = typer.Typer(
 ACCESS = "Access"
 for panel, functions in {
     "Ask": (ask.ask,),
-    "Correct": (edit.edit, fact.fact, revert.revert, revert.rollback),
+    "Correct": (edit.edit, fact.fact, change.change, revert.revert, revert.rollback),
     "Knowledge graph": (entities.entities, entities.entity, fact.relation, import_graph.import_),
     "Look": (
         history.log,

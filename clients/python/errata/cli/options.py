@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import json
+from typing import Annotated, Any
 
 import typer
 
@@ -49,3 +50,14 @@ def edit_options(
         expected_version=expect,
         idempotency_key=key,
     )
+
+
+def parse_setting(text: str) -> tuple[str, Any]:
+    """Read NAME=VALUE; a value that is JSON is that value, any other a text."""
+    name, equals, value = text.partition("=")
+    if not (name and equals):
+        raise typer.BadParameter(f"{text!r} is no setting: write NAME=VALUE, such as lambda=0.07")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value

@@ -48,6 +48,7 @@ from errata.wire.edits import FactItem as FactItem
 from errata.wire.edits import IdempotencyHeader as IdempotencyHeader
 from errata.wire.edits import Item as Item
 from errata.wire.edits import Kind as Kind
+from errata.wire.edits import MemoryItem as MemoryItem
 from errata.wire.edits import RelationItem as RelationItem
 from errata.wire.edits import RevertRequest as RevertRequest
 from errata.wire.edits import RollbackRequest as RollbackRequest

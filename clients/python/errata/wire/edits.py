@@ -106,18 +106,47 @@ class RelationItem(Request):
         return self
 
 
+class MemoryItem(Request):
+    """A change of one memory in a way of its own: a rule, rows, senses, a document.
+
+    kind, change: what /v1/models lists for the memory, and the fields of that kind.
+    question, answer: what is asked to see whether it works, and is kept as a fact test; both or none.
+    model: which system is asked; by default the first that reads the memory.
+    """
+
+    memory: Name
+    kind: Name
+    change: Details
+    question: Text | None = None
+    answer: Text | None = None
+    paraphrases: Annotated[list[Text], Field(max_length=MAX_PARAPHRASES)] = Field(default_factory=list)
+    model: Name | None = None
+
+    @model_validator(mode="after")
+    def _check_question(self) -> MemoryItem:
+        if (self.question is None) != (self.answer is None) or (self.paraphrases and self.question is None):
+            raise PydanticCustomError(
+                "half_a_test",
+                "give a question with its answer, and other wordings beside it, or none of them",
+            )
+        return self
+
+
 def _discriminate(item: Any) -> str:
     """By the fields that only one kind has, so that a complaint is about the kind that the caller means."""
     names = item if isinstance(item, dict) else getattr(type(item), "model_fields", {})
     if "define" in names:
         return "definition"
+    if "memory" in names:
+        return "change"
     return "fact" if {"subject", "relation", "object"} & set(names) else "correction"
 
 
 Item = Annotated[
     Annotated[EditItem, Tag("correction")]
     | Annotated[FactItem, Tag("fact")]
-    | Annotated[RelationItem, Tag("definition")],
+    | Annotated[RelationItem, Tag("definition")]
+    | Annotated[MemoryItem, Tag("change")],
     Discriminator(_discriminate),
 ]
 

@@ -36,12 +36,14 @@ class MemoryCard(Response):
     """One editable memory that a model reads.
 
     base: digest of what its rows lie on. accepts: kinds of change. options: the JSON schema of each editing option.
+    changes: by kind of change that is the memory's own, the JSON schema of each field.
     """
 
     name: str
     base: str
     accepts: list[str]
     options: Details = Field(default_factory=dict)
+    changes: Details = Field(default_factory=dict)
 
 
 class ModelCard(Response):

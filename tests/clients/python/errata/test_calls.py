@@ -94,6 +94,7 @@ def test_every_option_of_an_edit_is_sent() -> None:
         (Calls().memory(), "GET /v1/memory"),
         (Calls().fact("Peru", "capital", "Lima"), "POST /admin/edits"),
         (Calls().define_relation("capital", holds="one"), "POST /admin/edits"),
+        (Calls().change("rules/program", "rule", {"text": "x"}), "POST /admin/edits"),
         (
             Calls().entities("São Paulo", limit=5, version=2),
             "GET /v1/entities?q=S%C3%A3o+Paulo&limit=5&version=2",

@@ -131,6 +131,7 @@ SCRIPT: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("edit_many", ([EditItem(question="q", answer="a")],), {"dry_run": True}),
     ("fact", ("Peru", "capital", "Puno"), {"act": "add"}),
     ("define_relation", ("capital",), {"holds": "one", "dry_run": True}),
+    ("change", ("rules/program", "rule", {"text": "x"}), {"dry_run": True}),
     ("import_graph", (Path(__file__).parent / "peru.tsv",), {"dry_run": True}),
     ("entities", ("Peru",), {}),
     ("entity", ("wd:Q419",), {"version": 3}),

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from errata.bulk.options import BATCH_SIZE, BatchOptions
 from errata.bulk.run import FileRun
 from errata.calls.edits import EditOptions
-from errata.cli.options import DryRun, Expect, Key, Message, NoWait, Strict, Verbose, edit_options
+from errata.cli.options import (
+    DryRun,
+    Expect,
+    Key,
+    Message,
+    NoWait,
+    Strict,
+    Verbose,
+    edit_options,
+    parse_setting,
+)
 from errata.cli.progress import ProgressDisplay
 from errata.cli.render.bulk import REPORT_SUFFIXES, describe_progress, draw_run, format_report
 from errata.cli.render.receipt import draw_receipt
@@ -104,7 +113,7 @@ def edit(
 ) -> None:
     """Correct an answer: `errata edit QUESTION ANSWER`."""
     options = edit_options(message, no_wait, idempotency_key, dry_run, expect, strict)
-    options |= EditOptions(method=method, options=dict(map(_parse_option, option or ())))
+    options |= EditOptions(method=method, options=dict(map(parse_setting, option or ())))
     if file is not None:
         if question is not None or also or against or replaces:
             raise typer.BadParameter("give a question and its answer, or --file, not both")
@@ -130,17 +139,6 @@ def edit(
         session.show(reply, partial(draw_receipt, summary="1 edit", verbose=verbose))
     else:
         raise typer.BadParameter('give a question and its right answer: errata edit "QUESTION" "ANSWER"')
-
-
-def _parse_option(text: str) -> tuple[str, Any]:
-    """NAME=VALUE; a value that is JSON is that value, any other a text."""
-    name, equals, value = text.partition("=")
-    if not (name and equals):
-        raise typer.BadParameter(f"{text!r} is no option: write NAME=VALUE, such as lambda=0.07")
-    try:
-        return name, json.loads(value)
-    except ValueError:
-        return name, value
 
 
 def _parse_edit(name: str) -> int | str:

@@ -1,0 +1,68 @@
+"""The plan of a change that a memory takes in a way of its own: its fields are checked by the memory's own model."""
+
+from __future__ import annotations
+
+from errata.wire import MemoryItem
+from pydantic import ValidationError
+
+from models.memory import Fields, Memory, TakesFields
+from service.editing.models import Models
+from service.editing.plans.base import PlannedEdit
+from service.errors import InvalidInput
+
+CHANGE, SUMMARY = "change", "summary"  # notes of such an edit: its fields, and the same in words
+
+
+def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
+    """Plan one change.
+
+    Args:
+        item: The change as it was sent.
+        place: Its place in the request.
+        models: The systems that are served, with their memories.
+
+    Raises:
+        InvalidInput: No memory has this name, it does not take this kind, or a field is wrong.
+        UnknownModel: The model that is to be asked is not served.
+    """
+    where = f"edits.{place}"
+    memory = models.memories.get(item.memory)
+    if memory is None:
+        names = ", ".join(models.memories)
+        raise InvalidInput(
+            f"there is no memory {item.memory!r} here: there is {names}", field=f"{where}.memory"
+        )
+    readers = models.readers_of(item.memory)
+    model = item.model or readers[0]
+    models.system(model)
+    if model not in readers:
+        detail = f"{model} does not read {item.memory}: ask one of {', '.join(readers)}"
+        raise InvalidInput(detail, field=f"{where}.model")
+    fields = _read_fields(item, memory, where)
+    summary = fields.summarize()
+    return PlannedEdit(
+        place=place,
+        model=model,
+        memory=memory.name,
+        method=item.kind,
+        question=item.question or "",
+        answer=item.answer or summary,
+        given_paraphrases=tuple(item.paraphrases),
+        fields=fields,
+        notes={CHANGE: fields.model_dump(mode="json", exclude_unset=True), SUMMARY: summary},
+    )
+
+
+def _read_fields(item: MemoryItem, memory: Memory, where: str) -> Fields:
+    kinds = dict(memory.fields) if isinstance(memory, TakesFields) else {}
+    kind = next((kind for kind in kinds if kind == item.kind), None)
+    if kind is None:
+        known = f"it takes {', '.join(sorted(kinds))}" if kinds else "it takes no change of its own kind"
+        raise InvalidInput(f"{memory.name} takes no {item.kind!r}: {known}", field=f"{where}.kind")
+    try:
+        return kinds[kind].model_validate(item.change)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = ".".join(map(str, first["loc"]))
+        field = f"{where}.change.{name}" if name else f"{where}.change"
+        raise InvalidInput(f"{name or item.kind}: {first['msg']}", field=field) from error
