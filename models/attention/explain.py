@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from models.attention.facts import SYMBOL
-from models.attention.ground import Bindings, Grounder
-from models.attention.syntax import Literal, Program, Rule, Variable
+from models.attention.rules.facts import SYMBOL
+from models.attention.rules.ground import Bindings, Grounder
+from models.attention.rules.syntax import Literal, Program, Rule, Variable
 
 
 @dataclass(frozen=True)

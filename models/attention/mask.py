@@ -14,20 +14,21 @@ from threading import Lock
 from typing import Literal as Choice
 
 import torch
+import torch.nn.functional as F
 from cachetools import LRUCache
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask
 
-from models.attention.check import check
 from models.attention.explain import Explanation, explain
-from models.attention.facts import Facts
-from models.attention.ground import LIMIT, ROW, Grounder, TooManyBindings
-from models.attention.macros import expand
 from models.attention.pairs import Axis, Shape, axes_of, every_pair, keep_known_tokens, target
-from models.attention.parse import parse
-from models.attention.special import Arithmetic
-from models.attention.syntax import Program, Rule, RuleError
+from models.attention.rules.check import check
+from models.attention.rules.facts import Facts
+from models.attention.rules.ground import LIMIT, ROW, Grounder, TooManyBindings
+from models.attention.rules.macros import expand
+from models.attention.rules.parse import parse
+from models.attention.rules.special import Arithmetic
+from models.attention.rules.syntax import Program, Rule, RuleError
 
 UER_BIAS = (
     -10000.0
@@ -35,6 +36,27 @@ UER_BIAS = (
 BLOCK = 128  # edge of FlexAttention's blocks
 CPU = torch.device("cpu")
 NO_FACTS = Facts()
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The allowed pairs of one head, ordered by query and key, in the compressed form of sparse matrices.
+
+    Args:
+        starts: The first pair of each query, and last the number of pairs.
+        queries: The query of each pair.
+        keys: The key of each pair.
+    """
+
+    starts: Int[Tensor, " query_and_end"]
+    queries: Int[Tensor, " pair"]
+    keys: Int[Tensor, " pair"]
+
+    @staticmethod
+    def of(allowed: Bool[Tensor, "query key"]) -> "Rows":
+        """Compress the mask of one head."""
+        queries, keys = allowed.nonzero(as_tuple=True)
+        return Rows(F.pad(allowed.sum(1).cumsum(0), (1, 0)), queries, keys)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +92,11 @@ class Mask:
     def empty_rows(self) -> Int[Tensor, "row axes"]:
         """The queries that may attend to nothing: (head,) query."""
         return (~self.allowed.any(-1)).nonzero()
+
+    @cached_property
+    def rows(self) -> tuple["Rows", ...]:
+        """The pairs in compressed rows, for each head or once for all."""
+        return tuple(map(Rows.of, self.allowed if self.allowed.dim() == 3 else self.allowed[None]))
 
     def additive(
         self, style: Choice["inf", "uer"], dtype: torch.dtype = torch.float32

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from models.attention.facts import Facts, Relation
-from models.attention.ground import Bindings
-from models.attention.special import NAMES
-from models.attention.syntax import Literal, Position, Program, RuleError, Variable
+from models.attention.rules.facts import Facts, Relation
+from models.attention.rules.ground import Bindings
+from models.attention.rules.special import NAMES
+from models.attention.rules.syntax import Literal, Position, Program, RuleError, Variable
 
 RELATION = "attend"  # the relation whose rules are the mask
 

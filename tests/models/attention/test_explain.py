@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from models.attention.facts import Facts, Relation
 from models.attention.mask import compile_mask
 from models.attention.pairs import Shape
+from models.attention.rules.facts import Facts, Relation
 
 FACTS = Facts({"e": Relation(torch.tensor([[0, 3], [1, 3]]))})
 MASK = compile_mask(

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn.attention.flex_attention import flex_attention
 
-from models.attention.facts import Facts, Relation
-from models.attention.ground import TooManyBindings
 from models.attention.mask import UER_BIAS, Mask, MaskCache, compile_mask
 from models.attention.pairs import Shape
-from models.attention.syntax import RuleError
+from models.attention.rules.facts import Facts, Relation
+from models.attention.rules.ground import TooManyBindings
+from models.attention.rules.syntax import RuleError
 
 LENGTH = 6
 

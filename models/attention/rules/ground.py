@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from models.attention.check import unbound
-from models.attention.facts import SYMBOL, Facts, Relation
-from models.attention.special import ARITHMETIC, NAMES, NUMERIC, Arithmetic, has_symbol, holds, solve
-from models.attention.syntax import Constant, Literal, Program, Rule, RuleError, Term, Variable
+from models.attention.rules.check import unbound
+from models.attention.rules.facts import SYMBOL, Facts, Relation
+from models.attention.rules.special import ARITHMETIC, NAMES, NUMERIC, Arithmetic, has_symbol, holds, solve
+from models.attention.rules.syntax import Constant, Literal, Program, Rule, RuleError, Term, Variable
 
 LIMIT = 4_000_000  # largest number of bindings of one step
 ROW = "#row"  # the column that leads from the bindings inside a relation back to those outside; no variable is named so
@@ -78,6 +78,11 @@ class Grounder:
         self._numbers = {text: SYMBOL + place for place, text in enumerate(dict.fromkeys(texts))}
         self._world = _gather_world(facts, constants) if arithmetic == "closed" else None
         self._plans: dict[tuple[Rule, frozenset[str]], tuple[Literal, ...]] = {}
+
+    @property
+    def device(self) -> torch.device:
+        """Where the facts lie."""
+        return next((relation.terms.device for relation in self.relations.values()), torch.device("cpu"))
 
     def replace_rules(self, name: str, relation: Relation) -> None:
         """Look a relation up from now on that was computed from its rules."""
@@ -149,6 +154,14 @@ class Grounder:
         value = term.value if isinstance(term.value, int) else self._numbers[term.value]
         return torch.tensor(value, device=bindings.device)
 
+    def find(self, literal: Literal, bindings: Bindings) -> Tensor:
+        """Return the place of the fact that each binding uses of a literal, all of whose terms are bound."""
+        facts = self.relations[literal.relation].terms
+        columns = [column.expand(bindings.count) for column in self.terms_of(literal, bindings)]
+        fact_codes, codes, _ = encode(list(facts.unbind(1)), columns, len(facts), bindings)
+        in_order, order = fact_codes.sort()
+        return order[torch.searchsorted(in_order, codes)]
+
     def _satisfy_special(self, literal: Literal, bindings: Bindings) -> Bindings:
         free = [n for n, term in enumerate(literal.terms) if not _is_bound(term, bindings.columns)]
         terms = [self.number_of(term, bindings) for n, term in enumerate(literal.terms) if n not in free]
@@ -169,7 +182,7 @@ class Grounder:
         for rule in self._clauses[literal.relation]:
             inner = self.ground(rule, self.enter(literal, rule, bindings))
             places.append(inner.columns[ROW])
-            columns.append(_stack(self.terms_of(rule.head, inner), inner))
+            columns.append(stack(self.terms_of(rule.head, inner), inner))
         rows = torch.cat(places)
         if all(_is_bound(term, bindings.columns) for term in literal.terms):
             return bindings.select(
@@ -261,7 +274,8 @@ def _rank(fact: Tensor, column: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return numbers, place, torch.where(numbers[rank] == column, rank, -1)
 
 
-def _stack(columns: Iterable[Tensor], bindings: Bindings) -> Tensor:
+def stack(columns: Iterable[Tensor], bindings: Bindings) -> Tensor:
+    """Make a row of numbers for each binding."""
     full = [column.expand(bindings.count) for column in columns]
     return torch.stack(full, 1) if full else bindings.numbers.new_empty(bindings.count, 0)
 

@@ -5,9 +5,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.attention.facts import Facts, Relation
 from models.attention.mask import compile_mask
 from models.attention.pairs import Shape
+from models.attention.rules.facts import Facts, Relation
 from models.attention.visible import visible
 
 LENGTH = 9

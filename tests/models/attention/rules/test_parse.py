@@ -2,8 +2,8 @@
 
 import pytest
 
-from models.attention.parse import parse
-from models.attention.syntax import Constant, Position, RuleError, Transformation, Variable
+from models.attention.rules.parse import parse
+from models.attention.rules.syntax import Constant, Position, RuleError, Transformation, Variable
 
 ATTENTION = """
 # Attention of the article, one rule a line.

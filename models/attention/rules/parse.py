@@ -16,7 +16,7 @@ from typing import Any
 from lark import Lark, Token, Transformer, UnexpectedInput, v_args
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken, VisitError
 
-from models.attention.syntax import (
+from models.attention.rules.syntax import (
     IDENTITY,
     Constant,
     Declaration,
@@ -80,10 +80,10 @@ WORDS = {
     "AT": "@",
     "__ANON_0": "<=",
 }
-COMBINATIONS = ("sum", "product", "elproduct", "concat", "avg", "max", "min")
+COMBINATIONS = ("sum", "product", "elproduct", "concat")
 AGGREGATIONS = ("avg", "sum", "max", "min", "count", "concat", "softmax")
 TRANSFORMATIONS = (
-    *("identity", "relu", "leaky_relu", "tanh", "sigmoid", "exp", "log", "sqrt", "inverse", "signum"),
+    *("identity", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "inverse", "signum"),
     *("norm", "softmax", "transpose", "slice"),
 )
 

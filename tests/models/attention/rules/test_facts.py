@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.attention.facts import SYMBOL, Facts, Relation
+from models.attention.rules.facts import SYMBOL, Facts, Relation
 
 
 def test_lines_are_facts_with_terms_and_a_value() -> None:

@@ -3,10 +3,10 @@
 import pytest
 import torch
 
-from models.attention.facts import Facts, Relation
 from models.attention.mask import compile_mask
 from models.attention.pairs import Shape
-from models.attention.syntax import RuleError
+from models.attention.rules.facts import Facts, Relation
+from models.attention.rules.syntax import RuleError
 
 FACTS = Facts(
     {"e": Relation(torch.tensor([[0, 1], [1, 2]])), "s": Relation(torch.tensor([[0, (1 << 40)]]))}, ("red",)

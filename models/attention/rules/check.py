@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from models.attention.facts import Facts
-from models.attention.special import ARITIES, NAMES, NUMERIC, VARIADIC
-from models.attention.syntax import Constant, Literal, Program, Rule, RuleError, Variable
+from models.attention.rules.facts import Facts
+from models.attention.rules.special import ARITIES, NAMES, NUMERIC, VARIADIC
+from models.attention.rules.syntax import Constant, Literal, Program, Rule, RuleError, Variable
 
 
 def check(program: Program, facts: Facts) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def check(program: Program, facts: Facts) -> tuple[str, ...]:
         RuleError: A relation is unknown, has a wrong number of terms or depends on itself; a softmax is over a variable
             that the head lacks; a term is no number where a number is needed.
     """
-    arity_by_relation = _collect_arities(program, facts.arities)
+    arity_by_relation = _collect_arities(program, facts)
     for rule in program.rules:
         for literal in rule.body:
             _check_literal(literal, arity_by_relation)
@@ -31,10 +31,12 @@ def is_valued(literal: Literal) -> bool:
     return not literal.is_hidden and literal.relation not in NAMES
 
 
-def _collect_arities(program: Program, arities: Mapping[str, int]) -> dict[str, int]:
-    arity_by_relation = dict(arities)
+def _collect_arities(program: Program, facts: Facts) -> dict[str, int]:
+    arity_by_relation = facts.arities
     for rule in program.rules:
         name, arity = rule.head.relation, len(rule.head.terms)
+        if name in facts.relations:
+            raise RuleError(f"{name} has facts and a rule; name the head otherwise", rule.at)
         if name in NAMES:
             raise RuleError(f"{name} is a special relation; name the head otherwise", rule.at)
         if arity_by_relation.setdefault(name, arity) != arity:

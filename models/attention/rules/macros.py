@@ -7,14 +7,14 @@ In a body, `window(2)` and `causal` speak of the last two terms of the head, que
 - `stride(n)`: itself and each n-th key before it (Child et al., arXiv:1904.10509, section 4.2, without their window);
 - `segment_memory(m)`: keys are m states of a memory, then the tokens of the segment; a real token sees all of the
   memory and all real tokens (ERNIE-Doc, Ding et al., arXiv:2012.15688, section 3.2). Facts: `real(token)`;
-- `branch_visible`: the visible matrix of K-BERT (Liu et al., arXiv:1909.07606, equation 4; see `visible.py`). Facts:
+- `branch_visible`: the visible matrix of K-BERT (Liu et al., arXiv:1909.07606, equation 4; see `../visible.py`). Facts:
   `branch(token, number)`, 0 for the sentence itself, and `anchor(token, word)`.
 """
 
 from dataclasses import replace
 
-from models.attention.parse import parse
-from models.attention.syntax import MACRO, Constant, Literal, Program, Rule, RuleError, Term, Variable
+from models.attention.rules.parse import parse
+from models.attention.rules.syntax import MACRO, Constant, Literal, Program, Rule, RuleError, Term, Variable
 
 DEFINITIONS = """
 causal(I,J) <= leq(J,I)

@@ -134,7 +134,7 @@ def _stack(
     has_values = any(value for _, value in facts)
     return Relation(
         torch.tensor(terms, dtype=torch.long).reshape(len(facts), -1),
-        torch.tensor(values)[..., None] if has_values else None,
+        torch.tensor(values, dtype=torch.get_default_dtype())[..., None] if has_values else None,
     )
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from models.attention.facts import SYMBOL
+from models.attention.rules.facts import SYMBOL
 
 # Numbers that arithmetic may give: all integers with a remainder that is never negative, or, as in PyNeuraLogic, only
 # constants of the facts, with Java's remainder, whose sign is that of the first operand.

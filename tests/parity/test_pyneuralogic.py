@@ -1,0 +1,267 @@
+"""Rules compute what PyNeuraLogic computes: weights and outputs of every golden case, and which queries have a result.
+
+Tolerance 1e-12 in float64, in which the reference computes; 1e-5 for masks in float32.
+"""
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from safetensors.torch import load_file
+from torch import Tensor
+
+from models.attention.attend import Path as AttentionPath
+from models.attention.attend import attend
+from models.attention.mask import compile_mask
+from models.attention.model import RuleModel
+from models.attention.pairs import Shape
+from models.attention.rules.facts import Facts, Relation
+from tests.parity.conftest import golden
+
+DOUBLE: dict[str, Any] = {"atol": 1e-12, "rtol": 0}
+SINGLE: dict[str, Any] = {"atol": 1e-5, "rtol": 0}
+ROOT = Path(__file__).parents[2]
+# The constraint of each case on query I and key J; the first text needs the closed world of the reference.
+CONSTRAINTS = {
+    "full": [],
+    "causal": ["leq(J,I)", "causal"],
+    "window": ["leq(D,2), sub(I,J,D)", "window(2)"],
+    "strided": ["mod(D,2,0), sub(I,J,D)", "stride(2)"],
+    "key_residue": ["leq(J,I), mod(J,3,2)"],
+    "visible_matrix": ["hidden.vis(I,J)"],
+    "visible_matrix_masked_rows": ["hidden.vis(I,J)"],
+}
+ATTENTION = """
+w(I,J) <= dk, k(J).T, q(I){constraint} | product, softmax[J]
+att(I) <= w(I,J), v(J)                 | product, sum
+"""
+RELATIONAL = """
+q(I,J) <= n(I)[Wq_node], e(I,J)[Wq_edge] | sum
+k(I,J) <= n(J)[Wk_node], e(I,J)[Wk_edge] | sum
+v(I,J) <= n(J)[Wv_node], e(I,J)[Wv_edge] | sum
+w(I,J) <= dk, k(I,J).T, q(I,J)           | product, softmax[J]
+att(I) <= w(I,J), v(I,J)                 | product, sum
+"""
+RELATION_TYPES = """
+q(I)   <= n(I)[Wq]
+k(I,J) <= n(J)[Wk_causes], hidden.causes(I,J)
+k(I,J) <= n(J)[Wk_partof], hidden.partof(I,J)
+v(I,J) <= n(J)[Wv_causes], hidden.causes(I,J)
+v(I,J) <= n(J)[Wv_partof], hidden.partof(I,J)
+w(I,J) <= dk, k(I,J).T, q(I) | product, softmax[J]
+att(I) <= w(I,J), v(I,J)     | product, sum
+"""
+MULTIHEAD = """
+q(H,I)   <= wq(H), x(I) | product
+k(H,I)   <= wk(H), x(I) | product
+v(H,I)   <= wv(H), x(I) | product
+w(H,I,J) <= dk, k(H,J).T, q(H,I), hidden.vis(I,J) | product, softmax[J]
+head(H,I) <= w(H,I,J), v(H,J) | product, sum
+att(I)[Wo] <= head(H,I) | concat
+"""
+
+
+@dataclass(frozen=True)
+class Golden:
+    folder: Path
+
+    def case(self, name: str) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        cases = json.loads((self.folder / "cases.json").read_text(encoding="utf-8"))["cases"]
+        return cases[name], load_file(self.folder / f"{name}.safetensors")
+
+
+@pytest.fixture(scope="module")
+def vectors(pytestconfig: pytest.Config) -> Golden:
+    return Golden(golden(pytestconfig) / "pyneuralogic")
+
+
+def facts_of(vectors: dict[str, Tensor], size: int, **relations: Relation) -> Facts:
+    nodes = {name: Relation.of_vectors(rows) for name, rows in vectors.items()}
+    return Facts({**nodes, "dk": Relation.nullary(size**-0.5, torch.float64), **relations})
+
+
+def assert_attention(outcome: Any, tensors: dict[str, Tensor]) -> None:
+    """Every query that the reference answers has its values, and the others have none."""
+    output, has_result = outcome.dense("att", len(tensors["output"]))
+    assert has_result.equal(tensors["has_result"].bool())
+    torch.testing.assert_close(output, tensors["output"], **DOUBLE)
+
+
+def test_every_golden_case_is_compared(vectors: Golden) -> None:
+    names = {*CONSTRAINTS, "relational", "relational_isolated_node", "relation_types"}
+    names |= {"multihead_full", "multihead_masked"}
+    assert {path.stem for path in vectors.folder.glob("*.safetensors")} == names
+
+
+@pytest.mark.parametrize(
+    ("name", "constraint"),
+    [(name, text) for name, texts in CONSTRAINTS.items() for text in texts or [""]],
+)
+def test_attention_is_the_references(vectors: Golden, name: str, constraint: str) -> None:
+    config, tensors = vectors.case(name)
+    visible = Relation(tensors["visible"].nonzero())
+    facts = facts_of({part: tensors[part] for part in "qkv"}, config["d"], vis=visible)
+    text = ATTENTION.format(constraint=f", {constraint}" if constraint else "")
+    outcome = RuleModel(text, {}, arithmetic="closed")(facts)
+    assert_attention(outcome, tensors)
+    weights = outcome.relations["w"]
+    dense = torch.zeros_like(tensors["attention_weights"])
+    dense[weights.terms[:, 0], weights.terms[:, 1]] = weights.values.flatten()
+    torch.testing.assert_close(dense, tensors["attention_weights"], **DOUBLE)
+
+
+@pytest.mark.parametrize("path", ["dense", "pairs"])
+@pytest.mark.parametrize(
+    ("name", "constraint"),
+    [(name, texts[-1] if texts else "true") for name, texts in CONSTRAINTS.items()],
+)
+def test_a_compiled_mask_attends_as_the_reference(
+    vectors: Golden, name: str, constraint: str, path: AttentionPath
+) -> None:
+    config, tensors = vectors.case(name)
+    facts = Facts({"vis": Relation(tensors["visible"].nonzero())})
+    mask = compile_mask(f"attend(I,J) <= {constraint}", Shape.square(config["L"]), facts)
+    assert mask.allowed.equal(tensors["visible"].bool())
+    assert mask.empty_rows.flatten().tolist() == config["queries_without_result"]
+    for dtype, tolerance in ((torch.float64, DOUBLE), (torch.float32, SINGLE)):
+        query, key, value = (tensors[part].to(dtype) for part in "qkv")
+        scale = config["d"] ** -0.5
+        output = attend(query, key, value, mask, scale, path=path)
+        torch.testing.assert_close(output.double(), tensors["output"], **tolerance)
+        rows_left = attend(query, key, value, mask, scale, "drop", path)
+        assert len(rows_left) == config["results_returned"]
+
+
+@pytest.mark.parametrize("name", ["relational", "relational_isolated_node"])
+def test_relational_attention_is_the_references(vectors: Golden, name: str) -> None:
+    config, tensors = vectors.case(name)
+    edges = Relation(tensors["edge_index"], tensors["edge_features"][..., None])
+    facts = facts_of({"n": tensors["node_features"]}, config["d"], e=edges)
+    weights = {key: value for key, value in tensors.items() if key.startswith("W")}
+    outcome = RuleModel(RELATIONAL, weights)(facts)
+    assert_attention(outcome, tensors)
+    actual = dict(
+        zip(map(tuple, outcome.relations["w"].terms.tolist()), outcome.relations["w"].values, strict=True)
+    )
+    of_edges = torch.stack([actual[tuple(edge)].flatten()[0] for edge in tensors["edge_index"].tolist()])
+    torch.testing.assert_close(of_edges.detach(), tensors["edge_attention_weights"], **DOUBLE)
+
+
+def test_relation_types_are_the_references(vectors: Golden) -> None:
+    config, tensors = vectors.case("relation_types")
+    edges = tensors["edges_i_j_type"]
+    by_type = {
+        name: Relation(edges[edges[:, 2] == number, :2])
+        for number, name in enumerate(config["relation_types"])
+    }
+    facts = facts_of({"n": tensors["node_features"]}, config["d"], **by_type)
+    weights = {key: value for key, value in tensors.items() if key.startswith("W")}
+    assert_attention(RuleModel(RELATION_TYPES, weights)(facts), tensors)
+
+
+@pytest.mark.parametrize("name", ["multihead_full", "multihead_masked"])
+def test_several_heads_are_the_references(vectors: Golden, name: str) -> None:
+    config, tensors = vectors.case(name)
+    heads = torch.arange(config["num_heads"])[:, None]
+    projections = {
+        f"w{part}": Relation(heads, tensors[f"out_{part}w"].unflatten(0, (config["num_heads"], -1)))
+        for part in "qkv"
+    }
+    visible = Relation(tensors["visible"].nonzero())
+    facts = facts_of({"x": tensors["x"]}, config["head_dim"], vis=visible, **projections)
+    assert_attention(RuleModel(MULTIHEAD, {"Wo": tensors["out_projection"]})(facts), tensors)
+
+
+needs_reference = pytest.mark.skipif(
+    importlib.util.find_spec("neuralogic") is None or shutil.which("java") is None,
+    reason="needs Java and the package neuralogic: pip install -e .[neuralogic]",
+)
+N_OBJECTS = 3
+COMBINATIONS = st.sampled_from(["sum", "product", "elproduct"])
+AGGREGATIONS = st.sampled_from(["avg", "sum", "max", "min"])  # on a count of the reference no rule can build
+TRANSFORMATIONS = st.sampled_from(["identity", "relu", "tanh", "sigmoid", "norm", "inverse", "signum"])
+BODIES = st.sampled_from(
+    [
+        "a(I)[W], b(J), hidden.e(I,J)",
+        "b(J), b(I)[V]",
+        "a(I)[W], b(J), leq(J,I)",
+        "b(J)[-0.5], hidden.e(I,J), neq(I,J)",
+    ]
+)
+
+
+@st.composite
+def templates(draw: st.DrawFn) -> str:
+    """Two layers: g(I) of one or two rules over facts, then attention over g, and a sum of everything."""
+    rules = [
+        f"g(I) <= {draw(BODIES)} | {draw(COMBINATIONS)}, {draw(TRANSFORMATIONS)}, {draw(AGGREGATIONS)}"
+        for _ in range(draw(st.integers(1, 2)))
+    ]
+    constraint = draw(
+        st.sampled_from(["hidden.e(I,J)", "leq(J,I)", "sub(I,J,D), leq(D,1)", "mod(D,2,0), sub(I,J,D)"])
+    )
+    rules += [
+        f"w(I,J) <= g(J), g(I), {constraint} | product, softmax[J]",
+        "att(I) <= w(I,J), b(J)[V] | product, sum",
+    ]
+    rules += ["all[V] <= att(I)", "g/1 | tanh"]
+    return "\n".join(rules)
+
+
+@needs_reference
+@settings(max_examples=5, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+@given(templates(), st.integers(0, 1000))
+def test_random_templates_are_evaluated_as_the_reference_does(text: str, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+
+    def draw(*shape: int) -> Tensor:
+        return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+    a, b, weights = draw(N_OBJECTS, 2), draw(N_OBJECTS, 1), {"W": draw(1, 2), "V": draw(1, 1)}
+    edges = torch.tensor([[0, 1], [0, 2], [1, 1], [2, 0]])
+    outcome = RuleModel(text, weights, arithmetic="closed")(
+        Facts({"a": Relation.of_vectors(a), "b": Relation.of_vectors(b), "e": Relation(edges)})
+    )
+    rows = [["a", [n], row.tolist()] for n, row in enumerate(a)] + [
+        ["b", [n], row.item()] for n, row in enumerate(b)
+    ]
+    rows += [["hidden.e", edge, None] for edge in edges.tolist()]
+    queries = [
+        ["all", []],
+        *(["att", [n]] for n in range(N_OBJECTS)),
+        *(["g", [n]] for n in range(N_OBJECTS)),
+    ]
+    task = {
+        "rules": text,
+        "weights": {name: w.tolist() if name == "W" else w.item() for name, w in weights.items()},
+    }
+    results = ask_reference({**task, "facts": rows, "queries": queries})
+    for (name, terms), expected in zip(queries, results, strict=True):
+        relation = outcome.relations[name]
+        place = (relation.terms == torch.tensor(terms, dtype=torch.long)).all(1).nonzero().flatten()
+        actual = relation.values[place].flatten().tolist() or [
+            0.0
+        ]  # alone, a query without grounding is given 0
+        assert actual == pytest.approx([expected] if isinstance(expected, float) else expected, abs=1e-9), (
+            text
+        )
+
+
+def ask_reference(task: dict[str, Any]) -> list[Any]:
+    """Give a program to the reference in a process of its own; the last line that it prints is its answer."""
+    command = [sys.executable, "-m", "tests.parity.pyneuralogic"]
+    done = subprocess.run(
+        command, input=json.dumps(task), capture_output=True, text=True, cwd=ROOT, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
