@@ -86,10 +86,6 @@ class ErnieConfig:
                 )
         if not self.kinds:
             raise ConfigError(f"{LAYERS} is 0: a network has one layer or more")
-        if unknown := sorted(set(self.kinds) - set(KINDS)):
-            raise ConfigError(
-                f"{LAYER_TYPES} names {', '.join(unknown)}: a layer is one of {', '.join(KINDS)}"
-            )
 
     @staticmethod
     def from_json(content: Mapping[str, Any]) -> "ErnieConfig":
@@ -134,6 +130,8 @@ def _fill(kinds: Any, layers: int) -> tuple[LayerKind, ...]:
         kinds = list(PUBLISHED_KINDS)
     if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
         raise ConfigError(f"{LAYER_TYPES} is {kinds!r}: it has to be a list of {', '.join(KINDS)}")
+    if unknown := sorted(set(kinds) - set(KINDS)):
+        raise ConfigError(f"{LAYER_TYPES} names {', '.join(unknown)}: a layer is one of {', '.join(KINDS)}")
     if len(kinds) > layers:
         raise ConfigError(
             f"{LAYER_TYPES} has {len(kinds)} entries and {LAYERS} is {layers}: shorten the list"

@@ -7,6 +7,7 @@ Zhang et al. (arXiv:1905.07129), section 4.1: TransE (Bordes et al., 2013) on Wi
 begins with a row of zeros for a token without an entity, so that row(id) = id + 1.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -14,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from models.checkpoint import CheckpointError, write_sums
+from models.checkpoint import SUMS, CheckpointError
 from models.thu_ernie.entities.mapped import write_rows
 from models.thu_ernie.entities.names import write_names
 
@@ -54,8 +55,15 @@ def write_table(
     zero_row = np.zeros((1, width), np.float32)
     n_rows = write_rows(target / ROWS, "rows", width, chain([zero_row], vectors))
     write_names(target / NAMES, ((name, id + 1) for name, id in ids), n_rows)
-    write_sums(target, FILES)
+    lines = [f"{_sum_of(target / name)}  {name}\n" for name in FILES]
+    (target / SUMS).write_text("".join(lines), encoding="utf-8")
     return n_rows - 1
+
+
+def _sum_of(path: Path) -> str:
+    """Return the SHA-256 of a file that is too large to be read whole."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_vectors(path: Path, width: int) -> Iterator[NDArray[np.float32]]:

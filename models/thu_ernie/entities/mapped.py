@@ -1,14 +1,15 @@
 """Arrays of a safetensors file that stay on the disk: mapped into memory, and written row by row.
 
 The table of five million entities has 2 GB, of which an answer reads a few rows. A map shares its pages between
-processes, but Linux may make 2 MB of the file resident for each row that is read. `release` gives them back.
+processes, but Linux may make 2 MB of the file resident for each row that is read. A file counts the chunks of that size
+that it reads, and gives all of them back before they are too many.
 """
 
 import hashlib
 import json
 import mmap
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from models.checkpoint import CheckpointError
 DTYPES = {"F32": np.float32, "I64": np.int64, "I32": np.int32, "U8": np.uint8}
 HEADER_BYTES = 256  # Room for the header of one array, whose number of rows is known last
 NEW = ".new"  # Ending of a file that is being written
+CHUNK_BITS = 21  # Bits of a place within a chunk: the largest folio of the page cache has 2 MB
+MAX_CHUNKS = 64  # Chunks of one file that stay resident, 128 MB
 MAX_HEADER = 1 << 16  # Bytes that a header may have; a longer one belongs to another file
 
 
@@ -30,10 +33,12 @@ class MappedArrays:
     Attributes:
         arrays: By name.
         memory: The map that they lie in.
+        chunks: Chunks of the file that may be resident. Threads that read at once may count a few too little.
     """
 
     arrays: Mapping[str, NDArray[Any]]
     memory: mmap.mmap
+    chunks: set[int] = field(default_factory=set)
 
     @staticmethod
     def open(path: Path, *names: str) -> "MappedArrays":
@@ -55,9 +60,28 @@ class MappedArrays:
                 f"{path} is not a whole table of entities ({cause}): convert it again"
             ) from cause
 
-    def release(self) -> None:
-        """Give back the pages that were read; reading them again costs a page fault each."""
-        self.memory.madvise(mmap.MADV_DONTNEED)
+    def take(self, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return a copy of some rows of an array; an IndexError where it has no such row.
+
+        Args:
+            name: Of the array.
+            rows: Their numbers, ascending, so that each chunk is read once.
+        """
+        array = self.arrays[name]
+        row_bytes = array.nbytes // max(1, len(array))
+        values = np.empty((len(rows), *array.shape[1:]), array.dtype)
+        for start in range(0, len(rows), MAX_CHUNKS):
+            part = rows[start : start + MAX_CHUNKS]
+            self._count(set((part * row_bytes >> CHUNK_BITS).tolist()))
+            np.take(array, part, 0, out=values[start : start + MAX_CHUNKS])
+        return values
+
+    def _count(self, chunks: set[int]) -> None:
+        """Give the pages of the whole file back where these chunks would make too many resident."""
+        if len(self.chunks | chunks) > MAX_CHUNKS:
+            self.memory.madvise(mmap.MADV_DONTNEED)
+            self.chunks.clear()
+        self.chunks.update(chunks)
 
 
 def _view(memory: mmap.mmap, start: int, entry: Mapping[str, Any]) -> NDArray[Any]:

@@ -1,9 +1,9 @@
 """Which row of the table an entity has: an index of names that stays on the disk.
 
-A dictionary of five million names would take half a gigabyte in each process. Here the names are sorted by a hash of 64
-bits, and a name is found by bisection and then compared letter by letter, so that two names of one hash stay apart.
+A dictionary of five million names would take half a gigabyte in each process. Here a name is its hash of 64 bits: two
+of five million share one with a probability of 1 in 1.5 million, and a table in which two do is refused.
 
-names.safetensors    hash, row, start and end [entity], sorted by hash; letters: all names in UTF-8
+names.safetensors    hash and row [entity], sorted by hash
 """
 
 from array import array
@@ -21,7 +21,6 @@ from models.checkpoint import CheckpointError
 from models.thu_ernie.entities.mapped import NEW, MappedArrays
 
 NO_ENTITY = 0  # Row of zeros, which no entity has
-MAX_LETTERS = (1 << 31) - 1  # Bytes of all names together, for places of 32 bits
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,30 +29,24 @@ class EntityNames:
 
     hashes: NDArray[np.int64]
     rows: NDArray[np.int32]
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    letters: NDArray[np.uint8]
 
     @staticmethod
     def open(path: Path) -> "EntityNames":
         """Map the index of a file; CheckpointError where it is none."""
-        arrays = MappedArrays.open(path, "hash", "row", "start", "end", "letters").arrays
-        return EntityNames(*arrays.values())
+        arrays = MappedArrays.open(path, "hash", "row").arrays
+        return EntityNames(arrays["hash"], arrays["row"])
 
     def row_of(self, name: str) -> int:
         """Return the row of an entity, NO_ENTITY where no row has this name."""
-        data = name.encode(errors="surrogatepass")
-        value = hash_of(data)
+        value = hash_of(name)
         place = int(np.searchsorted(self.hashes, value))
-        while place < len(self.hashes) and self.hashes[place] == value:
-            if self.letters[self.starts[place] : self.ends[place]].tobytes() == data:
-                return int(self.rows[place])
-            place += 1
-        return NO_ENTITY
+        is_found = place < len(self.hashes) and self.hashes[place] == value
+        return int(self.rows[place]) if is_found else NO_ENTITY
 
 
-def hash_of(data: bytes) -> int:
+def hash_of(name: str) -> int:
     """Return the 64 bits by which names are sorted."""
+    data = name.encode(errors="surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little", signed=True)
 
 
@@ -62,49 +55,35 @@ def write_names(path: Path, names: Iterable[tuple[str, int]], n_rows: int) -> in
 
     Args:
         path: A file; it is replaced at the end.
-        names: Each entity with its row, from 1 on. They are kept at 30 bytes and a name each.
+        names: Each entity with its row, from 1 on. An entity takes 12 bytes until all are sorted.
         n_rows: Rows of the table, the zero row included.
 
     Raises:
         CheckpointError: A row is outside of the table, or two entities have one row or one name.
     """
-    hashes, rows, ends, letters = array("q"), array("i"), array("q"), bytearray()
+    hashes, rows = array("q"), array("i")
     for name, row in names:
         if not 0 < row < n_rows:
             raise CheckpointError(
                 f"the entity {name} has the id {row - 1}, and the table has {n_rows - 1:,} vectors"
             )
-        data = name.encode()
-        letters += data
-        hashes.append(hash_of(data))
+        hashes.append(hash_of(name))
         rows.append(row)
-        ends.append(len(letters))
-    if len(letters) > MAX_LETTERS:
-        raise CheckpointError(
-            f"the names of all entities take {len(letters):,} bytes, more than {MAX_LETTERS:,}"
-        )
-    content = _sort(np.array(hashes, "<i8"), np.array(rows, "<i4"), np.array(ends, "<i4"))
-    content["letters"] = np.frombuffer(letters, np.uint8)
-    _check_unique(content)
+    index = _sort(np.array(hashes, "<i8"), np.array(rows, "<i4"))
     new_path = path.with_name(path.name + NEW)
-    save_file(content, new_path)
+    save_file(index, new_path)
     new_path.replace(path)
     return len(rows)
 
 
-def _sort(hashes: NDArray[Any], rows: NDArray[Any], ends: NDArray[Any]) -> dict[str, NDArray[Any]]:
+def _sort(hashes: NDArray[np.int64], rows: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+    """Sort by hash, and refuse two entities of one name or of one row."""
     order = np.argsort(hashes, kind="stable")
-    starts = np.concatenate([np.zeros(1, "<i4"), ends[:-1]]) if len(ends) else ends
-    return {"hash": hashes[order], "row": rows[order], "start": starts[order], "end": ends[order]}
-
-
-def _check_unique(content: dict[str, NDArray[Any]]) -> None:
-    def name(place: int) -> str:
-        return content["letters"][content["start"][place] : content["end"][place]].tobytes().decode()
-
-    for place in np.flatnonzero(content["hash"][1:] == content["hash"][:-1]).tolist():
-        if name(place) == name(place + 1):
-            raise CheckpointError(f"the entity {name(place)} stands in the list of ids twice")
-    rows, counts = np.unique(content["row"], return_counts=True)
-    if len(rows) != len(content["row"]):
-        raise CheckpointError(f"two entities have the id {int(rows[counts > 1][0]) - 1}")
+    hashes, sorted_rows = hashes[order], np.sort(rows)
+    same_name, same_row = (np.flatnonzero(a[1:] == a[:-1]) for a in (hashes, sorted_rows))
+    if len(same_name):
+        first, second = (int(rows[order[same_name[0] + n]]) - 1 for n in (0, 1))
+        raise CheckpointError(f"the entities of the ids {first} and {second} have one name")
+    if len(same_row):
+        raise CheckpointError(f"two entities have the id {int(sorted_rows[same_row[0]]) - 1}")
+    return {"hash": hashes, "row": rows[order]}

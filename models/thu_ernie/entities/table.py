@@ -20,8 +20,6 @@ from models.thu_ernie.entities.files import FILES, NAMES, ROWS
 from models.thu_ernie.entities.mapped import MappedArrays, digest_of_sums
 from models.thu_ernie.entities.names import NO_ENTITY, EntityNames
 
-ROWS_AT_ONCE = 32  # Rows between two releases of the map: at most 64 MB of large folios are resident
-
 
 class EntityTable:
     """The table as it was converted. Read-only and thread-safe.
@@ -75,11 +73,7 @@ class EntityTable:
         numbers, places = np.unique(rows.flatten().cpu().numpy(), return_inverse=True)
         if len(numbers) and not 0 <= numbers[0] <= numbers[-1] < len(self):
             raise IndexError(f"rows {numbers[0]} to {numbers[-1]} of a table of {len(self)}")
-        vectors = np.empty((len(numbers), self.size), np.float32)
-        for start in range(0, len(numbers), ROWS_AT_ONCE):
-            part = slice(start, start + ROWS_AT_ONCE)
-            np.take(self._rows, numbers[part], 0, out=vectors[part])
-            self._file.release()
+        vectors = self._file.take("rows", numbers)
         return torch.from_numpy(vectors[places]).view(*rows.shape, self.size)
 
 
@@ -110,6 +104,8 @@ class EntityView:
 
     def look_up(self, rows: Int[Tensor, "*place"]) -> Float[Tensor, "*place size"]:
         """Return the vector of each row, on the CPU."""
+        if not self.vectors:
+            return self.table.look_up(rows)
         flat = rows.flatten().cpu()
         vectors = self.table.look_up(torch.where(flat < len(self.table), flat, NO_ENTITY))
         for place in torch.isin(flat, self._numbers).nonzero().flatten().tolist():

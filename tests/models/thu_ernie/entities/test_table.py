@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 
 from models.checkpoint import CheckpointError
 from models.thu_ernie.alignment import Vocabulary
-from models.thu_ernie.entities import table as table_file
+from models.thu_ernie.entities import mapped
 from models.thu_ernie.entities.files import NAMES, ROWS
 from models.thu_ernie.entities.mapped import MappedArrays
 from models.thu_ernie.entities.table import EntityTable, EntityView
@@ -18,11 +18,11 @@ from models.thu_ernie.row import Row, collate
 from tests.models.thu_ernie.entities.conftest import N_ENTITIES, SIZE, vector
 
 
-@pytest.mark.parametrize("rows_at_once", [1, 2, 64])
+@pytest.mark.parametrize("max_chunks", [1, 2, 64])
 def test_rows_are_looked_up_in_the_order_that_is_asked_for(
-    rows_at_once: int, table: EntityTable, monkeypatch: pytest.MonkeyPatch
+    max_chunks: int, table: EntityTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_file, "ROWS_AT_ONCE", rows_at_once)
+    monkeypatch.setattr(mapped, "MAX_CHUNKS", max_chunks)
     vectors = table.look_up(torch.tensor([[8, 0, 3], [3, 1, 1]]))
     expected = [[vector(7), np.zeros(SIZE), vector(2)], [vector(2), vector(0), vector(0)]]
     assert vectors.tolist() == np.array(expected).tolist()
@@ -84,10 +84,16 @@ def test_a_file_that_is_missing_or_damaged_is_named(name: str, folder: Path) -> 
         EntityTable.open(folder, SIZE)
 
 
-def test_pages_that_were_given_back_are_read_again(folder: Path) -> None:
+def test_pages_that_were_given_back_are_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With chunks of one row and room for two, a third row makes the file give back both."""
+    monkeypatch.setattr(mapped, "CHUNK_BITS", 4)
+    monkeypatch.setattr(mapped, "MAX_CHUNKS", 2)
     file = MappedArrays.open(folder / ROWS, "rows")
-    before = file.arrays["rows"].copy()
-    file.release()
-    assert (file.arrays["rows"] == before).all()
+    assert file.take("rows", np.array([1, 2])).tolist() == [vector(0).tolist(), vector(1).tolist()]
+    assert file.chunks == {1, 2}
+    assert file.take("rows", np.array([2])).tolist() == [vector(1).tolist()]
+    assert file.chunks == {1, 2}
+    assert file.take("rows", np.array([3])).tolist() == [vector(2).tolist()]
+    assert file.chunks == {3}
     with pytest.raises(ValueError, match="read-only"):
         file.arrays["rows"][0] = 1
