@@ -19,8 +19,8 @@ from models.nkb.overlay import Overlay, same_rows
 from models.nkb.reader import DEFAULT, ReadCache, Reader
 from models.nkb.surgery import rests_on
 from models.packs.probes import pack_probes
-from models.scope.active import ActiveEdits
 from models.scope.probe_index import ProbeIndex
+from models.scope.router import Router
 from models.scope.scope import Match
 from models.system import (
     UNSURE,
@@ -28,18 +28,15 @@ from models.system import (
     Ask,
     Bundle,
     Input,
-    NearbyEdit,
     Probes,
     Reply,
-    ScopeVerdict,
     Side,
-    Thresholds,
 )
 
 MAX_TOKENS = 48  # of an answer the base gives; an edit's own answer may be longer
 
 
-class NkbSystem:
+class NkbSystem(Router):
     """The default checkpoint with its editable bank."""
 
     name = "nkb"
@@ -49,6 +46,7 @@ class NkbSystem:
     def __init__(self, reader: Reader, reads: ReadCache | None = None) -> None:
         self.reader = reader
         self._reads = reads or ReadCache(reader)
+        super().__init__(reader.scope, self._reads.readings, BANK)
 
     @property
     def probes(self) -> Probes:
@@ -136,23 +134,6 @@ class NkbSystem:
             nearby_edit=match.nearby_edit if match is not None and gate is None else None,
         )
 
-    @property
-    def thresholds(self) -> Thresholds:
-        return self.reader.scope.thresholds
-
-    @torch.inference_mode()
-    def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
-        readings = self._reads.readings([ask.question for ask in asks])
-        matches = self.reader.scope.find_nearest(readings, views[BANK].active_edits)
-        return [None if match is None else match.nearby_edit for match in matches]
-
-    @torch.inference_mode()
-    def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
-        return self.reader.scope.examine(self._reads.readings([ask.question]), views[BANK].active_edits)
-
-    def set_thresholds(self, thresholds: Thresholds) -> None:
-        self.reader.scope.thresholds = thresholds
-
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
         """An answer follows from the question, the gate that it opens and the value rows."""
@@ -162,8 +143,7 @@ class NkbSystem:
             return []
         if not same_rows(old_bank.values, new_bank.values):
             return [True] * len(questions)
-        old_routes, new_routes = (self._routes(questions, bank.active_edits) for bank in (old_bank, new_bank))
-        return [_block(old) != _block(new) for old, new in zip(old_routes, new_routes, strict=True)]
+        return self.find_rerouted(questions, old_bank.active_edits, new_bank.active_edits)
 
     @torch.inference_mode()
     def may_reach(self, before: Views, after: Views) -> list[str] | None:
@@ -184,31 +164,10 @@ class NkbSystem:
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
         """A routed edit answers with its own tokens, whatever else the bank holds, so the routes tell."""
         bank: BankView = views[BANK]
-        names = [block.key.removeprefix("edit/") for block in bank.active_edits.edits]
         silent_surgery: dict[str, tuple[str | None, ...]] = {
             edit: () for edits in bank.surgery_edits.values() for edit in edits
         }
-        odd = {
-            names[edit]: tuple(names[other] for other in answering)
-            for edit, answering in bank.active_edits.find_misrouted().items()
-        }
-        return silent_surgery | odd
-
-    @torch.inference_mode()
-    def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
-        routes = self._routes([ask.question for ask in asks], views[BANK].active_edits)
-        return [None if match is None else match.edit for match in routes]
-
-    @torch.inference_mode()
-    def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
-        active_edits: ActiveEdits = views[BANK].active_edits
-        readings = self._reads.readings([ask.question for ask in asks])
-        same = self.reader.scope.find_same(readings, active_edits)
-        return [tuple(active_edits.edits[edit].key.removeprefix("edit/") for edit in edits) for edits in same]
-
-    def _routes(self, questions: Sequence[str], active_edits: ActiveEdits) -> list[Match | None]:
-        readings = self._reads.readings(questions)
-        return self.reader.scope.route(readings, [active_edits] * len(questions))
+        return silent_surgery | super().find_misrouted(views)
 
     def _steps(self, match: Match) -> torch.Tensor:
         """The rows that spell the edit's answer."""
@@ -238,7 +197,3 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     ProbeIndex.load(folder, reader.digest)
     reads = ReadCache(reader)
     return Bundle(NkbSystem(reader, reads), (BankMemory(reader, reads),))
-
-
-def _block(gate: Match | None) -> tuple[str, str] | None:
-    return None if gate is None else (gate.block.key, gate.block.digest)

@@ -1,0 +1,106 @@
+"""Routes questions to edits for a system, so that each system with a scope keeps the contract in the same way.
+
+A system inherits from `Router`; its memory's view has the `ActiveEdits` of a version. models/system.py says what
+`Routes` and `HasScope` promise.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import torch
+
+from models.memory import Block, Views
+from models.scope.active import ActiveEdits
+from models.scope.readings import Readings
+from models.scope.scope import Match, Scope
+from models.system import Ask, NearbyEdit, ScopeVerdict, Thresholds
+
+Read = Callable[[Sequence[str]], Readings]
+
+
+class Routed(Protocol):
+    """A view of a memory whose edits are found by a scope."""
+
+    @property
+    def active_edits(self) -> ActiveEdits: ...
+
+
+class Router:
+    """Keeps the capabilities `Routes` and `HasScope` of a system.
+
+    Args:
+        scope: Which question an edit answers.
+        read: Reads questions as the scope compares them, perhaps from a cache.
+        memory: Name of the memory whose view has the active edits.
+    """
+
+    def __init__(self, scope: Scope, read: Read, memory: str) -> None:
+        self._scope, self._read_questions, self._routed_memory = scope, read, memory
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Return how sure the scope has to be."""
+        return self._scope.thresholds
+
+    def set_thresholds(self, thresholds: Thresholds) -> None:
+        """Say how sure the scope has to be, before the first question."""
+        self._scope.thresholds = thresholds
+
+    @torch.inference_mode()
+    def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
+        """Return the edit that each question likeliest asks for; None where no edit is near."""
+        matches = self._scope.find_nearest(self._read_asks(asks), self._active_edits(views))
+        return [None if match is None else match.nearby_edit for match in matches]
+
+    @torch.inference_mode()
+    def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
+        """Return what became of the wordings that a question resembles most."""
+        return self._scope.examine(self._read_asks([ask]), self._active_edits(views))
+
+    @torch.inference_mode()
+    def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
+        """Return the edit that answers each question; None where the base does."""
+        routes = self.find_routes([ask.question for ask in asks], self._active_edits(views))
+        return [None if match is None else match.edit for match in routes]
+
+    @torch.inference_mode()
+    def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
+        """Return the active edits whose place a new edit of each question takes."""
+        active_edits = self._active_edits(views)
+        same = self._scope.find_same(self._read_asks(asks), active_edits)
+        return [tuple(name_edit(active_edits.edits[edit]) for edit in edits) for edits in same]
+
+    @torch.inference_mode()
+    def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
+        """Return the edits that do not answer all of their own wordings, and which edit answers each of them."""
+        active_edits = self._active_edits(views)
+        names = [name_edit(block) for block in active_edits.edits]
+        return {
+            names[edit]: tuple(names[other] for other in answering)
+            for edit, answering in active_edits.find_misrouted().items()
+        }
+
+    def find_routes(self, questions: Sequence[str], active_edits: ActiveEdits) -> list[Match | None]:
+        """Return the match of each question that an edit answers."""
+        return self._scope.route(self._read_questions(questions), [active_edits] * len(questions))
+
+    def find_rerouted(self, questions: Sequence[str], old: ActiveEdits, new: ActiveEdits) -> list[bool]:
+        """Return whether each question is answered by another edit, or by other rows, on the two sides."""
+        sides = zip(*(self.find_routes(questions, side) for side in (old, new)), strict=True)
+        return [_digest(before) != _digest(after) for before, after in sides]
+
+    def _active_edits(self, views: Views) -> ActiveEdits:
+        view: Routed = views[self._routed_memory]
+        return view.active_edits
+
+    def _read_asks(self, asks: Sequence[Ask]) -> Readings:
+        return self._read_questions([ask.question for ask in asks])
+
+
+def name_edit(block: Block) -> str:
+    """Return the id of the edit that owns a block."""
+    return block.key.removeprefix("edit/")
+
+
+def _digest(match: Match | None) -> tuple[str, str] | None:
+    return None if match is None else (match.block.key, match.block.digest)
