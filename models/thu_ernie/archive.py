@@ -58,7 +58,7 @@ def unpack(archive: Path, folder: Path, max_bytes: int = MAX_BYTES) -> None:
                 _copy(tar, member, folder, archive)
     except CheckpointError:
         raise
-    except Exception as cause:  # of bytes that were never written as an archive, anything
+    except Exception as cause:  # bytes that are no archive raise errors of many kinds
         raise CheckpointError(f"{archive} cannot be unpacked ({cause}): fetch it again") from cause
 
 

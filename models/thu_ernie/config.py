@@ -13,7 +13,7 @@ LayerKind: TypeAlias = Literal["sim", "mix", "norm"]
 KINDS: tuple[LayerKind, ...] = get_args(LayerKind)
 # Layers of the authors' base model
 PUBLISHED_KINDS: tuple[LayerKind, ...] = ("sim",) * 5 + ("mix",) + ("norm",) * 6
-ENTITY_SIZE, ENTITY_HEADS = 100, 4  # constants of the authors' code
+ENTITY_SIZE, ENTITY_HEADS = 100, 4  # Constants of the authors' code
 
 # Our name, the name in the authors' file.
 NAMES = {

@@ -15,7 +15,7 @@ from models.encoder.bert import EPSILON
 from models.thu_ernie.config import ErnieConfig
 from models.thu_ernie.network import Batch, Ernie
 
-NO_LABEL = -1  # a place that a loss leaves out
+NO_LABEL = -1  # Label of a place that a loss leaves out
 
 
 class Transform(nn.Module):
@@ -75,12 +75,12 @@ class PretrainingHeads(nn.Module):
 
 @dataclass(frozen=True)
 class PretrainingLogits:
-    """Before their softmax.
+    """The scores of the three tasks before their softmax.
 
     Attributes:
-        words: Of each word of the vocabulary at each place.
-        entities: Of each candidate at each place; 0 of a candidate whose vector is zero.
-        order: Class 0 says that the second text follows the first.
+        words: Logits of each word of the vocabulary at each place.
+        entities: Logits of each candidate at each place; 0 for a candidate whose vector is zero.
+        order: Logits of two classes, of which 0 says that the second text follows the first.
     """
 
     words: Float[Tensor, "batch token vocab"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 # A word, a character of a script that writes no spaces (kana, Han, Hangul), or a sign.
 WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]|[^\W_]+|[^\w\s]|_")
-Form = tuple[str, ...]  # the words of a name, without regard to case
+Form = tuple[str, ...]  # Words of a name, without regard to case
 
 
 class InvalidLink(ValueError):

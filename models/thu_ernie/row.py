@@ -26,11 +26,6 @@ NO_VECTOR = "the table has no vector of this entity"
 class Entities(Protocol):
     """A table of entity vectors at one version."""
 
-    @property
-    def size(self) -> int:
-        """The width of a vector."""
-        ...
-
     def row_of(self, entity: str) -> int:
         """Return the row of an entity; NO_ENTITY where the table does not know it."""
         ...
@@ -46,7 +41,7 @@ class Row:
 
     Attributes:
         tokens: All tokens, special ones included.
-        segments: Of each token, 0 up to the first [SEP] and 1 behind it.
+        segments: Number of the text that each token belongs to: 0 up to the first [SEP] and 1 behind it.
         links: Place of a token -> the mention that begins there.
         rejections: Mentions that no token carries.
     """

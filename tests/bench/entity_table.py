@@ -28,7 +28,7 @@ MENTIONS, LOOK_UPS = 64, 1_000
 
 
 def rows() -> Iterator[Row]:
-    """Write a table under the temporary folder, measure it from a process of its own, and delete it."""
+    """Write a table under the temporary folder, measure it from a fresh process, and delete it."""
     with tempfile.TemporaryDirectory(prefix="errata-bench-") as name:
         start = time.perf_counter()
         write_table(Path(name), SIZE, _vectors(), ((f"Q{id}", id) for id in range(ENTITIES)))

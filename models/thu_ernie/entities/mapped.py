@@ -64,7 +64,7 @@ class MappedArrays:
         """Return a copy of some rows of an array; an IndexError where it has no such row.
 
         Args:
-            name: Of the array.
+            name: Name of the array.
             rows: Their numbers, ascending, so that each chunk is read once.
         """
         array = self.arrays[name]
@@ -98,7 +98,7 @@ def write_rows(path: Path, name: str, width: int, parts: Iterable[NDArray[np.flo
 
     Args:
         path: A file; it is replaced at the end, so that a process that maps the old one keeps it.
-        name: Of the array in the file.
+        name: Name of the array in the file.
         width: Numbers of a row.
         parts: Pieces of the array [row, width].
     """

@@ -20,8 +20,8 @@ from models.thu_ernie.entities.names import NO_ENTITY
 from models.thu_ernie.entities.table import EntityTable, EntityView
 
 ENTITIES = "thu-ernie/entities"
-ROWS = "rows"  # method of an edit that writes rows
-Parts = tuple[tuple[str, float], ...]  # entities of the unedited table and their weights
+ROWS = "rows"  # Method of an edit that writes rows
+Parts = tuple[tuple[str, float], ...]  # Entities of the unedited table and their weights
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ class Vectors:
 
     rows: Mapping[str, int] = {"Q1": 1, "Q2": 2}
     vectors = torch.tensor([[0.0, 0.0], [1.0, 2.0], [3.0, 4.0]])
-    size = 2
 
     def row_of(self, entity: str) -> int:
         return self.rows.get(entity, 0)

@@ -85,7 +85,7 @@ def test_a_file_that_is_missing_or_damaged_is_named(name: str, folder: Path) -> 
 
 
 def test_pages_that_were_given_back_are_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With chunks of one row and room for two, a third row makes the file give back both."""
+    """A third row makes the file give back two, where a chunk is a row and two are allowed."""
     monkeypatch.setattr(mapped, "CHUNK_BITS", 4)
     monkeypatch.setattr(mapped, "MAX_CHUNKS", 2)
     file = MappedArrays.open(folder / ROWS, "rows")
