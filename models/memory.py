@@ -39,10 +39,13 @@ class BlockError(ValueError):
 class Block:
     """Rows that live and die together, kept as bytes: a tensor is made when it is read.
 
-    key: unique within its memory at one version, e.g. `edit/7f3a` or `value/11/42`.
-    order: where it stands in the canonical order of the memory (the ledger's order). Not part of the digest, so
-        that an image does not remember how many commits came before it.
-    header, body: of the block as safetensors bytes; blocks of the same shapes share a header. sha256: of both.
+    Attributes:
+        key: Name of the block, unique within its memory at one version, e.g. `edit/7f3a` or `value/11/42`.
+        order: Place in the canonical order of the memory, which is the ledger's. The digest leaves it out, so that an
+            image does not remember how many commits came before it.
+        header: First part of the safetensors bytes; blocks of the same shapes share it.
+        body: Second part of the safetensors bytes.
+        sha256: Digest of header and body.
     """
 
     key: str
@@ -53,7 +56,14 @@ class Block:
 
     @staticmethod
     def of(key: str, order: int, kind: str, tensors: Mapping[str, Tensor]) -> Block:
-        """kind: which reader of the memory understands the tensors, e.g. `gated`, `value`. tensors: on the CPU."""
+        """Make a block from tensors.
+
+        Args:
+            key: Name of the block.
+            order: Place in the ledger's order.
+            kind: Name by which the memory knows how to read the tensors, e.g. `gated` or `value`.
+            tensors: Tensors on the CPU by name.
+        """
         from safetensors.torch import save
 
         sorted_tensors = {name: tensors[name].contiguous() for name in sorted(tensors)}
@@ -62,31 +72,37 @@ class Block:
 
     @property
     def encoded(self) -> bytes:
-        """The block as safetensors bytes; equal content gives equal bytes."""
+        """Return the block as safetensors bytes; equal content gives equal bytes."""
         return self.header + self.body
 
     @property
     def digest(self) -> str:
+        """Return the digest as commits name it."""
         return "sha256:" + self.sha256.hex()
 
     @property
     def kind(self) -> str:
+        """Return the name by which the memory knows how to read the tensors."""
         return _layout(self.header).kind
 
     @property
     def tensors(self) -> Mapping[str, Tensor]:
-        """By name; each is a copy, made when it is looked up."""
+        """Return the tensors by name; each is a copy that is made when it is looked up."""
         return Tensors(self.body, _layout(self.header).parts)
 
     @property
     def rows(self) -> Mapping[str, int]:
-        """How many each tensor has; a number is one."""
+        """Return the number of rows of each tensor; a single number counts as one row."""
         parts = _layout(self.header).parts
         return {name: part.shape[0] if part.shape else 1 for name, part in parts.items()}
 
     @staticmethod
     def decode(data: bytes, *, key: str, order: int, digest: str) -> Block:
-        """The block that `encoded` wrote. BlockError when the bytes do not match the digest, or are no block."""
+        """Read the block that `encoded` wrote.
+
+        Raises:
+            BlockError: The bytes do not match the digest, or are no block.
+        """
         actual = hashlib.sha256(data).digest()
         if "sha256:" + actual.hex() != digest:
             raise BlockError(f"rows {key!r}: expected {digest}, found sha256:{actual.hex()}")
@@ -102,7 +118,14 @@ class Block:
 
 
 class Part(NamedTuple):
-    """Where one tensor lies in the body of a block. dtype: its name in torch."""
+    """Place of one tensor in the body of a block.
+
+    Attributes:
+        dtype: Name of the dtype in torch.
+        shape: Sizes of the axes.
+        start: First byte in the body.
+        end: Byte behind the last one.
+    """
 
     dtype: str
     shape: tuple[int, ...]
@@ -112,7 +135,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tensors(Mapping[str, "Tensor"]):
-    """Of one block."""
+    """The tensors of one block, each made when it is looked up."""
 
     body: bytes
     parts: Mapping[str, Part]
@@ -134,21 +157,27 @@ class Tensors(Mapping[str, "Tensor"]):
 
 
 class Layout(NamedTuple):
-    """size: of the body."""
+    """What the header of a block says.
+
+    Attributes:
+        kind: Name by which the memory knows how to read the tensors.
+        parts: Place of each tensor.
+        size: Bytes of the body.
+    """
 
     kind: str
     parts: Mapping[str, Part]
     size: int
 
 
-DTYPES = {  # of safetensors -> of torch, and bytes of a number
+DTYPES = {  # name in safetensors -> name in torch, and bytes of one number
     "BOOL": ("bool", 1), "U8": ("uint8", 1), "I8": ("int8", 1), "I16": ("int16", 2), "I32": ("int32", 4),
     "I64": ("int64", 8), "F16": ("float16", 2), "BF16": ("bfloat16", 2), "F32": ("float32", 4), "F64": ("float64", 8),
 }  # fmt: skip
 
 
 def _split(data: bytes) -> tuple[bytes, bytes]:
-    """Header, the length before it included, and body."""
+    """Split safetensors bytes into the header, with the length before it, and the body."""
     end = 8 + int.from_bytes(data[:8], "little")
     return _intern(data[:end]), data[end:]
 
@@ -160,7 +189,11 @@ def _intern(header: bytes) -> bytes:
 
 @lru_cache(maxsize=4_096)  # blocks of the same shapes have the same header
 def _layout(header: bytes) -> Layout:
-    """ValueError, KeyError or TypeError when it is none that `Block.of` writes."""
+    """Read a header.
+
+    Raises:
+        ValueError, KeyError, TypeError: `Block.of` does not write such a header.
+    """
     content = json.loads(header[8:])
     kind = content.pop("__metadata__")["kind"]
     if not isinstance(kind, str):
@@ -184,7 +217,12 @@ def _layout(header: bytes) -> Layout:
 
 @dataclass(frozen=True)
 class Delta:
-    """What one commit writes to one memory: blocks to put (replacing a block of the same key), keys to remove."""
+    """What one commit writes to one memory.
+
+    Attributes:
+        puts: Blocks to put, each in place of a block of the same key.
+        removes: Keys of blocks to remove.
+    """
 
     puts: tuple[Block, ...] = ()
     removes: tuple[str, ...] = ()
@@ -197,13 +235,16 @@ class Delta:
 class Image:
     """All blocks of one memory at one version, on top of a base that never changes.
 
-    base: digest of the checkpoint the blocks lie on.
+    Attributes:
+        base: Digest of the checkpoint that the blocks lie on.
+        blocks: Blocks by their keys.
     """
 
     base: str
     blocks: Mapping[str, Block] = field(default_factory=dict, repr=False)
 
     def apply(self, delta: Delta) -> Image:
+        """Return the image with a delta written to it."""
         blocks = dict(self.blocks)
         for key in delta.removes:
             del blocks[key]
@@ -212,7 +253,7 @@ class Image:
         return Image(self.base, blocks)
 
     def delta_to(self, target: Image) -> Delta:
-        """The delta that turns this image into `target`."""
+        """Return the delta that turns this image into `target`."""
         removes = tuple(key for key in self.blocks if key not in target.blocks)
         puts = []
         for key, block in target.blocks.items():
@@ -223,15 +264,17 @@ class Image:
 
     @cached_property
     def ordered_blocks(self) -> Sequence[Block]:
+        """Return the blocks in the ledger's order."""
         return sorted(self.blocks.values(), key=lambda block: (block.order, block.key))
 
     @cached_property
     def checksum(self) -> str:
-        """SHA-256 over the base and the blocks' digests in canonical order: equal iff every row is, bit for bit."""
+        """Return the SHA-256 of base and blocks: two images have the same one if all their bits are the same."""
         return checksum(self.base, (block.digest for block in self.ordered_blocks))
 
 
 def checksum(base: str, digests: Iterable[str]) -> str:
+    """Return the SHA-256 over a base and the digests of its blocks in the ledger's order."""
     total = hashlib.sha256(base.encode())
     total.update(bytes.fromhex("".join(digest.removeprefix("sha256:") for digest in digests)))
     return "sha256:" + total.hexdigest()
@@ -249,24 +292,29 @@ Views: TypeAlias = Mapping[str, View]
 
 @runtime_checkable
 class Change(Protocol):
-    """What an edit asks of one memory, resolved to plain values. A memory knows the kinds that it accepts.
-
-    id: of the edit; it names the block (`block_key`) and stays out of the rows.
-    """
+    """What an edit asks of one memory, resolved to plain values. A memory knows the kinds that it accepts."""
 
     @property
-    def kind(self) -> ChangeKind: ...
+    def kind(self) -> ChangeKind:
+        """Return the kind, one of those that the memory accepts."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Return the id of the edit; it names the block (`block_key`) and stays out of the rows."""
 
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """This question, and its paraphrases, have this answer.
+    """A question and its paraphrases get a new answer.
 
-    counterexamples: questions that it is not about. replaces: ids of earlier edits about the same fact, in whose words
-    this one answers, too. other_names: the question in other names of what it mentions.
+    Attributes:
+        id: Id of the edit.
+        question: The question that was answered wrongly.
+        answer: The right answer.
+        paraphrases: The question in other words.
+        counterexamples: Questions that resemble it and ask for something else.
+        replaces: Ids of earlier edits about the same fact; the new edit answers their wordings, too.
+        other_names: The question with other names of what it mentions.
     """
 
     kind: ClassVar[ChangeKind] = "answer"
@@ -281,7 +329,7 @@ class AnswerChange:
 
     @property
     def wordings(self) -> tuple[str, ...]:
-        """All that it answers to."""
+        """Return all wordings that the edit answers."""
         return (self.question, *self.paraphrases, *self.other_names)
 
 
@@ -299,8 +347,12 @@ class Fields(BaseModel):
 class FieldsChange:
     """A change of a kind whose fields the memory names.
 
-    kind: one that the memory accepts. question, answer: what is asked to see whether it works; "" where there is
-    nothing to ask.
+    Attributes:
+        id: Id of the edit.
+        kind: A kind that the memory accepts.
+        fields: What the curator wrote, checked.
+        question: Question that shows whether the change works; "" where none is known.
+        answer: Expected answer to the question.
     """
 
     id: str
@@ -320,13 +372,13 @@ class Options(BaseModel):
 
     @classmethod
     def methods(cls) -> tuple[str, ...]:
-        """The editing methods, the default first; () where there is nothing to choose from."""
+        """Return the editing methods, the default first; () where there is nothing to choose from."""
         field = cls.model_fields.get("method")
         return () if field is None else get_args(field.annotation)
 
     @classmethod
     def names(cls) -> frozenset[str]:
-        """As they are written on the wire."""
+        """Return the names of the options as the wire has them."""
         return frozenset(field.alias or name for name, field in cls.model_fields.items())
 
 
@@ -334,6 +386,12 @@ class EditRefused(ValueError):
     """An edit that cannot work, with a stable code (`no_active_slot`, `unreachable`, ...) and what to do."""
 
     def __init__(self, code: str, detail: str) -> None:
+        """Make the refusal of one change.
+
+        Args:
+            code: Stable code for programs.
+            detail: Sentence for a curator: what is wrong, and what would work.
+        """
         super().__init__(detail)
         self.code = code
         self.detail = detail
@@ -341,10 +399,13 @@ class EditRefused(ValueError):
 
 @dataclass(frozen=True)
 class Material:
-    """What one edit contributes to the fold. Built once, from the base alone, and never changed afterwards.
+    """What one edit contributes to the fold. It is built once, from the base alone, and never changes.
 
-    block: its `order`, the edit's place in the ledger, is assigned by the writer before the fold.
-    notes: what the report says of the rows (slots touched, margin, lambda, warnings). JSON values only.
+    Attributes:
+        edit: Id of the edit.
+        method: Name of the method that built the rows.
+        block: The rows; the writer sets `order`, the edit's place in the ledger, before the fold.
+        notes: What the report says about the rows (slots, margin, lambda, warnings), as JSON values.
     """
 
     edit: str
@@ -357,9 +418,12 @@ class Material:
 class Usage:
     """How full a memory is.
 
-    slots_used: by all active edits. slots_reserved: how many there are; None where edits bring their own, which the
-    service then limits. rows_per_slot: how crowded a memory is whose edits share slots. margin: by how many points the
-    locality expected at so many edits exceeds what is acceptable. warnings: whole sentences for a curator.
+    Attributes:
+        slots_used: Number of slots that all active edits take.
+        slots_reserved: Number of slots that exist; None where edits bring their own, which the service then limits.
+        rows_per_slot: Rows that share a slot on average, in memories whose edits share slots.
+        margin: Points by which the expected locality exceeds the acceptable one.
+        warnings: Sentences for a curator.
     """
 
     slots_used: int
@@ -373,33 +437,36 @@ class Usage:
 class Memory(Protocol):
     """A named table of rows that systems read while they answer and that edits write.
 
-    accepts: kinds of change. options: the model of what a curator may set beside a change. Thread-safe: images and
-    views are immutable, and the base never changes.
+    Its members may be called from any thread: images and views are immutable, and the base never changes.
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name, e.g. `nkb/bank`."""
 
     @property
-    def accepts(self) -> frozenset[ChangeKind]: ...
+    def accepts(self) -> frozenset[ChangeKind]:
+        """Return the kinds of change that the memory takes."""
 
     @property
-    def options(self) -> type[Options]: ...
+    def options(self) -> type[Options]:
+        """Return the model of what a curator may set beside a change."""
 
     @property
     def base(self) -> Image:
-        """The memory with no edits."""
+        """Return the memory with no edits."""
 
     def build(self, changes: Sequence[Any], options: Any) -> list[Material | EditRefused]:
-        """Turn changes of the accepted kinds into rows, in order, from the base alone, so that undo is exact."""
+        """Turn changes into rows, in order, from the base alone, so that undo is exact; refuse what cannot work."""
 
     def fold(self, materials: Sequence[Material]) -> Image:
-        """The image that the active materials give, in ledger order. A pure function."""
+        """Return the image that the active materials give, in ledger order, as a pure function of them."""
 
     def view(self, image: Image) -> View:
-        """Compile an image for reading. Blocks that an earlier view has cost nothing."""
+        """Compile an image for reading; blocks that an earlier view has cost nothing."""
 
-    def usage(self, image: Image) -> Usage: ...
+    def usage(self, image: Image) -> Usage:
+        """Tell how full the memory is."""
 
 
 @runtime_checkable
@@ -410,9 +477,10 @@ class TakesFields(Protocol):
     """
 
     @property
-    def fields(self) -> Mapping[ChangeKind, type[Fields]]: ...
+    def fields(self) -> Mapping[ChangeKind, type[Fields]]:
+        """Return the model of the fields of each such kind."""
 
 
 def block_key(edit: str) -> str:
-    """The key of the block that an edit owns."""
+    """Return the key of the block that an edit owns."""
     return f"edit/{edit}"

@@ -21,8 +21,10 @@ from models.memory import CHANGE_KINDS, Fields, Memory, Options, TakesFields, Vi
 class Thresholds:
     """Probabilities that a question asks for an edit's fact.
 
-    opens: from which the edit answers. near: from which a reply names it, though the base answers. replaces: from
-    which a new edit takes the place of an earlier one.
+    Attributes:
+        opens: Probability from which the edit answers.
+        near: Probability from which a reply names the edit, though the base answers.
+        replaces: Probability from which a new edit takes the place of an earlier one.
     """
 
     opens: float = 0.25
@@ -39,11 +41,17 @@ INPUTS: frozenset[str] = frozenset(get_args(Input))
 
 @dataclass(frozen=True)
 class Ask:
-    """One question, after the wire's checks. `top_k` > 1 asks for alternatives, `explain` for a trace.
+    """One question, after the wire's checks.
 
-    context, candidates, document: what to choose the answer from, for systems with these inputs.
-    mentions: what the graph at the asked version says of the words of the question, for systems with the input
-    `graph`; empty without the graph, too. use_graph: False where the caller wants an answer without the graph.
+    Attributes:
+        question: The question in the caller's words.
+        top_k: Number of answers wanted; more than one asks for alternatives.
+        explain: Whether the reply has to explain itself.
+        context: Text to take the answer from, for systems with this input.
+        document: Id of the document to take the answer from, for systems with this input.
+        candidates: Answers to choose from, for systems with this input.
+        mentions: What the graph says about the words of the question, for systems with the input `graph`.
+        use_graph: False if the caller wants an answer without the graph.
     """
 
     question: str
@@ -58,15 +66,20 @@ class Ask:
 
 @dataclass(frozen=True)
 class Alternative:
+    """Another answer with its probability."""
+
     answer: str
     score: float
 
 
 @dataclass(frozen=True)
 class NearbyEdit:
-    """An edit that the question may ask for, and not surely enough to be answered by it.
+    """An edit that the question may ask for, though not surely enough to be answered by it.
 
-    question: the wording of the edit that is near. probability: that both ask for the same.
+    Attributes:
+        edit: Id of the edit.
+        question: The wording of the edit that is near.
+        probability: Probability that both ask for the same.
     """
 
     edit: str
@@ -93,12 +106,17 @@ UNSURE = Reason("unsure", "The model is not sure enough to answer.")
 class Reply:
     """A system's reply to one question.
 
-    answer: None when the system declines; `reason` then says why.
-    score: calibrated probability that the answer is right, in [0, 1].
-    edits: ids of the edits whose rows this answer rests on.
-    facts: what the answer rests on in the graph, as JSON values: `entity`, `subject`, `relation`, `object`, `edit`.
-    best: what would be answered without declining; "" when there is nothing to answer.
-    nearby_edit: what a caller may ask back about; None where an edit answers.
+    Attributes:
+        answer: The answer; None when the system declines, and `reason` says why.
+        score: Calibrated probability that the answer is right, in [0, 1].
+        best: What the system would answer without declining; "" when it has nothing to answer.
+        reason: Why the system declines.
+        edits: Ids of the edits whose rows the answer rests on.
+        alternatives: Other answers, the likeliest first.
+        truncated: Whether the question was cut.
+        explanation: What the answer rests on, as JSON values, if the question asked for it.
+        facts: Triples of the graph that the answer rests on: `entity`, `subject`, `relation`, `object`, `edit`.
+        nearby_edit: An edit that the caller may ask back about; None where an edit answers.
     """
 
     answer: str | None
@@ -117,8 +135,9 @@ class Reply:
 class AnswerDelta:
     """A part of an answer that is still being made.
 
-    text: what the answer goes on with; the texts of all deltas are the answer. progress: for systems that read before
-    they write, as JSON values.
+    Attributes:
+        text: What the answer goes on with; the texts of all deltas together are the answer.
+        progress: How far a system has come that reads before it writes, as JSON values.
     """
 
     text: str = ""
@@ -127,11 +146,13 @@ class AnswerDelta:
 
 @dataclass(frozen=True)
 class Probes:
-    """The questions by which the side effects of an edit are measured; none of them by default.
+    """The questions by which the side effects of an edit are measured.
 
-    core: compared at every commit. training: all questions the system was trained on, from which those near an edit are
-    chosen. templates: for each relation its wordings, with `{subject}`, those nobody trained on first: they reword
-    the question of an edit, to see how far it reaches.
+    Attributes:
+        core: Questions that are compared at every commit.
+        training: All questions that the system was trained on; those near an edit are chosen from them.
+        templates: Wordings of each relation, with `{subject}`, untrained ones first. They reword the question of an
+            edit, to see how far it reaches.
     """
 
     core: tuple[str, ...] = ()
@@ -140,7 +161,7 @@ class Probes:
 
 
 class Side(NamedTuple):
-    """The same questions on one side of a change: what the graph says of their words may differ between the two."""
+    """The same questions on one side of a change; the graph may say other things about their words on the other."""
 
     asks: Sequence[Ask]
     views: Views
@@ -148,44 +169,45 @@ class Side(NamedTuple):
 
 @runtime_checkable
 class System(Protocol):
-    """One answering system. Thread-safe: views are immutable and the weights never change.
-
-    name: what /v1/models calls it. memories: names of those it reads. inputs: what it takes beside the question.
-    """
+    """One answering system. Its members may be called from any thread: views and weights never change."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name under which /v1/models lists the system."""
 
     @property
-    def memories(self) -> tuple[str, ...]: ...
+    def memories(self) -> tuple[str, ...]:
+        """Return the names of the memories that the system reads."""
 
     @property
-    def inputs(self) -> frozenset[Input]: ...
+    def inputs(self) -> frozenset[Input]:
+        """Return what the system takes beside the question."""
 
     @property
-    def probes(self) -> Probes: ...
+    def probes(self) -> Probes:
+        """Return the questions by which side effects are measured."""
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """One forward pass for the whole batch; `views[i]` is what `asks[i]` reads. Bit-equal views may repeat."""
+        """Answer a batch in one forward pass; `views[i]` is what `asks[i]` reads, and one view may serve several."""
 
     def describe(self) -> Mapping[str, Any]:
-        """For GET /v1/models: sizes, checkpoint, engine, device. JSON values only."""
+        """Return sizes, checkpoint, engine and device for GET /v1/models, as JSON values."""
 
 
 @runtime_checkable
 class Foresees(Protocol):
-    """Tells without asking that an answer stays: much cheaper, and measured on hundreds of questions per commit."""
+    """Foresees that an answer stays: much cheaper than asking, and needed for hundreds of questions per commit."""
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """False where both sides certainly give the same answer from the same edits. False is never wrong."""
+        """Return False only if the answer and its edits are certainly the same on both sides; True may be wrong."""
 
 
 @runtime_checkable
 class ForeseesTaught(Protocol):
-    """Tells which of all questions in `Probes.training` a change may reach."""
+    """Foresees which of all questions in `Probes.training` a change may reach."""
 
     def may_reach(self, before: Views, after: Views) -> Sequence[str] | None:
-        """The taught questions that may be answered differently, the likeliest first; None where it cannot tell."""
+        """Return the trained questions that may be answered differently, likeliest first; None if it cannot tell."""
 
 
 @runtime_checkable
@@ -193,16 +215,19 @@ class Routes(Protocol):
     """Routes a question to the edit that answers it, so that the answer of a routed question needs no forward pass."""
 
     def route(self, asks: Sequence[Ask], views: Views) -> list[str | None]:
-        """The edit that answers each question; None where only asking tells."""
+        """Return the edit that answers each question; None where only asking tells."""
 
     def find_same(self, asks: Sequence[Ask], views: Views) -> list[tuple[str, ...]]:
-        """The active edits that each question asks for with high probability: a new edit of it takes their place."""
+        """Return the active edits that each question surely asks for; a new edit of the question replaces them."""
 
     def find_misrouted(self, views: Views) -> Mapping[str, Sequence[str | None]]:
-        """Of the active edits, those that do not certainly answer all their own wordings.
+        """Find the active edits that do not certainly answer all their own wordings.
 
-        Returns: edit -> the edit that answers each wording, the question first (None: the base answers), or () where
-        only asking tells. Exact, and cheap when a close view was examined before.
+        The result is exact, and cheap when a close view was examined before.
+
+        Returns:
+            Edit -> the edit that answers each wording, the question first (None: the base answers), or () where only
+            asking tells.
         """
 
 
@@ -210,9 +235,14 @@ class Routes(Protocol):
 class ScopeVerdict:
     """What became of one wording that a question resembles.
 
-    owner: the edit that was given the wording. edit: the one that answers for it. question: the wording. probability:
-    that both ask for the same; None where nobody was asked. verdict: it answers; it could, and another is likelier; it
-    is near; it is not asked for; it names another number or code, or another known subject; it reads too differently.
+    Attributes:
+        owner: The edit that was given the wording.
+        edit: The edit that answers for it.
+        question: The wording.
+        cosine: Cosine of the sentence vectors of question and wording.
+        probability: Probability that both ask for the same; None where the judge was not asked.
+        verdict: `answers`; `less_likely` than another edit that answers; `near`; `not_asked`; excluded because it names
+            another number or code (`other_literal`) or another known subject; or `far`.
     """
 
     owner: str
@@ -228,31 +258,32 @@ class HasScope(Protocol):
     """Judges whether a question asks for the fact of an edit, and lets a person say how sure it has to be."""
 
     @property
-    def thresholds(self) -> Thresholds: ...
+    def thresholds(self) -> Thresholds:
+        """Return how sure the scope has to be."""
 
     def set_thresholds(self, thresholds: Thresholds) -> None:
-        """Before the first question."""
+        """Set how sure the scope has to be, before the first question."""
 
     def find_nearest(self, asks: Sequence[Ask], views: Views) -> list[NearbyEdit | None]:
-        """The edit that each question likeliest asks for, however unlikely; None where no edit is near."""
+        """Return the edit that each question likeliest asks for, however unlikely; None where no edit is near."""
 
     def examine_scope(self, ask: Ask, views: Views) -> list[ScopeVerdict]:
-        """The wordings that the question resembles most, the likeliest first."""
+        """Return what became of the wordings that the question resembles most, the likeliest first."""
 
 
 @runtime_checkable
 class Streams(Protocol):
-    """Tells an answer while it is made. Each step blocks the system for as long as it takes, and no longer."""
+    """Tells an answer while it is made. The system is blocked during a step, and free between two."""
 
     def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
-        """Yield deltas as they are made, and last the Reply that `answer` gives. One that declines has no text."""
+        """Yield deltas as they are made, and last the Reply that `answer` gives. A declined answer has no text."""
 
 
 @runtime_checkable
 class AnswersInSteps(Protocol):
     """Answers a long question in steps of 0.1 s at the most, so that others are answered in between.
 
-    It is given up between two of them when nobody waits for it any more.
+    The service stops it between two steps when its caller has hung up.
     """
 
     def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
@@ -261,9 +292,12 @@ class AnswersInSteps(Protocol):
 
 @dataclass(frozen=True)
 class Bundle:
-    """What a loader returns: a system and every memory that it names. Systems of one process share a memory by name.
+    """What a loader returns. Systems of one process share a memory by its name.
 
-    device: where the views of the memories lie; the service sets it.
+    Attributes:
+        system: The system.
+        memories: Every memory that the system names.
+        device: Device on which the views of the memories lie; the service sets it.
     """
 
     system: System
@@ -276,11 +310,14 @@ class BrokenContract(TypeError):
 
 
 def check_contract(bundle: object, name: str) -> Bundle:
-    """`bundle` if it keeps the contract; BrokenContract names the first member that does not.
+    """Return the bundle if it keeps the contract.
 
     Args:
-        bundle: what a loader returned.
-        name: under which the system is served.
+        bundle: What a loader returned.
+        name: Name under which the system is served.
+
+    Raises:
+        BrokenContract: A member is missing or wrong; the sentence names it.
     """
     if not isinstance(bundle, Bundle):
         raise BrokenContract(f"the loader of {name!r} has to return Bundle(system, memories), not {bundle!r}")
@@ -338,7 +375,7 @@ def _check_fields(memory: Memory, label: str) -> None:
 
 
 def _check_members(instance: object, members: Sequence[str], label: str) -> None:
-    """Without evaluating a property: `probes` reads a whole pack, `base` a checkpoint."""
+    """Check that members exist without evaluating them, for `probes` reads a whole pack and `base` a checkpoint."""
     for member in members:
         try:
             getattr_static(instance, member)
@@ -354,7 +391,11 @@ def _check_known(values: object, expected: frozenset[str], label: str) -> None:
 
 
 def check_reply(bundle: Bundle) -> None:
-    """Ask one question of the memories' bases; BrokenContract when it has no reply, no score or another stream."""
+    """Ask one question, with the base of each memory.
+
+    Raises:
+        BrokenContract: The reply has no score or no reason, or steps or stream end with another reply.
+    """
     ask = Ask("What is the capital of France?")
     views = {memory.name: memory.view(memory.base) for memory in bundle.memories}
     replies = bundle.system.answer([ask], [views])

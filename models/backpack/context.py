@@ -28,6 +28,7 @@ class LayerCache:
     values: Tensor
 
     def extend(self, keys: Tensor, values: Tensor) -> "LayerCache":
+        """Return the cache with the keys and values of further tokens."""
         return LayerCache(torch.cat([self.keys, keys], 2), torch.cat([self.values, values], 2))
 
 
@@ -47,6 +48,7 @@ class Attention(nn.Module):
         may_attend: Bool[Tensor, "batch 1 token key"],
         past: LayerCache | None,
     ) -> tuple[Float[Tensor, "batch token width"], LayerCache]:
+        """Mix the values of the tokens read, and return them with the longer cache."""
         split = self.c_attn(x).unflatten(-1, (3, self._heads, -1)).permute(2, 0, 3, 1, 4)
         query, key, value = split
         cache = LayerCache(key, value) if past is None else past.extend(key, value)
@@ -70,6 +72,7 @@ class Block(nn.Module):
     def forward(
         self, x: Tensor, may_attend: Tensor, past: LayerCache | None
     ) -> tuple[Float[Tensor, "batch token width"], LayerCache]:
+        """Apply attention and the feed-forward layer, each behind its norm."""
         mixture, cache = self.attn(self.ln_1(x), may_attend, past)
         x = x + mixture
         return x + self.mlp(self.ln_2(x)), cache
@@ -92,6 +95,7 @@ class ContextNetwork(nn.Module):
         may_attend: Bool[Tensor, "batch 1 token key"],
         past: tuple[LayerCache, ...] | None,
     ) -> tuple[Float[Tensor, "batch token width"], tuple[LayerCache, ...]]:
+        """Return the states of the tokens behind the last norm, and what later tokens need."""
         x = self.wte(ids) + self.wpe(places)
         caches = []
         for layer, block in enumerate(self.h):

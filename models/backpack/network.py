@@ -103,6 +103,7 @@ class SenseWeights(nn.Module):
     def weigh(
         self, query: Tensor, key: Tensor, may_attend: Bool[Tensor, "batch 1 token key"]
     ) -> Float[Tensor, "batch sense token key"]:
+        """Return alpha: for each sense, weights over the keys that sum to one."""
         scores = query @ key.transpose(-1, -2) * self._scale
         weights: Tensor = (scores + torch.where(may_attend, 0.0, MASKED)).softmax(-1)
         return weights

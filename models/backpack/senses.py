@@ -22,6 +22,7 @@ class Mlp(nn.Module):
         self.c_proj = nn.Linear(inner, out)
 
     def forward(self, x: Float[Tensor, "*rows width"]) -> Float[Tensor, "*rows out"]:
+        """Apply both layers."""
         projection: Tensor = self.c_proj(F.gelu(self.c_fc(x), approximate="tanh"))
         return projection
 
@@ -47,6 +48,7 @@ class SenseNetwork(nn.Module):
         self.final_mlp = Mlp(config.width, 4 * config.width, config.senses * config.width)
 
     def forward(self, embedded: Float[Tensor, "*token width"]) -> Float[Tensor, "*token sense width"]:
+        """Return the senses of embedded tokens."""
         residual = self.ln(embedded) + embedded
         residual = self.block.mlp(self.block.ln_1(residual)) + residual
         senses: Tensor = self.final_mlp(self.block.ln_2(residual))

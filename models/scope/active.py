@@ -34,21 +34,23 @@ class Wordings:
 
     @staticmethod
     def empty() -> "Wordings":
+        """Return a table without any wording."""
         empty_row = torch.empty(0, dtype=torch.long)
         return Wordings(empty_row, empty_row, empty_row.bool())
 
     def select(self, wordings: Tensor) -> "Wordings":
+        """Return some of the wordings."""
         return Wordings(self.edits[wordings], self.rows[wordings], self.is_against[wordings])
 
     def truncate(self, n_edits: int) -> "Wordings":
-        """Those of the first edits."""
+        """Return the wordings of the first edits."""
         end = int(torch.searchsorted(self.edits, n_edits))
         return self.select(torch.arange(end))
 
     def append(
         self, rows_by_edit: Sequence[tuple[int, ...]], n_against: Sequence[int], first: int
     ) -> "Wordings":
-        """With the rows of further edits, of which the first is at place `first`.
+        """Return the wordings with the rows of further edits, the first of them at place `first`.
 
         n_against: how many of the rows of each, the last ones, are counterexamples.
         """
@@ -95,7 +97,7 @@ class ActiveEdits:
 
     @cached_property
     def wordings(self) -> Wordings:
-        """Those that the edits are about."""
+        """Return the wordings that the edits are about, without counterexamples."""
         is_against = self.all_wordings.is_against
         return self.all_wordings.select(~is_against) if is_against.any() else self.all_wordings
 
@@ -128,6 +130,7 @@ class ActiveEdits:
 
     @cached_property
     def is_owned(self) -> Bool[Tensor, " row"]:
+        """Return whether an active edit has each row."""
         return self.owner != NO_EDIT
 
     @cached_property
@@ -145,7 +148,7 @@ class ActiveEdits:
         return is_question
 
     def find_exact(self, wording: int) -> int | None:
-        """The row of the latest edit that was given a wording, by its digest, word for word."""
+        """Return the row of the latest edit that was given this wording, by its digest."""
         rows = [row for row in self.rows_by_wording.get(wording, ()) if row < len(self.table)]
         latest = max(rows, key=lambda row: int(self.owner[row]), default=None)
         return None if latest is None or not self.is_owned[latest] else latest
@@ -157,7 +160,7 @@ class ActiveEdits:
         return torch.where(self.is_owned, addresses[self.speaker], NO_EDIT)
 
     def changed_since(self, before: "ActiveEdits") -> Readings:
-        """The wordings that are in one view only, or are answered by another edit there. Of one generation."""
+        """Return the wordings that one view alone has, or that another edit answers there; both of one generation."""
         longer = self if len(self.table) >= len(before.table) else before
         sides = torch.full((2, len(longer.table)), NO_EDIT)
         for side, view in zip(sides, (before, self), strict=True):
@@ -165,12 +168,12 @@ class ActiveEdits:
         return longer.table.select((sides[0] != sides[1]).nonzero().squeeze(1).tolist())
 
     def questions_at(self, row: int) -> list[int]:
-        """The edits whose question is this row."""
+        """Return the edits whose question is this row."""
         is_theirs = (self.wordings.rows == row) & self.wordings.is_question
         return self.wordings.edits[is_theirs].tolist()
 
     def find_misrouted(self) -> dict[int, list[int]]:
-        """For each edit that does not answer all of its own wordings: who answers each of them."""
+        """Return, for each edit that does not answer all of its own wordings, which edit answers each of them."""
         if not len(self.wordings.rows):
             return {}
         digests = self.table.wordings.cpu()[self.wordings.rows]

@@ -14,9 +14,9 @@ from models.scope.readings import UNKNOWN, Readings, StoredReadings, dequantize
 from models.system import Verdict
 
 MIN_COSINE = 0.6  # below it no pair is judged, whatever the calibration
-MAX_CANDIDATES = 6  # of each question
-ROUNDING = 0.02  # by which a cosine may be off whose sides are both rounded to 8 bits
-SPARE = 4  # times as many are compared exactly, for the first look is at 8 bits
+MAX_CANDIDATES = 6  # pairs of one question that are judged
+ROUNDING = 0.02  # largest error of a cosine whose sides are both rounded to 8 bits
+SPARE = 4  # factor on the pairs that are compared exactly, for the first look is at 8 bits
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,11 @@ class Candidates:
     cosine: Float[Tensor, " pair"]
 
     def select(self, pairs: Tensor) -> "Candidates":
+        """Return some of the pairs."""
         return Candidates(self.question[pairs], self.wording[pairs], self.cosine[pairs])
 
     def nearest(self, limit: int) -> "Candidates":
-        """Of each question's pairs those with the highest cosine; of equals those that stand first."""
+        """Return the pairs of each question with the highest cosines; of equal ones those that stand first."""
         order = (-self.cosine).argsort(stable=True)
         order = order[self.question[order].argsort(stable=True)]
         question = self.question[order]
@@ -46,12 +47,17 @@ def find_candidates(
     min_cosine: float = MIN_COSINE,
     limit: int = MAX_CANDIDATES,
 ) -> Candidates:
-    """The nearest wordings that a question may ask for, grouped by question, on the CPU.
+    """Find the nearest wordings that each question may ask for.
 
     Args:
-        is_active: which wordings count, on the CPU; None for all.
-        min_cosine: from which a pair is worth judging (`Calibration.min_cosine`).
-        limit: of each question.
+        questions: The questions.
+        wordings: The wordings of edits.
+        is_active: Which wordings count, on the CPU; None for all.
+        min_cosine: Cosine from which a pair is worth judging (`Calibration.min_cosine`).
+        limit: Most pairs of one question.
+
+    Returns:
+        Pairs grouped by question, on the CPU.
     """
     if not len(questions) or not len(wordings):
         no_pair = torch.empty(0, dtype=torch.long)
@@ -71,7 +77,7 @@ def find_candidates(
 
 
 def find_exclusion(question: Readings, wordings: StoredReadings, row: int, cosine: float) -> Verdict | None:
-    """Why one question is never judged with the wording at this row; None where it is."""
+    """Return why a question is never judged with the wording at this row; None where it is judged."""
     if question.literals[0] != wordings.literals[row]:
         return "other_literal"
     subjects = {int(question.subjects[0]), int(wordings.subjects[row])}

@@ -45,10 +45,12 @@ Pair = tuple[Tokens, Tokens]
 
 @dataclass(frozen=True)
 class Calibration:
-    """log-odds = slope x + cosine cos + product x (cos - MIDDLE) + bias, with x what the layers say.
+    """The numbers of log-odds = slope x + cosine cos + product x (cos - MIDDLE) + bias, with x what the layers say.
 
-    slip: the share of questions of which a word is rightly taken for a misspelt one. highest: the largest x among the
-    pairs that this was fitted on.
+    Attributes:
+        slope, cosine, bias, product: Fitted coefficients.
+        slip: Share of the questions in which a word is rightly taken for a misspelt one.
+        highest: Largest x among the pairs that the numbers were fitted on.
     """
 
     slope: float
@@ -59,10 +61,11 @@ class Calibration:
     highest: float = math.inf
 
     def log_odds(self, x: Tensor, cosine: Tensor) -> Tensor:
+        """Return the calibrated log-odds of pairs."""
         return self.slope * x + self.cosine * cosine + self.product * x * (cosine - MIDDLE) + self.bias
 
     def min_cosine(self, probability: float) -> float:
-        """Below it no pair reaches the probability, unless the layers are surer of it than of any pair tried."""
+        """Return the cosine below which no pair reaches a probability, given the surest pair that was tried."""
         if not 0 < probability < 1:
             return MIN_COSINE
         beside_cosine = self.bias + (self.slope - self.product * MIDDLE) * self.highest
@@ -115,10 +118,11 @@ class Judge:
 
     @property
     def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer of the encoder."""
         return self._encoder.tokenizer
 
     def tokens(self, text: str) -> Tokens:
-        """A text as the judge reads it; a long one to its MAX_TOKENS-th token."""
+        """Return a text as the judge reads it, a long one to its MAX_TOKENS-th token."""
         ids = self.tokenizer.encode(text).ids
         return pack_tokens(ids if len(ids) <= MAX_TOKENS else [*ids[: MAX_TOKENS - 1], ids[-1]])
 
@@ -128,10 +132,12 @@ class Judge:
         vectors: Float[Tensor, "question width"],
         subjects: Int[Tensor, " question"] | None = None,
     ) -> Readings:
-        """Questions as the scope compares them.
+        """Return questions as the scope compares them.
 
         Args:
-            vectors: their sentence vectors. subjects: places of known subjects; None where none is known.
+            questions: The questions.
+            vectors: Their sentence vectors.
+            subjects: Places of known subjects; None where none is known.
         """
         if subjects is None:
             subjects = torch.full((len(questions),), UNKNOWN, device=vectors.device)
@@ -140,15 +146,15 @@ class Judge:
 
     @torch.inference_mode()
     def encode(self, questions: Sequence[str]) -> Readings:
-        """As `read`, by themselves."""
+        """Encode questions and return them as `read` does."""
         return self.read(questions, self._encoder.encode(questions).sentences)
 
     def __call__(self, pairs: Sequence[Pair], cosines: Float[Tensor, " pair"]) -> Float[Tensor, " pair"]:
-        """Log-odds that the two texts of each pair ask for the same fact, on the CPU.
+        """Return the log-odds that the two texts of each pair ask for the same fact, on the CPU.
 
         Args:
-            pairs: a question and a wording, each as `tokens` has it.
-            cosines: of their sentence vectors.
+            pairs: A question and a wording each, as `tokens` returns them.
+            cosines: Cosines of their sentence vectors.
         """
         with self._lock:
             raw = {pair: self._cache[pair] for pair in pairs if pair in self._cache}

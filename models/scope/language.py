@@ -29,15 +29,17 @@ MIN_FOREIGN = 2  # small words of other languages, for one may be part of a name
 
 
 def is_in_another_script(question: str) -> bool:
+    """Return whether a word of the question is not in Latin letters."""
     return not all(map(is_latin, WORD.findall(question)))
 
 
 def is_in_another_language(question: str) -> bool:
-    """Of those with Latin letters that are asked most; a question without any small word passes for English."""
+    """Return whether a question reads like one of seven other languages; without small words it passes for English."""
     words = WORD.findall(unicodedata.normalize("NFC", question).casefold())
     return ENGLISH.isdisjoint(words) and sum(word in OTHER_LANGUAGES for word in words) >= MIN_FOREIGN
 
 
 def is_latin(word: str) -> bool:
+    """Return whether all letters of a word are Latin."""
     letters = (letter for letter in word if letter.isalpha())
     return word.isascii() or all(unicodedata.name(letter, "").startswith("LATIN") for letter in letters)

@@ -25,14 +25,14 @@ SMALL_WORDS = {"a", "i"}
 
 
 def digest_literals(questions: Sequence[str]) -> Int[Tensor, " batch"]:
-    """Equal for the same numbers, codes, single letters and foreign words in any order; 0 without any."""
+    """Digest the numbers, codes, single letters and foreign words of each question, in any order; 0 without any."""
     return torch.tensor(
         [digest_text(" ".join(_literals(question))) for question in questions], dtype=torch.int64
     )
 
 
 def digest_wordings(questions: Sequence[str]) -> Int[Tensor, " batch"]:
-    """Equal for questions that are the same but for case, spaces and final punctuation."""
+    """Digest each question so that case, spaces and final punctuation do not count."""
     return torch.tensor(
         [digest_text(normalize_question(question)) for question in questions], dtype=torch.int64
     )
@@ -47,5 +47,5 @@ def _literals(question: str) -> list[str]:
 
 
 def digest_text(text: str) -> int:
-    """Of 64 bits; 0 for no text."""
+    """Return 64 bits of the SHA-256 of a text; 0 for no text."""
     return int.from_bytes(sha256(text.encode()).digest()[:8], "little", signed=True) if text else 0

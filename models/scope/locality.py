@@ -17,7 +17,13 @@ ACCEPTABLE = 97.0  # per cent of near questions; below it a memory is full howev
 
 @dataclass(frozen=True)
 class Locality:
-    """checkpoint: digest of the system's and the judge's. edits: how many were active, rising. locality: per cent."""
+    """A measurement.
+
+    Attributes:
+        checkpoint: Digest of the system's checkpoint and the judge's.
+        edits: Numbers of active edits, rising.
+        locality: Locality at each number, in per cent.
+    """
 
     checkpoint: str
     edits: Sequence[int]
@@ -25,22 +31,24 @@ class Locality:
 
     @staticmethod
     def load(folder: Path, digest: str) -> "Locality | None":
-        """None where this very checkpoint was not measured."""
+        """Read the measurement of a checkpoint; None where this very one was not measured."""
         path = folder / EDITING
         raw: Mapping[str, object] = json.loads(path.read_text()) if path.is_file() else {}
         return Locality(**raw) if raw.get("checkpoint") == digest else None  # type: ignore[arg-type]
 
     def save(self, folder: Path) -> None:
+        """Write the measurement beside the checkpoint."""
         (folder / EDITING).write_text(json.dumps(asdict(self), indent=1) + "\n")
 
     @property
     def max_edits(self) -> int:
+        """Return the largest number of edits that was measured."""
         return self.edits[-1]
 
     def margin(self, edits: int) -> float:
-        """Points by which the expected locality lies above what is acceptable, by the logarithm of the edits.
+        """Return the points by which the expected locality exceeds the acceptable one.
 
-        Beyond the largest number that was tried, as it is there.
+        Between two measured numbers it follows the logarithm of the edits; beyond the largest it stays as it is there.
         """
         place = bisect_left(self.edits, edits)
         if place == 0 or place == len(self.edits):

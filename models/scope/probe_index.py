@@ -25,7 +25,15 @@ WORDINGS_AT_ONCE = 32
 
 @dataclass(frozen=True)
 class ProbeIndex:
-    """checkpoint: digest of the one that read them. slack: by which a cosine with a quantized vector may fall short."""
+    """Questions with their quantized vectors.
+
+    Attributes:
+        checkpoint: Digest of the checkpoint that read them.
+        questions: The questions.
+        codes: Sentence vectors in 8 bits [question width].
+        subjects: Places of known subjects [question].
+        slack: Largest error of a cosine with a quantized vector.
+    """
 
     checkpoint: str
     questions: tuple[str, ...]
@@ -35,16 +43,17 @@ class ProbeIndex:
 
     @staticmethod
     def build(checkpoint: str, questions: Sequence[str], readings: Readings) -> "ProbeIndex":
+        """Build the index of questions."""
         codes = quantize(readings.vectors)
         error = (readings.vectors - dequantize(codes)).norm(dim=-1).amax()
         return ProbeIndex(checkpoint, tuple(questions), codes, readings.subjects, float(error))
 
     @staticmethod
     def load(folder: Path, checkpoint: str, device: torch.device | str = "cpu") -> "ProbeIndex":
-        """The index beside the checkpoint in `folder`.
+        """Load the index that lies beside a checkpoint.
 
         Raises:
-            CheckpointError: it is missing, damaged or of another checkpoint.
+            CheckpointError: It is missing, damaged or of another checkpoint.
         """
         folder = _beside(folder)
         verify_sums(folder, (VECTORS,))
@@ -57,7 +66,7 @@ class ProbeIndex:
         return ProbeIndex(built_for, questions, vectors, subjects, float(tensors["slack"]))
 
     def save(self, folder: Path) -> None:
-        """In a folder beside the checkpoint: no answer follows from it, and an editor alone needs it."""
+        """Write the index to a folder beside the checkpoint: only an editor needs it, and no answer follows from it."""
         folder = _beside(folder)
         folder.mkdir(parents=True, exist_ok=True)
         texts = {"questions": _bytes("\n".join(self.questions)), "checkpoint": _bytes(self.checkpoint)}
@@ -67,6 +76,7 @@ class ProbeIndex:
 
     @cached_property
     def readings(self) -> StoredReadings:
+        """Return the questions as the scope compares them."""
         literals, wordings = digest_literals(self.questions), digest_wordings(self.questions)
         device = self.codes.device
         norms = self.codes.float().norm(dim=-1)
@@ -74,12 +84,13 @@ class ProbeIndex:
 
     @torch.inference_mode()
     def near(self, wordings: Readings, min_cosine: float = MIN_COSINE) -> list[str]:
-        """Every question that may ask for one of these wordings, the farthest first; no other does.
+        """Return every question that may ask for one of these wordings, the farthest first.
 
         The nearest are the edits' own facts in the pack's words.
 
         Args:
-            min_cosine: below which none does.
+            wordings: The wordings.
+            min_cosine: Cosine below which no question asks for a wording.
         """
         probes = self.readings
         best = torch.full((len(probes),), -1.0, device=probes.codes.device)

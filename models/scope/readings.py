@@ -24,9 +24,12 @@ Tokens = bytes  # of one text, two for each token
 class Readings:
     """A row for each question; tensors on one device.
 
-    tokens: as the judge reads them. vectors: unit sentence vectors.
-    wordings: digest of the question, equal for those that differ in case, spaces and final punctuation alone.
-    literals: digest of what has to agree to the letter. subjects: place of the known subject, or UNKNOWN.
+    Attributes:
+        tokens: Tokens of each question, as the judge reads them.
+        vectors: Unit sentence vectors.
+        wordings: Digest of each question, which case, spaces and final punctuation do not change.
+        literals: Digest of what has to agree to the letter.
+        subjects: Place of the known subject, or UNKNOWN.
     """
 
     tokens: Sequence[Tokens]
@@ -40,22 +43,26 @@ class Readings:
 
     @property
     def columns(self) -> tuple[Tensor, ...]:
+        """Return the tensors, a column each."""
         return self.vectors, self.wordings, self.literals, self.subjects
 
     def select(self, rows: Sequence[int]) -> "Readings":
-        """A copy of these rows, which keeps none of the others in memory."""
+        """Return a copy of these rows, which keeps none of the others in memory."""
         index = torch.tensor(rows, dtype=torch.long, device=self.vectors.device)
         return Readings([self.tokens[row] for row in rows], *(column[index] for column in self.columns))
 
     def split(self, counts: Sequence[int]) -> list["Readings"]:
+        """Return consecutive parts with these numbers of rows."""
         ends = [sum(counts[: place + 1]) for place in range(len(counts))]
         return [self.select(range(end - count, end)) for end, count in zip(ends, counts, strict=True)]
 
     def split_evenly(self, size: int) -> list["Readings"]:
+        """Return consecutive parts of at most `size` rows."""
         return [self.select(range(at, min(at + size, len(self)))) for at in range(0, len(self), size)]
 
     @staticmethod
     def concatenate(parts: Sequence["Readings"]) -> "Readings":
+        """Return all rows of the parts."""
         columns = zip(*(part.columns for part in parts), strict=True)
         tokens = [row for part in parts for row in part.tokens]
         return Readings(tokens, *(torch.cat(column) for column in columns))
@@ -65,8 +72,11 @@ class Readings:
 class StoredReadings:
     """Readings with their sentence vectors in 8 bits: the wordings of a hundred thousand edits take 40 MB.
 
-    tokens: of a table that grows there may be more than rows. codes: see `quantize`. norms: of the codes. The other
-    columns as in `Readings`.
+    Attributes:
+        tokens: Tokens of each question; a table that grows may have more of them than rows.
+        codes: Quantized sentence vectors (`quantize`).
+        norms: Norms of the codes.
+        wordings, literals, subjects: Columns as in `Readings`.
     """
 
     tokens: Sequence[Tokens]
@@ -81,33 +91,35 @@ class StoredReadings:
 
     @property
     def columns(self) -> tuple[Tensor, ...]:
+        """Return the tensors, a column each."""
         return self.codes, self.norms, self.wordings, self.literals, self.subjects
 
     @staticmethod
     def allocate(rows: int, device: torch.device | str = "cpu") -> "StoredReadings":
-        """Zeros, to be written."""
+        """Return rows of zeros, to be written."""
         codes = torch.zeros(rows, WIDTH, dtype=torch.int8, device=device)
         digests = torch.zeros(3, rows, dtype=torch.int64, device=device)
         return StoredReadings([], codes, torch.zeros(rows, device=device), *digests)
 
     @staticmethod
     def of(readings: Readings) -> "StoredReadings":
+        """Store readings with their vectors in 8 bits."""
         codes = quantize(readings.vectors)
         return StoredReadings(readings.tokens, codes, codes.float().norm(dim=-1), *readings.columns[1:])
 
     def truncate(self, end: int) -> "StoredReadings":
-        """The first rows, as a view."""
+        """Return the first rows, as a view."""
         return StoredReadings(self.tokens, *(column[:end] for column in self.columns))
 
     def select(self, rows: Sequence[int]) -> Readings:
-        """A copy of these rows."""
+        """Return a copy of these rows."""
         index = torch.tensor(rows, dtype=torch.long, device=self.codes.device)
         columns = self.wordings, self.literals, self.subjects
         tokens = [self.tokens[row] for row in rows] if self.tokens else ()
         return Readings(tokens, dequantize(self.codes[index]), *(column[index] for column in columns))
 
     def cosines(self, vectors: Float[Tensor, "question width"]) -> Float[Tensor, "question row"]:
-        """With unit vectors, to some thousandths: those are rounded to 8 bits, too."""
+        """Return cosines with unit vectors, exact to some thousandths, for both sides are rounded to 8 bits."""
         codes = quantize(vectors)
         if self.codes.device.type == "cpu":
             products: Tensor = torch._int_mm(self.codes, codes.T)
@@ -118,18 +130,20 @@ class StoredReadings:
 
 
 def pack_tokens(ids: Sequence[int]) -> Tokens:
-    """ids: below 65,536."""
+    """Pack the ids of one text, each below 65,536, into bytes."""
     return array("H", ids).tobytes()
 
 
 def unpack_tokens(tokens: Tokens) -> Sequence[int]:
+    """Return the ids of packed tokens."""
     return array("H", tokens)
 
 
 def quantize(vectors: Float[Tensor, "row width"]) -> Int[Tensor, "row width"]:
-    """Unit vectors as 8-bit numbers, each row scaled to its own largest entry."""
+    """Return unit vectors as 8-bit numbers, each row scaled to its largest entry."""
     return (vectors / vectors.abs().amax(-1, keepdim=True) * SCALE).round().to(torch.int8)
 
 
 def dequantize(codes: Int[Tensor, "*row width"]) -> Float[Tensor, "*row width"]:
+    """Return unit vectors of 8-bit codes."""
     return torch.nn.functional.normalize(codes.float(), dim=-1)

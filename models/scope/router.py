@@ -22,7 +22,8 @@ class Routed(Protocol):
     """A view of a memory whose edits are found by a scope."""
 
     @property
-    def active_edits(self) -> ActiveEdits: ...
+    def active_edits(self) -> ActiveEdits:
+        """Return the active edits of the version."""
 
 
 class Router:

@@ -22,12 +22,12 @@ from models.scope.wording_table import read_texts
 from models.system import NearbyEdit, ScopeVerdict, Thresholds
 
 EXACT = 0.995  # probability that the answer taught with these very words is wanted
-N_EXAMINED = 8  # wordings that a curator is shown
+N_EXAMINED = 8  # number of wordings that a curator is shown
 
 
 @dataclass(frozen=True)
 class Match:
-    """A question asks for the fact of the wording at this row, with this probability."""
+    """A question asks for the fact of a wording, the one at a row of a view, with a probability."""
 
     view: ActiveEdits
     row: int
@@ -35,67 +35,72 @@ class Match:
 
     @property
     def block(self) -> Block:
-        """Of the edit that answers."""
+        """Return the block of the edit that answers."""
         return self.view.edits[int(self.view.speaker[self.row])]
 
     @property
     def edit(self) -> str:
-        """The one that answers."""
+        """Return the id of the edit that answers."""
         return self.block.key.removeprefix("edit/")
 
     @property
     def owner(self) -> str:
-        """The latest edit that was given the wording."""
+        """Return the id of the latest edit that was given the wording."""
         return self.view.edits[int(self.view.owner[self.row])].key.removeprefix("edit/")
 
     @property
     def wording(self) -> str:
+        """Return the text of the wording that matched."""
         owner = int(self.view.owner[self.row])
         rows = self.view.all_wordings.rows[self.view.all_wordings.edits == owner].tolist()
         return read_texts(self.view.edits[owner].tensors["wordings"])[rows.index(self.row)]
 
     @property
     def nearby_edit(self) -> NearbyEdit:
+        """Return the match as a reply names it."""
         return NearbyEdit(self.edit, self.wording, self.probability)
 
 
 class Scope:
-    """Thread-safe."""
+    """Decides which edit a question asks for. It may be used by several threads."""
 
     def __init__(self, judge: Judge, thresholds: Thresholds | None = None) -> None:
         self.judge, self.thresholds = judge, thresholds or Thresholds()
 
     def match(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
-        """For each question the edit that answers it at its version, or the likeliest one that is near.
+        """Return, for each question, the edit that answers it at its version, or the likeliest one that is near.
 
         Args:
-            views: what each question reads.
+            questions: The questions.
+            views: The active edits that each question reads.
         """
         return self._match_views(questions, views, self.thresholds.near)
 
     def route(self, questions: Readings, views: Sequence[ActiveEdits]) -> list[Match | None]:
-        """As `match`, without those that are merely near."""
+        """Match questions as `match` does, without edits that are merely near."""
         return self._match_views(questions, views, self.thresholds.opens)
 
     def find_nearest(self, questions: Readings, view: ActiveEdits) -> list[Match | None]:
-        """As `match`, with those that are hardly likely."""
+        """Match questions as `match` does, with edits that are hardly likely, too."""
         return self._match_views(questions, [view] * len(questions), 0.0)
 
     def opens(self, match: Match) -> bool:
+        """Return whether the match is sure enough for the edit to answer."""
         return match.probability >= self.thresholds.opens
 
     def judge_candidates(
         self, questions: Readings | StoredReadings, wordings: Readings | StoredReadings, pairs: Candidates
     ) -> Tensor:
-        """The probability of each pair."""
+        """Return the probability of each pair."""
         texts = zip(pairs.question.tolist(), pairs.wording.tolist(), strict=True)
         tokens = [(questions.tokens[question], wordings.tokens[wording]) for question, wording in texts]
         return self.judge(tokens, pairs.cosine).sigmoid()
 
     def find_same(self, questions: Readings, view: ActiveEdits) -> list[list[int]]:
-        """For each question the places of the edits that were made with it, or with one that surely asks the same.
+        """Return, for each question, the places of the edits made with it, or with one that surely asks the same.
 
-        Surely: whichever of the two is read first. Without those that have it as a counterexample.
+        The judge has to be sure whichever of the two it reads first. Edits with the question as a counterexample are
+        left out.
         """
         if not view:
             return [[] for _ in range(len(questions))]
@@ -118,7 +123,7 @@ class Scope:
         ]
 
     def examine(self, question: Readings, view: ActiveEdits) -> list[ScopeVerdict]:
-        """The N_EXAMINED nearest wordings of one question and what became of each, the likeliest first."""
+        """Return what became of the N_EXAMINED nearest wordings of a question, the likeliest first."""
         if not view:
             return []
         (match,) = self.match(question, [view])
@@ -146,7 +151,7 @@ class Scope:
     def _match_views(
         self, questions: Readings, views: Sequence[ActiveEdits], at_least: float
     ) -> list[Match | None]:
-        """at_least: the probability of a match."""
+        """Match questions view by view, from a probability on."""
         matches: list[Match | None] = [None] * len(questions)
         for view in dict.fromkeys(views):
             if view:
@@ -169,7 +174,7 @@ class Scope:
     def _judge_repaired(
         self, questions: Readings, matches: Sequence[Match | None], view: ActiveEdits, at_least: float
     ) -> Iterator[tuple[int, Match]]:
-        """Of the questions that no edit answers, those that ask for one when a misspelt name is put right."""
+        """Yield matches of unanswered questions that ask for an edit once a misspelt name is put right."""
         open_places = (place for place, match in enumerate(matches) if match is None or not self.opens(match))
         texts = {
             place: text
@@ -188,7 +193,7 @@ class Scope:
                 yield place, replace(match, probability=probability)
 
     def _judge(self, questions: Readings, view: ActiveEdits, at_least: float) -> list[Match | None]:
-        """The likeliest candidate of each question, if it is likely enough."""
+        """Return the likeliest candidate of each question, if it is likely enough."""
         pairs = find_candidates(
             questions, view.table, view.is_read, self.judge.calibration.min_cosine(at_least)
         )
@@ -208,7 +213,7 @@ class Scope:
 def _against(
     questions: Readings, view: ActiveEdits, pairs: Candidates, probabilities: Tensor
 ) -> dict[tuple[int, int], float]:
-    """Question and edit -> the probability that a counterexample of the edit asks for the same; 1 word for word."""
+    """Return, by question and edit, the probability that a counterexample of the edit asks for the same."""
     highest: dict[tuple[int, int], float] = defaultdict(float)
     is_exact = (questions.wordings[pairs.question] == view.table.wordings.cpu()[pairs.wording]).tolist()
     columns = pairs.question.tolist(), pairs.wording.tolist(), is_exact, probabilities.tolist()

@@ -17,14 +17,14 @@ from torch import Tensor
 
 from models.scope.readings import Tokens, unpack_tokens
 
-MIN_LETTERS = 6  # of a word that is meant: shorter ones are too often other words
+MIN_LETTERS = 6  # letters of a word that may be meant: shorter ones are too often other words
 MAX_RECENT = 4_096  # words that are not sorted yet
-CONTINUATION = "##"  # what the further pieces of a word begin with
+CONTINUATION = "##"  # beginning of the further pieces of a word
 MIN_CHARS = 5  # shorter names that differ in a letter are mostly different names
 
 
 def resembling(name: str) -> Iterator[str]:
-    """What a folded name may be a slip of, or a slip for. Digits stay as they are: they tell names apart."""
+    """Yield names that differ from a folded name in one slip; digits stay as they are, for they tell names apart."""
     if len(name) < MIN_CHARS:
         return
     for place in range(len(name) + 1):
@@ -52,7 +52,7 @@ class Lexicon:
         self._n_recent = 0
 
     def add(self, wordings: Sequence[Tokens], first: int) -> None:
-        """Wordings of consecutive rows."""
+        """Add the words of wordings in consecutive rows, from row `first` on."""
         for row, tokens in enumerate(wordings, first):
             for pieces in self._split(tokens):
                 if len(word := "".join(pieces)) >= MIN_LETTERS:
@@ -62,7 +62,7 @@ class Lexicon:
             self._sort()
 
     def _sort(self) -> None:
-        """A reader in between finds a row twice, never not at all."""
+        """Sort the recent words in; a reader meanwhile may find a row twice, and misses none."""
         pairs = [(word, row) for word, rows in self._recent.items() for row in rows]
         hashes, rows = (np.array(column) for column in zip(*pairs, strict=True))
         hashes = np.concatenate([self._sorted[0], hashes.astype(np.int64)])
@@ -71,12 +71,13 @@ class Lexicon:
         self._recent, self._n_recent = defaultdict(list), 0
 
     def repair(self, question: Tokens, is_read: Bool[Tensor, " row"]) -> str | None:
-        """The question without its slips; None where it has none.
+        """Return the question with its misspelt words put right; None where no word is misspelt.
 
-        A word of several pieces counts, for the encoder has common words whole.
+        Only a word of several pieces may be misspelt, for the encoder has common words whole.
 
         Args:
-            is_read: which rows' words may be meant.
+            question: The question's tokens.
+            is_read: Rows whose words may be meant.
         """
         words = self._split(question)
         repaired_words = [
@@ -96,7 +97,7 @@ class Lexicon:
         return options.pop() if len(options) == 1 else word
 
     def _words_of_rows(self, words: Sequence[str]) -> Iterator[str]:
-        """Those that any row has, read or not."""
+        """Yield the words that any row has, read or not."""
         if not words:
             return
         hashes, sorted_hashes = np.fromiter(map(hash, words), np.int64, len(words)), self._sorted[0]
@@ -116,7 +117,7 @@ class Lexicon:
         return any(row < len(is_read) and bool(is_read[row]) for row in known_rows)
 
     def _split(self, tokens: Tokens) -> list[list[str]]:
-        """The pieces of each word."""
+        """Return the pieces of each word."""
         words: list[list[str]] = []
         for token in unpack_tokens(tokens)[1:-1]:
             piece = str(self._tokenizer.id_to_token(token))

@@ -11,11 +11,12 @@ from models.scope.scope import Scope
 
 
 def wording_warnings(scope: Scope, wordings: Sequence[str], readings: Readings) -> Iterator[str]:
-    """Whole sentences.
+    """Yield what a curator is warned of, in whole sentences.
 
     Args:
-        wordings: the question and then its paraphrases.
-        readings: of the wordings, in order, and perhaps of more behind them.
+        scope: The scope that will judge the wordings.
+        wordings: The question, then its paraphrases.
+        readings: Readings of the wordings in order, and perhaps of more behind them.
     """
     if is_in_another_script(wordings[0]):
         yield "this script is compared word for word: other words for the same question need to be given, too"

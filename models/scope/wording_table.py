@@ -49,10 +49,11 @@ class Rows:
 
     @property
     def table(self) -> StoredReadings:
+        """Return the rows written so far."""
         return self._storage.truncate(len(self))
 
     def place(self, texts: Sequence[str], vectors: Tensor, subjects: Tensor) -> list[int]:
-        """Where each of the wordings stands; those that are not there yet are appended."""
+        """Return the row of each wording, and append those that have none yet."""
         n_used = len(self)
         places = [self._places.setdefault(digest_text(text), len(self)) for text in texts]
         first = {place: row for row, place in reversed(list(enumerate(places))) if place >= n_used}
@@ -94,7 +95,7 @@ class WordingTable:
         self._wordings = Wordings.empty()
 
     def view(self, blocks: Sequence[Block]) -> ActiveEdits:
-        """The view of these blocks, in ledger order. Blocks seen before are found by their digest."""
+        """Return the view of blocks in ledger order; those seen before are found by their digest."""
         with self._lock:
             if len(self._rows) > SPARE and self._is_mostly_unowned(blocks):
                 self._begin()
@@ -119,7 +120,7 @@ class WordingTable:
         return view
 
     def _learn(self, blocks: Sequence[Block]) -> None:
-        """Rows of new blocks, and whom they replace."""
+        """Remember the rows of new blocks, and which edits they replace."""
         for part in batched(blocks, BLOCKS_AT_ONCE):
             rows = [block.tensors for block in part]
             wordings = [read_texts(tensors["wordings"]) for tensors in rows]
@@ -134,7 +135,7 @@ class WordingTable:
                     self._n_against[block.sha256] = int(tensors["n_against"])
 
     def _heirs(self) -> Tensor:
-        """The latest edit that replaces each, or one that replaces it, and so on."""
+        """Return, for each edit, the latest one that replaces it, directly or through others."""
         heirs = list(range(len(self._blocks)))
         if self._replacements:
             places = {block.key: place for place, block in enumerate(self._blocks)}
@@ -147,7 +148,7 @@ class WordingTable:
         return torch.tensor(heirs, dtype=torch.long)
 
     def _is_mostly_unowned(self, blocks: Sequence[Block]) -> bool:
-        """Beside these blocks and the views that are still used."""
+        """Return whether most rows belong neither to these blocks nor to a view that is still used."""
         is_owned = torch.zeros(len(self._rows), dtype=torch.bool)
         for view in self._views:
             if view.generation == self._generation:
@@ -159,7 +160,14 @@ class WordingTable:
 def write_block(
     texts: Sequence[str], readings: Readings, replaces: Sequence[str] = (), n_against: int = 0
 ) -> dict[str, Tensor]:
-    """What an edit's block has for the scope, on the CPU. n_against: the last texts, which are counterexamples."""
+    """Return what an edit's block has for the scope, on the CPU.
+
+    Args:
+        texts: The wordings; counterexamples come last.
+        readings: Readings of the texts.
+        replaces: Ids of the edits that the new one replaces.
+        n_against: Number of counterexamples.
+    """
     against = {"n_against": torch.tensor(n_against, dtype=torch.int32)} if n_against else {}
     return against | {
         "wordings": _write_texts(texts),
@@ -170,6 +178,7 @@ def write_block(
 
 
 def read_texts(codes: Tensor) -> list[str]:
+    """Return the texts that a block has."""
     return codes.numpy().tobytes().decode().split(SEPARATOR)
 
 

@@ -123,6 +123,7 @@ class StandIn:
     function: Callable[..., Any]
 
     def __call__(self, *arguments: Any) -> Any:
+        """Call the function."""
         return self.function(*arguments)
 
     def __setstate__(self, state: Any) -> None:
