@@ -1,7 +1,7 @@
 """Attention over the pairs that a mask allows, on the pairs alone or densely, whichever is quicker.
 
 softmax over A(i) of the scores s_ij = scale k_j q_i, times v_j (Vaswani et al., arXiv:1706.03762, equation 1); A(i)
-holds the keys that the rules allow. Both paths agree within 1e-6 in float32.
+holds the keys that the rules allow. In float32 each path is within 1e-6 of float64.
 """
 
 import warnings
@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from models.attention.mask import Mask, Rows
+from models.attention.mask import Mask
 
 # Share of allowed pairs below which only these are computed.
 SPARSE_BELOW = 0.125
@@ -70,26 +70,18 @@ def _attend_densely(query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale
 
 
 def _attend_pairs(query: Tensor, key: Tensor, value: Tensor, mask: Mask, scale: float) -> Tensor:
-    """Compute allowed pairs alone, one head after the other."""
-    heads = (tensor.reshape(-1, *tensor.shape[-2:]).unbind(0) for tensor in (scale * query, key, value))
-    results = [
-        _attend_rows(queries, keys, values, mask.rows[number % len(mask.rows)])
-        for number, (queries, keys, values) in enumerate(zip(*heads, strict=True))
-    ]
-    return torch.stack(results).view(*query.shape[:-1], value.shape[-1])
-
-
-def _attend_rows(query: Tensor, key: Tensor, value: Tensor, rows: Rows) -> Tensor:
-    """Compute scores at the pairs, normalise them by row, and sum values by row."""
-    zeros = query.new_zeros(len(rows.keys))
-    size = (len(query), len(key))
+    """Compute allowed pairs alone, of all heads at once: scores at the pairs, their powers, sums of values by row."""
+    queries, keys, values = (tensor.flatten(0, -2) for tensor in (scale * query, key, value))
+    rows = mask.rows(len(queries) // query.shape[-2])
+    zeros, size = query.new_zeros(len(rows.keys)), (len(queries), len(keys))
     pattern = torch.sparse_csr_tensor(rows.starts, rows.keys, zeros, size, check_invariants=False)
-    scores = torch.sparse.sampled_addmm(pattern, query, key.mT).values()
+    scores = torch.sparse.sampled_addmm(pattern, queries, keys.mT).values()
     largest = torch.segment_reduce(scores.detach(), "max", offsets=rows.starts, axis=0)
-    powers = (scores - largest[rows.queries]).exp()
+    powers = (scores - largest.index_select(0, rows.queries)).exp()
     totals = torch.segment_reduce(powers, "sum", offsets=rows.starts, axis=0)
-    weights = powers / totals[rows.queries]
-    return F.embedding_bag(rows.keys, value, rows.starts[:-1], mode="sum", per_sample_weights=weights)
+    sums = F.embedding_bag(rows.keys, values, rows.starts[:-1], mode="sum", per_sample_weights=powers)
+    result = sums / totals.where(totals > 0, 1)[:, None]  # no key, no sum: zero
+    return result.view(*query.shape[:-1], value.shape[-1])
 
 
 def _rows_with_keys(mask: Mask) -> Tensor:

@@ -45,7 +45,6 @@ TRANSFORMATIONS: dict[str, Callable[..., Tensor]] = {
     "log": torch.log,
     "sqrt": torch.sqrt,
     "inverse": torch.reciprocal,
-    "signum": torch.sign,
     "norm": normalize,
     "softmax": lambda values: values.flatten(1).softmax(1).view_as(values),
     "transpose": lambda values: values.mT,

@@ -8,7 +8,7 @@ softmax. Queries and keys are numbered from 0:
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 from typing import Literal as Choice
@@ -40,12 +40,12 @@ NO_FACTS = Facts()
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The allowed pairs of one head, ordered by query and key, in the compressed form of sparse matrices.
+    """The allowed pairs of all heads in the compressed rows of one sparse matrix, a block on its diagonal for each.
 
     Args:
         starts: The first pair of each query, and last the number of pairs.
-        queries: The query of each pair.
-        keys: The key of each pair.
+        queries: The query of each pair, counted on through the heads.
+        keys: The key of each pair, counted on through the heads.
     """
 
     starts: Int[Tensor, " query_and_end"]
@@ -53,10 +53,20 @@ class Rows:
     keys: Int[Tensor, " pair"]
 
     @staticmethod
-    def of(allowed: Bool[Tensor, "query key"]) -> "Rows":
-        """Compress the mask of one head."""
-        queries, keys = allowed.nonzero(as_tuple=True)
-        return Rows(F.pad(allowed.sum(1).cumsum(0), (1, 0)), queries, keys)
+    def of(allowed: Bool[Tensor, "head query key"]) -> "Rows":
+        """Compress masks."""
+        _, n_queries, n_keys = allowed.shape
+        head, query, key = allowed.nonzero(as_tuple=True)
+        starts = F.pad(allowed.sum(-1).flatten().cumsum(0), (1, 0))
+        return Rows(starts, head * n_queries + query, head * n_keys + key)
+
+    def repeat(self, times: int, n_keys: int) -> "Rows":
+        """Put the same blocks on the diagonal several times; `n_keys` counts the keys of all of them together."""
+        number = torch.arange(times, device=self.keys.device)[:, None]
+        n_queries, n_pairs = len(self.starts) - 1, len(self.keys)
+        starts = F.pad((number * n_pairs + self.starts[1:]).flatten(), (1, 0))
+        queries, keys = number * n_queries + self.queries, number * n_keys + self.keys
+        return Rows(starts, queries.flatten(), keys.flatten())
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +87,7 @@ class Mask:
     _program: Program
     _grounder: Grounder
     _axes: tuple[Axis, ...]
+    _rows_by_count: dict[int, Rows] = field(default_factory=dict)
 
     @cached_property
     def pairs(self) -> Int[Tensor, "pair axes"]:
@@ -93,10 +104,13 @@ class Mask:
         """The queries that may attend to nothing: (head,) query."""
         return (~self.allowed.any(-1)).nonzero()
 
-    @cached_property
-    def rows(self) -> tuple["Rows", ...]:
-        """The pairs in compressed rows, for each head or once for all."""
-        return tuple(map(Rows.of, self.allowed if self.allowed.dim() == 3 else self.allowed[None]))
+    def rows(self, count: int) -> Rows:
+        """Return the pairs of `count` attention maps in compressed rows; masks of heads alternate among them."""
+        if count not in self._rows_by_count:
+            allowed = self.allowed if self.allowed.dim() == 3 else self.allowed[None]
+            times, n_keys = count // len(allowed), len(allowed) * allowed.shape[-1]
+            self._rows_by_count[count] = Rows.of(allowed).repeat(times, n_keys)
+        return self._rows_by_count[count]
 
     def additive(
         self, style: Choice["inf", "uer"], dtype: torch.dtype = torch.float32
@@ -159,7 +173,7 @@ def compile_mask(
         arithmetic: "closed" computes only numbers that the facts or the tokens have, as PyNeuraLogic does.
         strict: Refuse facts about tokens that the request lacks, and do not drop them.
         limit: Largest number of bindings of any step; refused before they are allocated.
-        device: Where the facts lie and the mask is made.
+        device: Where the mask is made; facts are copied there.
 
     Raises:
         RuleError: The rules cannot be read or checked, or allow no pair at all.
@@ -171,7 +185,7 @@ def compile_mask(
     axes = axes_of(program, shape)
     if shape.pairs > limit:
         raise TooManyBindings(f"{shape.axes} are {shape.pairs:,} pairs, more than {limit:,}")
-    facts, n_dropped = keep_known_tokens(program, facts, axes, strict)
+    facts, n_dropped = keep_known_tokens(program, facts.to(device), axes, strict)
     constants = torch.arange(max(axis.size for axis in axes), device=device)
     grounder = Grounder(program, facts, arithmetic, constants, limit)
     source = _find_sources(program, grounder, axes, device)

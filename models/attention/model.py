@@ -73,6 +73,7 @@ class RuleModel(nn.Module):
 
     Raises:
         RuleError: The rules cannot be read, or name a weight or a network that is not given.
+        ValueError: A weight is not finite.
     """
 
     def __init__(
@@ -169,6 +170,9 @@ class RuleModel(nn.Module):
         return next((value.dtype for value in values), torch.get_default_dtype())
 
     def _check_names(self) -> None:
+        for name, weight in self.weights.items():
+            if not bool(weight.isfinite().all()):
+                raise ValueError(f"the weight {name} is not finite")
         for literal in self.program.literals():
             if isinstance(literal.weight, str) and literal.weight not in self.weights:
                 raise RuleError(f"the weight {literal.weight} of {literal} is not given", literal.at)

@@ -17,6 +17,7 @@ from tests.bench import (
     long_documents,
     many_edits,
     overhttp,
+    rules,
     sentence_tree,
     start,
 )
@@ -35,6 +36,7 @@ SECTIONS = {
     "devices": devices.rows,
     "graph": graph.rows,
     "entities": entity_table.rows,
+    "rules": rules.rows,
     "start": start.rows,
     "memory": memory_rows,
 }

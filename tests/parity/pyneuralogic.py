@@ -1,6 +1,6 @@
 """`python -m tests.parity.pyneuralogic`: what the reference makes of a program, read and answered as JSON.
 
-It runs in a process of its own: its Java machine cannot be started twice, and no process may fork after it. Pruning and
+It runs in a separate process: its Java machine cannot be started twice, and no process may fork after it. Pruning and
 compression are off, for with them a softmax over one member returns the raw score. Each query is evaluated alone.
 """
 
@@ -69,8 +69,9 @@ def _literal(literal: Literal, weights: Weights) -> Any:
     relation = relation.T if literal.is_transposed else relation
     if literal.weight is None:
         return relation
-    weight = literal.weight if isinstance(literal.weight, float) else weights[literal.weight]
-    return relation[weight].fixed()
+    value = literal.weight if isinstance(literal.weight, float) else weights[literal.weight]
+    # Weights without names are different weights, and equal rules would not be equal.
+    return relation[f"w{literal.weight}" : value]
 
 
 def _term(term: Term) -> Any:

@@ -46,6 +46,10 @@ class Relation:
     def __len__(self) -> int:
         return len(self.terms)
 
+    def to(self, device: torch.device) -> "Relation":
+        """Copy the facts to a device, unless they lie there."""
+        return Relation(self.terms.to(device), None if self.values is None else self.values.to(device))
+
 
 @dataclass(frozen=True, eq=False)
 class Facts:
@@ -91,6 +95,12 @@ class Facts:
             for number, line in enumerate(text.splitlines(), 1)
             if line.strip() and not line.startswith("#")
         )
+
+    def to(self, device: torch.device) -> "Facts":
+        """Copy all facts to a device, unless they lie there."""
+        if all(relation.terms.device == device for relation in self.relations.values()):
+            return self
+        return Facts({name: relation.to(device) for name, relation in self.relations.items()}, self.symbols)
 
     @property
     def arities(self) -> dict[str, int]:

@@ -58,7 +58,7 @@ class Grounder:
     """Grounds the rules of one program over the facts of one example.
 
     Args:
-        program: With macros full and checked.
+        program: Checked, its macros expanded.
         constants: Numbers that the closed world has besides those of the facts, such as the places of tokens.
         limit: Largest number of bindings that any step may have.
     """

@@ -31,7 +31,7 @@ MACROS = parse(DEFINITIONS).clauses
 
 
 def expand(program: Program) -> Program:
-    """Replace every macro by a relation of its own, and add the rules of that relation.
+    """Replace every macro by a new relation, and add the rules of that relation.
 
     Raises:
         RuleError: A macro is defined again, has a wrong number of terms or a number that is not positive, or stands

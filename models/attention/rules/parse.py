@@ -83,7 +83,7 @@ WORDS = {
 COMBINATIONS = ("sum", "product", "elproduct", "concat")
 AGGREGATIONS = ("avg", "sum", "max", "min", "count", "concat", "softmax")
 TRANSFORMATIONS = (
-    *("identity", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "inverse", "signum"),
+    *("identity", "relu", "tanh", "sigmoid", "exp", "log", "sqrt", "inverse"),
     *("norm", "softmax", "transpose", "slice"),
 )
 

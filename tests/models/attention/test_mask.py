@@ -177,6 +177,15 @@ def test_a_mask_is_compiled_once_for_rules_length_and_version_of_the_facts() -> 
     assert cache.compile(rules + ", lt(I,J)", shape, Facts({"vis": Relation(pairs)})) is not mask
 
 
+def test_a_mask_is_made_where_it_is_used(device: torch.device) -> None:
+    facts = Facts({"vis": Relation(torch.tensor([[0, 1], [3, 2]]))})
+    mask = compile_mask(
+        "attend(I,J) <= hidden.vis(I,J)\nattend(I,J) <= window(1)", Shape.square(4), facts, device=device
+    )
+    assert mask.allowed.device.type == mask.pairs.device.type == device.type
+    assert str(mask.explain(0, 1)).startswith("allowed by line 1")
+
+
 def test_the_least_recently_used_mask_goes_first() -> None:
     cache = MaskCache(2)
     first = cache.compile("attend(I,J) <= causal", Shape.square(2))

@@ -186,6 +186,11 @@ def test_what_cannot_be_evaluated_is_refused(rules: str, message: str) -> None:
         RuleModel(rules, {})(facts)
 
 
+def test_a_weight_that_is_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="the weight W is not finite"):
+        RuleModel("g <= a(I)[W]", {"W": torch.tensor([[1.0, torch.nan]])})
+
+
 def test_weights_are_saved_by_name() -> None:
     model = RuleModel("g[Wo] <= a(I)[W]", {"W": torch.tensor(2.0), "Wo": torch.tensor([[1.0], [2.0]])})
     assert set(model.state_dict()) == {"weights.W", "weights.Wo"}
