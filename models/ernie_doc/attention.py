@@ -87,11 +87,12 @@ class RelativeAttention(nn.Module):
         key_tasks: Int[Tensor, "batch key"],
         tables: Tables,
     ) -> Float[Tensor, "batch head token key"]:
-        by_content = self._split(query + self.r_w_bias) @ keys.mT
+        """Return the scores; (q + u) k + (q + s) t is computed as (q + u) (k + t) + (s - u) t, in one product."""
+        tasks = rearrange(tables.tasks[:, key_tasks], "head batch key d -> batch head key d")
+        by_content = self._split(query + self.r_w_bias) @ (keys + tasks).mT
         by_place = self._split(query + self.r_r_bias) @ tables.rows.mT
-        by_task = self._split(query + self.r_t_bias) @ tables.tasks.mT
-        index = key_tasks[:, None, None, :].expand(*by_content.shape)
-        scores = by_content.float() + shift(by_place.float()) + by_task.float().gather(-1, index)
+        by_task = tasks @ rearrange(self.r_t_bias - self.r_w_bias, "(head d) -> head d 1", head=self.heads)
+        scores = by_content.float() + shift(by_place.float()) + by_task.float().mT
         return scores / sqrt(keys.shape[-1])
 
     def _split(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch head token d"]:

@@ -38,19 +38,44 @@ Base = Literal["none", "minilm"]
 
 
 @dataclass(frozen=True)
+class Settings:
+    """How a model that was trained here reads documents.
+
+    Attributes:
+        question_room: Tokens of a question.
+        overlap: Tokens that windows share.
+        longest: Tokens of an answer.
+        threshold: Least margin of an answer, in logits.
+    """
+
+    question_room: int
+    overlap: int
+    longest: int
+    threshold: float
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """A loaded model and what names it.
 
     Attributes:
         model: In evaluation mode, without gradients.
         digest: Of the files, `sha256:...`; states of another digest are another model's.
+        settings: How it reads; None for a converted model, which was trained elsewhere.
     """
 
     model: ErnieDoc
     digest: str
+    settings: Settings | None = None
 
 
-def save(model: ErnieDoc, folder: Path, base: Base = "none", dtype: torch.dtype = torch.float32) -> None:
+def save(
+    model: ErnieDoc,
+    folder: Path,
+    base: Base = "none",
+    dtype: torch.dtype = torch.float32,
+    settings: Settings | None = None,
+) -> None:
     """Write a checkpoint folder; equal weights give equal bytes.
 
     Args:
@@ -58,6 +83,7 @@ def save(model: ErnieDoc, folder: Path, base: Base = "none", dtype: torch.dtype 
         folder: Made if it is not there.
         base: `minilm` leaves out tensors that equal MiniLM's.
         dtype: Of the tensors on disk; `load` gives float32.
+        settings: How it reads documents.
     """
     state = unique_state(model)
     encoder = minilm_weights(state) if base == "minilm" else {}
@@ -68,7 +94,12 @@ def save(model: ErnieDoc, folder: Path, base: Base = "none", dtype: torch.dtype 
     }
     folder.mkdir(parents=True, exist_ok=True)
     save_file(tensors, folder / WEIGHTS)
-    config = {"model_type": MODEL_TYPE, "base": base, "model": asdict(model.config)}
+    config = {
+        "model_type": MODEL_TYPE,
+        "base": base,
+        "model": asdict(model.config),
+        "reading": asdict(settings) if settings else None,
+    }
     (folder / CONFIG).write_text(json.dumps(config, indent=1, sort_keys=True) + "\n")
     write_sums(folder, FILES)
 
@@ -92,13 +123,14 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
             f"{folder} is a checkpoint of {config.get('model_type')!r}, not of {MODEL_TYPE!r}"
         )
     try:
-        model = ErnieDoc(ErnieDocConfig(**config["model"]))
+        model, raw = ErnieDoc(ErnieDocConfig(**config["model"])), config.get("reading")
+        settings = Settings(**raw) if raw is not None else None
         tensors = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     except (SafetensorError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
     fill(model, base | tensors, folder)
-    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), digest)
+    return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), digest, settings)
 
 
 def fill(model: ErnieDoc, tensors: dict[str, Tensor], folder: Path) -> None:

@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from models.checkpoint import CONFIG as CONFIG_FILE
 from models.checkpoint import WEIGHTS, CheckpointError, write_sums
 from models.encoder.minilm import MiniLM
-from models.ernie_doc.loading.checkpoint import FILES, load, save
+from models.ernie_doc.loading.checkpoint import FILES, Settings, load, save
 from models.ernie_doc.loading.minilm import WORDS, minilm_weights
 from models.ernie_doc.model import ErnieDoc
 from tests.models.ernie_doc.tiny import CONFIG, tiny_model
@@ -21,9 +21,10 @@ MINILM = replace(CONFIG, vocab=30522, width=384, heads=12, inner=1536)
 
 @pytest.mark.parametrize("shares_biases", [False, True])
 def test_a_saved_model_is_the_same_when_it_is_loaded(tmp_path: Path, shares_biases: bool) -> None:
-    model = tiny_model(shares_biases=shares_biases, skips_padding=True)
-    save(model, tmp_path)
+    model, settings = tiny_model(shares_biases=shares_biases, skips_padding=True), Settings(3, 2, 4, 0.5)
+    save(model, tmp_path, settings=settings)
     checkpoint = load(tmp_path)
+    assert checkpoint.settings == settings
     assert checkpoint.model.config == model.config
     for name, value in model.state_dict().items():
         assert checkpoint.model.state_dict()[name].equal(value), name
@@ -112,6 +113,7 @@ def test_weights_that_do_not_fit_are_refused(
     [
         ({"model_type": "bert"}, "is a checkpoint of 'bert', not of 'ernie-doc'"),
         ({"model": {"width": 16}}, "is not a whole checkpoint"),
+        ({"reading": {"overlap": 16}}, "is not a whole checkpoint"),
     ],
 )
 def test_the_configuration_of_another_model_is_refused(

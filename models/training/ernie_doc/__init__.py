@@ -1,0 +1,1 @@
+"""How the default checkpoint of ernie-doc is made: `python -m models.training.ernie_doc`."""

@@ -1,0 +1,105 @@
+"""`python -m models.training.ernie_doc`: train, choose the threshold, write the checkpoint and measure it.
+
+The steps resume where they stopped; the rest takes minutes.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+
+from models.device import resolve_device
+from models.encoder.weights import find
+from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
+from models.ernie_doc.reading.answer import AnswerRule
+from models.ernie_doc.reading.packing import Packing
+from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reading.spans import SpanRule
+from models.packs.pack import WORLD, Pack
+from models.training.ernie_doc import plan as plans
+from models.training.ernie_doc.card import write_card
+from models.training.ernie_doc.composed import build_world
+from models.training.ernie_doc.exam import best_threshold, exam_texts, examine
+from models.training.ernie_doc.examples import Examples
+from models.training.ernie_doc.learning import Learning, Say, build_model
+from models.training.ernie_doc.plan import Plan
+from models.training.progress import Progress, seconds_by_phase
+
+WORK = Path("var/ernie_doc/train")
+CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
+N_BEST, BATCH = 5, 8
+
+
+def main() -> None:
+    """Read the arguments and train."""
+    parser = argparse.ArgumentParser(
+        description="Train the checkpoint of ernie-doc; resumes where it stopped."
+    )
+    parser.add_argument("--pack", type=Path, default=WORLD)
+    parser.add_argument("--work", type=Path, default=WORK, help="progress and time spent")
+    parser.add_argument("--out", type=Path, default=CHECKPOINT)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
+    parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    device, start = resolve_device(arguments.device), time.monotonic()
+
+    def say(line: str) -> None:
+        print(f"[{time.monotonic() - start:6.0f} s] {line}", flush=True)
+
+    train(plans.DEFAULT, arguments.pack, arguments.work, arguments.out, device, arguments.until, say)
+
+
+def train(
+    plan: Plan, pack_folder: Path, work: Path, out: Path, device: torch.device, until: int | None, say: Say
+) -> None:
+    """Train on documents and on the facts of a pack, and write a checkpoint with its card."""
+    work.mkdir(parents=True, exist_ok=True)
+    pack, tokenizer = Pack.load(pack_folder), load_tokenizer()
+    packing = Packing.of(tokenizer, plan.model.segment, plan.question_room, plan.overlap)
+    examples = Examples(build_world(pack, "train"), plan.mixture, tokenizer, plan.question_room, plan.seed)
+    model = build_model(plan).to(device)
+    learning = Learning(plan, model, examples, packing, say)
+    learning.run(Progress(work, plans.fingerprint(plan, pack_folder)), until)
+    if until is not None and until < plan.steps:
+        return
+    rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), None, BATCH)
+    say("choosing the threshold")
+    reader = Reader(Checkpoint(model.eval(), "choosing"), packing)
+    texts = exam_texts(pack, "choose", plan.seed)
+    threshold = best_threshold(
+        examine(reader, [text for part in texts.values() for text in part], tokenizer, rule)
+    )
+    save(
+        model.cpu(),
+        out,
+        "minilm",
+        torch.float16,
+        Settings(plan.question_room, plan.overlap, plan.longest, threshold),
+    )
+    say("measuring")
+    reader = Reader(load(out, device), packing)
+    exam = {
+        name: (
+            examine(reader, part, tokenizer, rule),
+            examine(reader, part, tokenizer, rule, uses_memory=False),
+        )
+        for name, part in exam_texts(pack, "test", plan.seed).items()
+    }
+    write_card(out, exam, threshold, sum(seconds_by_phase(work).values()))
+    say(f"wrote {out}")
+
+
+def load_tokenizer() -> Tokenizer:
+    """Return MiniLM's tokenizer, which cuts nothing."""
+    tokenizer = Tokenizer.from_file(str(find().tokenizer))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""From documents to rows: which windows are learned from, and the memory with which each is read.
+
+All documents of a step are read side by side without the question; then windows are drawn, with and without their
+answer, and each is read with the question from the memory before it.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from models.ernie_doc.memory import start_memory
+from models.ernie_doc.model import ErnieDoc
+from models.ernie_doc.reading.packing import OFFSET, Packing, Segments, Window, owners
+from models.training.ernie_doc.examples import Example, Passage
+from models.training.ernie_doc.plan import Mixture
+
+NONE = 0  # place of [CLS], which stands for no answer
+
+
+@dataclass(frozen=True)
+class Row:
+    """A window with a question.
+
+    Attributes:
+        passage: Number of the document.
+        window: Number of the window in it.
+        example: The question.
+        start: Place of the answer's first token in the segment, or NONE.
+        end: Place of its last.
+    """
+
+    passage: int
+    window: int
+    example: Example
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows as the model reads them.
+
+    Attributes:
+        segments: Windows with their questions.
+        memory: Before each window.
+        targets: Places of start and end.
+        lengths: Tokens of each window; [CLS] and these may be answers.
+    """
+
+    segments: Segments
+    memory: Float[Tensor, "layer batch slot width"]
+    targets: Int[Tensor, "batch 2"]
+    lengths: Int[Tensor, " batch"]
+
+
+def draw_rows(
+    passages: Sequence[Passage], packing: Packing, mixture: Mixture, rng: random.Random
+) -> list[Row]:
+    """Draw the rows of a step: so many with their answer as the mixture says, the others without.
+
+    Questions of more than one place come first, for there are fewest of them.
+    """
+    present, absent = [], []
+    for number, passage in enumerate(passages):
+        windows = packing.windows(len(passage.document))
+        owner = owners(windows, len(passage.document))
+        for example in passage.examples:
+            home = None if example.span is None else int(owner[example.span[0]])
+            for place, window in enumerate(windows):
+                row = place_answer(number, place, window, example)
+                if place == home and row.start != NONE:
+                    present.append(row)
+                elif row.start == NONE:
+                    absent.append(row)
+    rng.shuffle(present)
+    present.sort(key=lambda row: row.example.kind in ("plain", "linked"))
+    n_present = min(len(present), round(mixture.n_rows * mixture.present))
+    rest = rng.sample(absent, min(len(absent), mixture.n_rows - n_present))
+    return present[:n_present] + rest
+
+
+def place_answer(passage: int, number: int, window: Window, example: Example) -> Row:
+    """Return the row of a window, with the answer if all of it is there."""
+    if example.span is None or example.span[0] < window.first or example.span[1] >= window.last:
+        return Row(passage, number, example, NONE, NONE)
+    first, last = (OFFSET + token - window.first for token in example.span)
+    return Row(passage, number, example, first, last)
+
+
+@torch.no_grad()
+def read_memories(
+    model: ErnieDoc, passages: Sequence[Passage], packing: Packing, last_windows: Sequence[int]
+) -> list[list[Float[Tensor, "layer slot width"]]]:
+    """Read documents side by side and return, for each, the memory before each window.
+
+    Args:
+        model: In evaluation mode.
+        passages: The documents.
+        packing: How windows become segments.
+        last_windows: The last window of each document whose memory is needed; nothing is read behind it.
+    """
+    device, tables = model.linear.weight.device, model.tables()
+    windows = [packing.windows(len(passage.document)) for passage in passages]
+    first = start_memory(model.config, 1, device)[:, 0]
+    memories = [[first] for _ in passages]
+    for number in range(max(last_windows)):
+        rows = [row for row, last in enumerate(last_windows) if number < last]
+        segments = packing.pack([passages[row].document.ids[slice(*windows[row][number])] for row in rows])
+        memory = torch.stack([memories[row][-1] for row in rows], 1)
+        read = model(*(part.to(device) for part in segments), memory, tables).memory
+        for row, following in zip(rows, read.unbind(1), strict=True):
+            memories[row].append(following)
+    return memories
+
+
+def collate(
+    rows: Sequence[Row],
+    passages: Sequence[Passage],
+    memories: Sequence[Sequence[Float[Tensor, "layer slot width"]]],
+    packing: Packing,
+) -> Batch:
+    """Put rows together with the memories before their windows."""
+    device = memories[0][0].device
+    segments, lengths = [], []
+    for row in rows:
+        document = passages[row.passage].document
+        window = packing.windows(len(document))[row.window]
+        segments.append(packing.pack([document.ids[slice(*window)]], row.example.ids))
+        lengths.append(window.last - window.first)
+    memory = torch.stack([memories[row.passage][row.window] for row in rows], 1)
+    columns = (torch.cat(parts).to(device) for parts in zip(*segments, strict=True))
+    targets = torch.tensor([[row.start, row.end] for row in rows], device=device)
+    return Batch(Segments(*columns), memory, targets, torch.tensor(lengths, device=device))

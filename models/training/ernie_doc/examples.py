@@ -1,0 +1,91 @@
+"""The documents of each step as tokens, with the token places of their answers. A step's draw depends on its number."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from models.ernie_doc.reading.document import Document, tokenize
+from models.training.ernie_doc.composed import World, compose
+from models.training.ernie_doc.plan import Mixture
+from models.training.ernie_doc.texts import Question, Text, join, read_texts
+
+MOST_TOKENS = 20_000  # of a document; a guard against a text that was not meant
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question as the model reads it.
+
+    Attributes:
+        ids: Of the question, cut to its room.
+        span: First and last token of the answer in the document, or None where the text does not say.
+        kind: As in its text.
+    """
+
+    ids: Int[Tensor, " asked"]
+    span: tuple[int, int] | None
+    kind: str
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A document with its questions, tokenized."""
+
+    document: Document
+    examples: tuple[Example, ...]
+
+
+def tokenize_text(text: Text, tokenizer: Tokenizer, question_room: int) -> Passage:
+    """Split a text and its questions into tokens; an answer that is no whole number of tokens is left out."""
+    document = tokenize(text.text, tokenizer, MOST_TOKENS)
+    first = {start: place for place, start in enumerate(document.starts.tolist())}
+    last = {end: place for place, end in enumerate(document.ends.tolist())}
+    examples = []
+    for question in text.questions:
+        ids = torch.tensor(tokenizer.encode(question.text, add_special_tokens=False).ids[:question_room])
+        span = find_span(question, first, last)
+        if span or question.answer is None:
+            examples.append(Example(ids, span, question.kind))
+    return Passage(document, tuple(examples))
+
+
+def find_span(question: Question, first: dict[int, int], last: dict[int, int]) -> tuple[int, int] | None:
+    """Return the tokens of an answer, by the tokens that begin and end at a character."""
+    if question.answer is None or question.start is None:
+        return None
+    end = question.start + len(question.answer)
+    if question.start not in first or end not in last:
+        return None
+    return first[question.start], last[end]
+
+
+class Examples:
+    """Everything that is trained on.
+
+    Args:
+        world: The pack's facts for training.
+        mixture: Numbers of documents of each sort.
+        tokenizer: Without truncation.
+        question_room: Tokens of a question.
+        seed: Of the draws.
+    """
+
+    def __init__(
+        self, world: World, mixture: Mixture, tokenizer: Tokenizer, question_room: int, seed: int
+    ) -> None:
+        self.world, self.mixture, self.seed = world, mixture, seed
+        self._tokenizer, self._room = tokenizer, question_room
+        self._texts = read_texts("train")
+
+    def step(self, number: int) -> Sequence[Passage]:
+        """Draw the documents of a step."""
+        rng = random.Random(f"{self.seed} {number}")
+        texts = [compose(self.world, rng) for _ in range(self.mixture.n_composed)]
+        texts += rng.sample(self._texts, self.mixture.n_single)
+        texts += [join(rng.sample(self._texts, 2)) for _ in range(self.mixture.n_joined)]
+        return [tokenize_text(text, self._tokenizer, self._room) for text in texts]

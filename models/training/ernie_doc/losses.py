@@ -1,0 +1,61 @@
+"""What is learned: spans, and before them MiniLM's own states, out of memory and relative positions.
+
+MiniLM has absolute positions and no memory. In the first steps the model learns to give, for a window behind a memory,
+the states that MiniLM gives for the window with the text before it. Labels are not needed for that.
+"""
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from models.ernie_doc.model import ErnieDoc
+from models.ernie_doc.reading.packing import OFFSET, Packing
+from models.training.ernie_doc.batch import Batch
+from models.training.ernie_doc.examples import Passage
+from models.training.ernie_doc.teacher import Teacher
+
+NEVER = -1e4  # logit of a place that is no answer
+
+
+def span_loss(model: ErnieDoc, batch: Batch) -> Float[Tensor, ""]:
+    """Return the cross-entropy of start and end, over [CLS] and the tokens of the window."""
+    logits = model.span_logits(model(*batch.segments, batch.memory).states)
+    places = torch.arange(logits.shape[1], device=logits.device)
+    may_answer = places < OFFSET + batch.lengths[:, None]
+    return 2 * F.cross_entropy(logits.masked_fill(~may_answer[..., None], NEVER), batch.targets)
+
+
+def state_loss(
+    model: ErnieDoc,
+    teacher: Teacher,
+    passages: Sequence[Passage],
+    memories: Sequence[Sequence[Float[Tensor, "layer slot width"]]],
+    packing: Packing,
+    places: Sequence[int],
+) -> Float[Tensor, ""]:
+    """Return the mean squared distance of the states of one window of each document to MiniLM's.
+
+    Args:
+        model: What learns.
+        teacher: Reads the same windows.
+        passages: The documents.
+        memories: Of each document, before each window.
+        packing: How windows become segments.
+        places: Number of the window of each document.
+    """
+    windows = [
+        packing.windows(len(passage.document))[place] for passage, place in zip(passages, places, strict=True)
+    ]
+    segments = packing.pack(
+        [passage.document.ids[slice(*window)] for passage, window in zip(passages, windows, strict=True)]
+    )
+    memory = torch.stack([states[place] for states, place in zip(memories, places, strict=True)], 1)
+    outputs = model(*(part.to(memory.device) for part in segments), memory).states.float()
+    losses = [
+        F.mse_loss(row[OFFSET : OFFSET + len(expected)], expected)
+        for row, expected in zip(outputs, teacher.states(passages, windows), strict=True)
+    ]
+    return torch.stack(losses).mean()

@@ -1,0 +1,117 @@
+"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from models.encoder.weights import WEIGHTS_SHA256
+from models.ernie_doc.config import ErnieDocConfig
+from models.packs.files import digest, digests
+from models.training.ernie_doc.texts import DOCUMENTS
+from models.training.phrasings import FOLDER as PHRASINGS
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """What one step reads.
+
+    Attributes:
+        n_composed: Documents made of the pack's facts.
+        n_single: Documents written by hand.
+        n_joined: Pairs of these, one after the other.
+        n_rows: Windows with a question that are learned from.
+        present: Share of the rows whose window holds the answer, if there are so many.
+    """
+
+    n_composed: int
+    n_single: int
+    n_joined: int
+    n_rows: int
+    present: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The recipe.
+
+    Attributes:
+        seed: Of everything that is drawn.
+        model: Sizes of the model.
+        question_room: Tokens of a question.
+        overlap: Tokens that windows share.
+        longest: Tokens of an answer.
+        frozen: Beginnings of names of parameters that stay MiniLM's, and are not stored.
+        adaptation_steps: Steps in which the model learns to give MiniLM's states, from memory and positions.
+        steps: All steps, those included.
+        keep_every: Steps between two savings of progress.
+        warmup: Steps of rising rates.
+        lr: Learning rate of what comes from MiniLM.
+        fresh_lr: Learning rate of the rest.
+        decay: Weight decay.
+        mixture: What one step reads.
+    """
+
+    seed: int
+    model: ErnieDocConfig
+    question_room: int
+    overlap: int
+    longest: int
+    frozen: tuple[str, ...]
+    adaptation_steps: int
+    steps: int
+    keep_every: int
+    warmup: int
+    lr: float
+    fresh_lr: float
+    decay: float
+    mixture: Mixture
+
+
+SEGMENT, MEMORY = 128, 128
+DEFAULT = Plan(
+    seed=1234,
+    model=ErnieDocConfig(
+        vocab=30522,
+        width=384,
+        layers=6,
+        heads=12,
+        inner=1536,
+        segment=SEGMENT,
+        memory=MEMORY,
+        position_rows=2 * SEGMENT + MEMORY,
+        task_types=1,
+        epsilon=1e-12,
+        embedding_epsilon=1e-12,
+        hidden_dropout=0.1,
+        attention_dropout=0.0,
+        inner_dropout=0.0,
+        skips_padding=True,
+    ),
+    question_room=32,
+    overlap=12,
+    longest=16,
+    frozen=("embeddings.word_emb.", "encoder.layers.0.ffn.", "pooler."),
+    adaptation_steps=1000,
+    steps=5000,
+    keep_every=100,
+    warmup=200,
+    lr=1e-4,
+    fresh_lr=5e-4,
+    decay=0.01,
+    mixture=Mixture(n_composed=3, n_single=1, n_joined=1, n_rows=32, present=0.6),
+)
+
+
+def fingerprint(plan: Plan, pack: Path) -> str:
+    """Return the SHA-256 of the plan and of all that is learned from.
+
+    A training with another fingerprint would come to other weights.
+    """
+    parts = {
+        "plan": asdict(plan),
+        "pack": digests(pack),
+        "texts": [digest(path) for path in sorted([*DOCUMENTS.glob("*.jsonl"), *PHRASINGS.glob("*.jsonl")])],
+        "encoder": WEIGHTS_SHA256,
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

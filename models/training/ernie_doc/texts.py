@@ -1,0 +1,112 @@
+"""Texts with questions, whose answers are parts of them, and the documents that were written by hand.
+
+Whole documents are for training, for choosing or for the test, by the SHA-256 of their id.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+DOCUMENTS = Path(__file__).parent / "documents"
+Split = Literal["train", "choose", "test"]
+SHARES = {"test": 15, "choose": 15}  # per cent of the documents; the rest is for training
+Kind = Literal["plain", "linked", "unanswerable", "alias", "steps"]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a text.
+
+    Attributes:
+        text: As people ask.
+        answer: Part of the text, or None where the text does not say.
+        start: First character of the answer.
+        kind: What it takes: `plain` one place, `linked` two, `alias` a name that was given to the subject far before,
+            `steps` a fact about the value of another fact.
+    """
+
+    text: str
+    answer: str | None
+    start: int | None
+    kind: Kind
+
+    def shift(self, offset: int, prefix: str = "") -> "Question":
+        """Return the question to a text in which its own begins at an offset."""
+        start = None if self.start is None else self.start + offset
+        return Question(prefix + self.text, self.answer, start, self.kind)
+
+
+@dataclass(frozen=True)
+class Text:
+    """A document with its questions."""
+
+    title: str
+    text: str
+    questions: tuple[Question, ...]
+
+
+def split_of(id: str) -> Split:
+    """Return what a document is for; it depends on its id alone."""
+    place = int.from_bytes(hashlib.sha256(id.encode()).digest()[:4], "big") % 100
+    if place < SHARES["test"]:
+        return "test"
+    return "choose" if place < SHARES["test"] + SHARES["choose"] else "train"
+
+
+@cache
+def read_texts(split: Split) -> tuple[Text, ...]:
+    """Read the documents of a split, without the answers that stand inside another word.
+
+    Raises:
+        ValueError: An answer is not where its question says.
+    """
+    lines = [
+        line for path in sorted(DOCUMENTS.glob("*.jsonl")) for line in path.read_text("utf-8").splitlines()
+    ]
+    rows = [json.loads(line) for line in lines]
+    texts = []
+    for row in rows:
+        if split_of(row["id"]) != split:
+            continue
+        questions = [
+            Question(q["question"], q["answer"], q.get("start"), q["kind"]) for q in row["questions"]
+        ]
+        for question in questions:
+            check(question, row["text"], row["id"])
+        whole = tuple(question for question in questions if is_whole(question, row["text"]))
+        texts.append(Text(row["title"], row["text"], whole))
+    return tuple(texts)
+
+
+def check(question: Question, text: str, id: str) -> None:
+    """Refuse an answer that is not where its question says."""
+    if question.answer is None or question.start is None:
+        return
+    if text[question.start : question.start + len(question.answer)] != question.answer:
+        raise ValueError(f"{id}: {question.answer!r} does not stand at {question.start} of the text")
+
+
+def is_whole(question: Question, text: str) -> bool:
+    """Return True if no letter or digit touches the answer."""
+    if question.answer is None or question.start is None:
+        return True
+    end = question.start + len(question.answer)
+    around = text[max(0, question.start - 1) : question.start] + text[end : end + 1]
+    return not any(character.isalnum() for character in around)
+
+
+def join(texts: Sequence[Text]) -> Text:
+    """Put documents after one another; each question names the one it is about."""
+    parts, questions, length = [], [], 0
+    for text in texts:
+        heading = f"{text.title}\n\n"
+        name = text.title.split(":")[0].split(",")[0]
+        offset = length + len(heading)
+        questions += [question.shift(offset, f"{name}: ") for question in text.questions]
+        parts.append(heading + text.text)
+        length += len(parts[-1]) + 2
+    return Text(" and ".join(text.title for text in texts), "\n\n".join(parts), tuple(questions))

@@ -1,0 +1,62 @@
+"""Documents are held out whole, and their answers stand where the questions say."""
+
+import json
+
+import pytest
+
+from models.training.ernie_doc.texts import (
+    DOCUMENTS,
+    Question,
+    Text,
+    check,
+    is_whole,
+    join,
+    read_texts,
+    split_of,
+)
+
+SPLITS = ("train", "choose", "test")
+
+
+def test_every_document_belongs_to_one_split() -> None:
+    lines = [line for path in DOCUMENTS.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
+    ids = {json.loads(line)["id"] for line in lines}
+    assert len(ids) == len(lines) == 80
+    counts = [len(read_texts(split)) for split in SPLITS]
+    assert counts == [sum(split_of(id) == split for id in ids) for split in SPLITS]
+    assert sum(counts) == 80
+    assert min(counts) >= 10
+
+
+def test_no_text_is_in_two_splits() -> None:
+    texts = [text.text for split in SPLITS for text in read_texts(split)]
+    assert len(set(texts)) == len(texts)
+
+
+def test_every_answer_is_a_whole_part_of_its_text() -> None:
+    for text in (text for split in SPLITS for text in read_texts(split)):
+        for question in text.questions:
+            check(question, text.text, text.title)
+            assert is_whole(question, text.text)
+
+
+def test_joined_documents_keep_their_answers_and_name_themselves() -> None:
+    texts = read_texts("train")[:3]
+    whole = join(texts)
+    assert len(whole.questions) == sum(len(text.questions) for text in texts)
+    for question in whole.questions:
+        check(question, whole.text, whole.title)
+    first = [question.text for question in whole.questions[: len(texts[0].questions)]]
+    assert all(text.startswith(texts[0].title.split(":")[0].split(",")[0] + ": ") for text in first)
+
+
+def test_an_answer_inside_another_word_is_not_whole() -> None:
+    assert not is_whole(Question("what?", "ice", 3, "plain"), "notice")
+    assert is_whole(Question("what?", "ice", 4, "plain"), "the ice, again")
+    assert is_whole(Question("what?", None, None, "unanswerable"), "notice")
+
+
+def test_an_answer_at_another_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="a: 'ice' does not stand at 1 of the text"):
+        check(Question("what?", "ice", 1, "plain"), "the ice", "a")
+    join([Text("a", "the ice", (Question("what?", "ice", 4, "plain"),))])
