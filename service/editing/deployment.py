@@ -49,7 +49,7 @@ from service.editing.queries.entities import Entities
 from service.editing.queries.scope import examine_scope
 from service.editing.queries.versions import Versions
 from service.editing.replication import Patience, live_replicas, receipt, watch_replicas
-from service.editing.state import StateBuilder
+from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import ErrataError, Internal, NotFound, UnknownModel
 from service.graph.imports.store import ImportStore

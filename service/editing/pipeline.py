@@ -18,10 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from models.memory import Block, Image
+from service.editing.draft import Build
 from service.editing.evaluation.fact_tests import mark_superseded
 from service.editing.evaluation.report import Evaluator, check_expectations, check_tests
 from service.editing.priority import CommitPriority
-from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.state import EditorState
+from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import InvalidInput, LedgerUnavailable, NotReady, StaleVersion
 from service.ledger.commit import Commit, Kind, Write

@@ -8,8 +8,8 @@ from typing import Any
 
 from errata.wire import EditReport, ParaphraseReport
 
+from service.editing.draft import PlannedEdit
 from service.editing.models import Answer, Answers, ModelsAtVersion
-from service.editing.plans.base import PlannedEdit
 from service.errors import EditRefused
 from service.ledger.commit import EditRecord
 

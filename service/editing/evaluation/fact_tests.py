@@ -17,10 +17,10 @@ from typing import NamedTuple, TypeAlias
 from errata.wire import BrokenTest
 from errata.wire.wording import normalize_question
 
+from service.editing.draft import TO_REPLACE, Build
 from service.editing.evaluation.expectations import ask_all, ask_edits, comes_out
 from service.editing.models import Answer
-from service.editing.plans.base import TO_REPLACE
-from service.editing.state import Build, EditorState
+from service.editing.state import EditorState
 from service.ledger.commit import EDITS_PER_COMMIT, EditRecord
 
 TestKey: TypeAlias = tuple[str, int]

@@ -10,6 +10,7 @@ from errata.wire import EditReport, ParaphraseReport, RefusedEdit, Report
 from errata.wire.wording import normalize_question
 
 from models.graph.memory import GRAPH
+from service.editing.draft import Build, Draft
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
     DOES_NOT_HOLD,
@@ -25,8 +26,7 @@ from service.editing.evaluation.near_questions import find_near_questions
 from service.editing.evaluation.paraphrases import ParaphraseGenerator, measure_paraphrases
 from service.editing.evaluation.side_effects import SideEffectProbe
 from service.editing.models import Answers
-from service.editing.plans.base import Draft
-from service.editing.state import Build, EditorState
+from service.editing.state import EditorState
 from service.editing.timings import Timings
 from service.errors import JSON, BreaksTests, EditRefused
 from service.ledger.commit import EditRecord

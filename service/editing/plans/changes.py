@@ -6,8 +6,8 @@ from errata.wire import MemoryItem
 from pydantic import ValidationError
 
 from models.memory import Fields, Memory, TakesFields
+from service.editing.draft import PlannedEdit
 from service.editing.models import Models
-from service.editing.plans.base import PlannedEdit
 from service.errors import InvalidInput
 
 CHANGE, SUMMARY = "change", "summary"  # notes of such an edit: its fields, and the same in words

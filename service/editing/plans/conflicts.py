@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from errata.wire import RefusedEdit
 from errata.wire.wording import normalize_question
 
+from service.editing.draft import Build, PlannedEdit
 from service.editing.evaluation.expectations import DOES_NOT_HOLD, ask_edits, failure, is_met
-from service.editing.plans.base import PlannedEdit
-from service.editing.state import Build
 from service.errors import ErrataError
 
 MAX_NAMED = 20  # refused edits that a problem document names

@@ -12,6 +12,7 @@ from errata.wire.wording import normalize_question
 from models.graph.memory import GRAPH
 from models.memory import Change as MemoryChange
 from models.memory import Material, Options
+from service.editing.draft import Build, Draft, PlannedEdit, request_digest
 from service.editing.evaluation.capacity import SlotBudget
 from service.editing.evaluation.expectations import (
     all_come_out,
@@ -23,7 +24,6 @@ from service.editing.evaluation.expectations import (
 )
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from service.editing.models import Models
-from service.editing.plans.base import Draft, PlannedEdit, request_digest
 from service.editing.plans.changes import plan_change
 from service.editing.plans.conflicts import (
     KEEP_ONE,
@@ -38,7 +38,8 @@ from service.editing.plans.fact_resolver import FactResolver, clean_fact
 from service.editing.plans.options import resolve_options
 from service.editing.plans.other_names import reword
 from service.editing.plans.replaced import find_named
-from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.state import EditorState
+from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import JSON, EditRefused, ErrataError, InvalidInput, MemoryFull, NothingToDo, UnknownModel
 from service.ledger.commit import Kind, edit_order, new_edit_id

@@ -11,8 +11,8 @@ from models.graph.memory import GRAPH, TRIPLE
 from models.graph.statement import HOLDS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.memory import Memory
+from service.editing.draft import PlannedEdit, one_line
 from service.editing.models import Models
-from service.editing.plans.base import PlannedEdit, one_line
 from service.editing.plans.fact_resolver import ResolvedFact, clean_text
 from service.errors import InvalidInput
 from service.graph.formats.text import MAX_RELATION_CHARS

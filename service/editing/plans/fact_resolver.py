@@ -16,7 +16,7 @@ from models.graph.knowledge import Entity
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Cardinality, Statement
 from models.graph.view import GraphView
 from models.scope.spelling import resembling
-from service.editing.plans.base import one_line
+from service.editing.draft import one_line
 from service.errors import AddOrSet, ErrataError, InvalidInput, NothingToDo, SimilarName
 from service.graph.formats.row import Refused
 from service.graph.formats.text import MAX_RELATION_CHARS, clean

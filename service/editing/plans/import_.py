@@ -22,11 +22,12 @@ from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from models.memory import Material, block_key
 from service.concurrency import finish
+from service.editing.draft import Build, Draft, request_digest
 from service.editing.models import Models
 from service.editing.pipeline import Order, Pipeline, Result
-from service.editing.plans.base import Draft, request_digest
 from service.editing.plans.edit import NO_GRAPH
-from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.state import EditorState
+from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.errors import (
     GraphMoved,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from service.editing.draft import PlannedEdit
 from service.editing.evaluation.fact_tests import is_named
-from service.editing.plans.base import PlannedEdit
 from service.editing.state import EditorState
 from service.errors import InvalidInput
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 from errata.wire import RevertRequest, RollbackRequest
 
-from service.editing.plans.base import Draft, request_digest
-from service.editing.state import Build, EditorState, StateBuilder
+from service.editing.draft import Build, Draft, request_digest
+from service.editing.state import EditorState
+from service.editing.state_builder import StateBuilder
 from service.editing.timings import Timings
 from service.ledger import fold
 from service.ledger.commit import Commit, Kind

@@ -14,7 +14,8 @@ from models.graph.memory import GRAPH
 from models.graph.statement import SourceStatements, Statement, Value, fold
 from models.graph.view import GraphView
 from models.memory import Block
-from service.editing.state import EditorState, MaterialStore
+from service.editing.state import EditorState
+from service.editing.state_builder import MaterialStore
 from service.errors import LedgerCorrupt, NotFound
 from service.graph.linking.folding import fold as fold_name
 from service.graph.lookup import Lookup, has_name

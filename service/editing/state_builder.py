@@ -1,0 +1,178 @@
+"""Makes the editor's next state from commits or from a draft, and any older one on request.
+
+Each fold is checked against the checksum that the ledger recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from cachetools import LRUCache
+
+from models.graph.memory import GRAPH
+from models.graph.view import GraphView
+from models.memory import Material, block_key
+from service.concurrency import SingleFlight
+from service.editing.draft import Build, Draft
+from service.editing.models import Models, ModelsAtVersion
+from service.editing.state import NO_CHANGE, EditorState, MemoriesAtVersion
+from service.errors import UnknownModel
+from service.ledger import fold
+from service.ledger.commit import Commit, EditRecord
+from service.ledger.snapshots import check_image, read_newer
+from service.ledger.store import RedisLedger
+
+OLD_VERSIONS = 4  # versions kept for comparison
+NO_DRAFT = Draft(NO_CHANGE)
+
+
+class MaterialStore:
+    """Materials by edit, loaded with the commits, so that old versions can be folded while Redis is away."""
+
+    def __init__(self, ledger: RedisLedger) -> None:
+        self._ledger = ledger
+        self._materials: dict[str, Material] = {}
+
+    def add(self, materials: Iterable[Material]) -> None:
+        self._materials.update((material.edit, material) for material in materials)
+
+    async def load(self, edits: Iterable[EditRecord]) -> None:
+        missing = [edit for edit in edits if edit.id not in self._materials]
+        entries = [(block_key(edit.id), edit.order, edit.material) for edit in missing]
+        for edit, block in zip(missing, await self._ledger.blocks(entries), strict=True):
+            self._materials[edit.id] = Material(edit.id, edit.method, block, edit.notes)
+
+    def of(self, edits: Iterable[EditRecord]) -> list[Material]:
+        return [self._materials[edit.id] for edit in edits]
+
+
+class StateBuilder:
+    """Folds memories and assembles models. The base and the newest version cost nothing."""
+
+    def __init__(self, ledger: RedisLedger, models: Models) -> None:
+        self._ledger, self._models = ledger, models
+        self.materials = MaterialStore(ledger)
+        self._base: MemoriesAtVersion = {}
+        self._old: LRUCache[int, ModelsAtVersion] = LRUCache(OLD_VERSIONS)
+        self._graphs: LRUCache[int, GraphView] = LRUCache(OLD_VERSIONS)
+        self._graph_flights = SingleFlight[GraphView](1)  # the editor's one thread is for edits
+
+    async def caught_up(self, state: EditorState | None) -> EditorState:
+        """With what others have written; the same object when there is nothing new."""
+        current = state or EditorState(
+            (), {}, frozenset(), await self._bases(), self._assemble(await self._bases())
+        )
+        if await self._ledger.head() == current.version:
+            return current
+        commits = await read_newer(self._ledger, current.version, current.digest)
+        edits = fold.edits(commits)
+        await self.materials.load(edit for edit in edits.values() if edit.memory in self._models.memories)
+        names = {memory for commit in commits for memory in commit.writes} & self._models.memories.keys()
+        ids = fold.active_ids(commits, current.active)
+        active = [edit for key, edit in {**current.edits, **edits}.items() if key in ids]
+        memories = await self._fold(active, names, current.memories)
+        for name in names:
+            last = [commit for commit in commits if name in commit.writes][-1]
+            check_image(name, memories[name].image, last, "folds to")
+        return self.followed_by(current, commits, memories)
+
+    def followed_by(
+        self,
+        state: EditorState,
+        commits: Sequence[Commit],
+        memories: MemoriesAtVersion,
+        models: ModelsAtVersion | None = None,
+    ) -> EditorState:
+        """The state after `commits`, whose memories are folded; `models` too, with their caches, where they are."""
+        return EditorState(
+            (*state.commits, *(commit.packed() for commit in commits)),
+            {**state.edits, **fold.edits(commits)},
+            fold.active_ids(commits, state.active),
+            memories,
+            models or self._assemble(memories, state.models),
+        )
+
+    async def build(self, state: EditorState, draft: Draft) -> Build:
+        """Every memory and model as they would be. Those that do not change are the state's own objects."""
+        old_edits = [state.edits[key] for key in draft.switched_ids if key in state.edits]
+        for edit in (*old_edits, *draft.records):
+            if edit.model not in state.models:
+                raise UnknownModel(
+                    f"the commit is about {edit.model!r}, which is not served here: serve it first"
+                )
+            if edit.memory not in state.memories:
+                detail = f"the commit wrote {edit.memory!r}, which no model that is served here reads"
+                raise UnknownModel(f"{detail}: serve one that does")
+        names = {edit.memory for edit in (*old_edits, *draft.records)}
+        memories = await self._fold(state.active_edits(draft.change), names, state.memories, draft)
+        return Build(state, draft, memories, self._assemble(memories, state.models))
+
+    async def at(self, state: EditorState, version: int) -> ModelsAtVersion:
+        """Every model at an old version."""
+        if version == state.version:
+            return state.models
+        if version not in self._old:
+            active = await asyncio.to_thread(state.active_at, version)
+            memories = await self._fold(active, self._models.memories, await self._bases())
+            self._old[version] = self._assemble(memories)
+        return self._old[version]
+
+    async def graph_at(self, state: EditorState, version: int) -> GraphView:
+        """The graph alone at a version."""
+        if version == state.version:
+            newest: GraphView = state.memories[GRAPH].view
+            return newest
+        if version not in self._graphs:
+
+            async def build() -> GraphView:
+                active = await asyncio.to_thread(state.active_at, version)
+                view: GraphView = (await self._fold(active, [GRAPH], await self._bases()))[GRAPH].view
+                return view
+
+            self._graphs[version] = await self._graph_flights.get(version, build)
+        return self._graphs[version]
+
+    async def _bases(self) -> MemoriesAtVersion:
+        if not self._base:
+            memories = self._models.memories
+            self._base = {
+                name: await self._models.view(name, memory.base) for name, memory in memories.items()
+            }
+        return self._base
+
+    async def _fold(
+        self,
+        active: Sequence[EditRecord],
+        names: Iterable[str],
+        before: MemoriesAtVersion,
+        draft: Draft = NO_DRAFT,
+    ) -> MemoriesAtVersion:
+        """`before`, with the memories of these names folded from the active edits and from those of the draft."""
+        by_memory: dict[str, list[EditRecord]] = defaultdict(list)
+        for edit in active:
+            by_memory[edit.memory].append(edit)
+        memories = dict(before)
+        fresh = list(zip(draft.records, draft.materials, strict=True))
+        for name in sorted(names):
+            materials = self.materials.of(by_memory[name])
+            materials += [material for record, material in fresh if record.memory == name]
+            image = await self._models.run(self._models.memories[name].fold, materials)
+            if before[name].image.delta_to(image):
+                memories[name] = await self._models.view(name, image)
+        return memories
+
+    def _assemble(
+        self, memories: MemoriesAtVersion, before: ModelsAtVersion | None = None
+    ) -> ModelsAtVersion:
+        """A model whose memories are all those of `before` is that very object, with its cache."""
+        models = {}
+        for name in self._models.names:
+            model = self._models.assemble(name, memories)
+            old = before[name] if before else None
+            same = old is not None and all(
+                old.memories[key] is memory for key, memory in model.memories.items()
+            )
+            models[name] = old if old is not None and same else model
+        return models
