@@ -2,7 +2,12 @@
 
 import torch
 import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
 
+from models.attention.mask import compile_mask
+from models.attention.pairs import Shape
+from models.attention.rules.facts import Facts, Relation
 from models.ernie_doc.attention import RelativeAttention, Tables, attention_bias
 from models.ernie_doc.config import MASK_VALUE
 from models.ernie_doc.memory import start_memory
@@ -13,6 +18,17 @@ def test_memory_is_visible_and_padding_is_not() -> None:
     mask = torch.tensor([[1.0, 1.0, 0.0]])
     bias = attention_bias(mask, torch.ones(1, 2), MASK_VALUE)
     assert (bias[0, 0, 0] == 0).tolist() == [True, True, True, True, False]
+
+
+@given(mask=st.lists(st.booleans(), min_size=1, max_size=8).filter(any), memory=st.integers(1, 5))
+def test_the_mask_is_the_rule_of_segment_memory(mask: list[bool], memory: int) -> None:
+    tokens, real = len(mask), torch.tensor(mask)
+    facts = Facts({"real": Relation(real.nonzero())})
+    rule = f"attend(I,J) <= segment_memory({memory})"
+    allowed = compile_mask(rule, Shape(queries=tokens, keys=memory + tokens), facts).allowed
+    bias = attention_bias(real.float()[None], torch.ones(1, memory), MASK_VALUE)[0, 0]
+    assert bias.unique().tolist() in ([0.0], [-MASK_VALUE, 0.0])
+    assert allowed.equal(bias == 0)
 
 
 def test_the_attention_of_a_padded_query_is_uniform() -> None:
