@@ -83,7 +83,7 @@ class Array:
 
 
 def build_array(content: Any, dtype: Any, shape: Any, order: Any) -> Floats:
-    """Build an array of its own bytes.
+    """Build an array from its bytes.
 
     Raises:
         UnsafeCheckpoint: Bytes, type, shape and order do not make an array of floats.

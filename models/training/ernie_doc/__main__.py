@@ -4,6 +4,7 @@ The steps resume where they stopped; the rest takes minutes.
 """
 
 import argparse
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import SpanRule
+from models.ernie_doc.reading.store import StateStore
 from models.packs.pack import WORLD, Pack
 from models.training.ernie_doc import plan as plans
 from models.training.ernie_doc.card import write_card
@@ -29,7 +31,8 @@ from models.training.progress import Progress, seconds_by_phase
 
 WORK = Path("var/ernie_doc/train")
 CHECKPOINT = Path(__file__).parents[2] / "checkpoints" / "ernie-doc"
-N_BEST, BATCH = 5, 8
+N_BEST, BATCH = 5, 8  # spans that are kept of a document, and windows that are read at once
+STORE_BYTES = 2**30  # room for the states of an exam
 
 
 def main() -> None:
@@ -67,28 +70,23 @@ def train(
     if until is not None and until < plan.steps:
         return
     rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), None, BATCH)
-    say("choosing the threshold")
-    reader = Reader(Checkpoint(model.eval(), "choosing"), packing)
-    texts = exam_texts(pack, "choose", plan.seed)
-    threshold = best_threshold(
-        examine(reader, [text for part in texts.values() for text in part], tokenizer, rule)
-    )
-    save(
-        model.cpu(),
-        out,
-        "minilm",
-        torch.float16,
-        Settings(plan.question_room, plan.overlap, plan.longest, threshold),
-    )
-    say("measuring")
-    reader = Reader(load(out, device), packing)
-    exam = {
-        name: (
-            examine(reader, part, tokenizer, rule),
-            examine(reader, part, tokenizer, rule, uses_memory=False),
-        )
-        for name, part in exam_texts(pack, "test", plan.seed).items()
-    }
+    with tempfile.TemporaryDirectory() as folder:
+        store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
+        say("choosing the threshold")
+        texts = [text for part in exam_texts(pack, "choose", plan.seed).values() for text in part]
+        reader = Reader(Checkpoint(model, "choosing"), packing, store)
+        threshold = best_threshold(examine(reader, texts, tokenizer, rule))
+        settings = Settings(plan.question_room, plan.overlap, plan.longest, threshold)
+        save(model.cpu(), out, "minilm", torch.float16, settings)
+        say("measuring")
+        reader = Reader(load(out, device), packing, store)
+        exam = {
+            name: (
+                examine(reader, part, tokenizer, rule),
+                examine(reader, part, tokenizer, rule, uses_memory=False),
+            )
+            for name, part in exam_texts(pack, "test", plan.seed).items()
+        }
     write_card(out, exam, threshold, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")
 

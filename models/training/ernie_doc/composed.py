@@ -183,5 +183,5 @@ def add_steps(draft: Draft, world: World, first: Fact, second: Fact, rng: random
 
 
 def invent(rng: random.Random) -> str:
-    """Make a name that no one bears."""
+    """Make a name that does not exist."""
     return "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(2, 3))).capitalize()
