@@ -52,11 +52,15 @@ bench: .venv/bench
 bench-editing: .venv/bench
 	nice $(BIN)/python -m tests.bench.editing_methods
 
+# Memory that is freed stays in the process: it would else be fetched anew at each step.
+train: KEEP_MEMORY = OMP_WAIT_POLICY=PASSIVE MALLOC_ARENA_MAX=1 MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=17179869184
 train: .venv/dev
 	nice $(BIN)/python -m models.training
 	nice $(BIN)/python -m models.training.kbert
 	@models/training/scope/install.sh
 	OMP_WAIT_POLICY=PASSIVE nice $(BIN)/python -m models.training.scope
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack
+	$(KEEP_MEMORY) nice $(BIN)/python -m models.training.backpack --plain
 
 pack: .venv/build
 	$(BIN)/python -m models.training.packs

@@ -78,7 +78,9 @@ def _from_published(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _from_training(tensors: Mapping[str, Tensor], layers: int) -> dict[str, Tensor]:
-    weights = {_rename(name, layers): value for name, value in tensors.items() if name not in TRAINING_ALIASES}
+    weights = {
+        _rename(name, layers): value for name, value in tensors.items() if name not in TRAINING_ALIASES
+    }
     _check_aliases(tensors, TRAINING_ALIASES, weights)
     return weights
 

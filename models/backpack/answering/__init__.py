@@ -1,0 +1,1 @@
+"""What the Backpack is asked and says: prompts, completions, candidates and reasons."""

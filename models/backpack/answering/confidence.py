@@ -1,0 +1,60 @@
+"""What the confidence of an answer follows from; models/confidence.py makes a probability of it.
+
+Two scales: of an answer that is written freely, and of one that is chosen among candidates.
+"""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from models.checkpoint import CheckpointError
+from models.confidence import Confidence
+from models.nkb.answers import features
+
+CONFIDENCE = "confidence.json"
+SCALES = ("free", "choice")
+SMALLEST = 1e-6  # distance of a share from 0 and 1
+
+
+def free_features(logprobs: Sequence[float]) -> tuple[float, ...]:
+    """Return doubt about the first token, the least likely one and the whole answer.
+
+    Args:
+        logprobs: Log-probability of each token, the end of the line included.
+    """
+    return features(logprobs, familiarity=0.0)[:3]
+
+
+def choice_features(scores: Sequence[float]) -> tuple[float, ...]:
+    """Return the log-odds of the best candidate among all.
+
+    Args:
+        scores: Log-probability of each candidate.
+    """
+    best = max(scores)
+    share = 1 / sum(math.exp(score - best) for score in scores)
+    share = min(max(share, SMALLEST), 1 - SMALLEST)
+    return (math.log(share / (1 - share)),)
+
+
+def read_scales(folder: Path) -> dict[str, Confidence]:
+    """Read the scales of a checkpoint.
+
+    Raises:
+        CheckpointError: The file is missing or holds other scales.
+    """
+    path = folder / CONFIDENCE
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        return {name: Confidence.parse(content[name]) for name in SCALES}
+    except FileNotFoundError as cause:
+        raise CheckpointError(f"{path} is missing: train the checkpoint again") from cause
+    except (KeyError, TypeError, ValueError) as cause:
+        raise CheckpointError(f"{path} does not hold the scales {' and '.join(SCALES)}: {cause}") from cause
+
+
+def write_scales(folder: Path, scales: Mapping[str, Confidence]) -> None:
+    """Write the scales of a checkpoint."""
+    content = {name: scales[name].to_json() for name in SCALES}
+    (folder / CONFIDENCE).write_text(json.dumps(content, indent=1) + "\n")

@@ -1,0 +1,85 @@
+"""How a question becomes a prompt and tokens become an answer.
+
+A question is asked as the training text asks it, `Q: ...` and `A:` on a line each, and the answer ends with its line.
+The tokenizer is byte-level, so each text can be spelled, and a word has another token after a space than without one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tokenizers import Tokenizer
+
+from models.checkpoint import CheckpointError
+
+NEWLINE = "\u010a"  # the byte-level name of the piece that is one line feed
+BROKEN = "\ufffd"  # what a decoder says of bytes that are no whole character
+
+
+@dataclass(frozen=True)
+class Speller:
+    """Texts as tokens, and back.
+
+    Attributes:
+        tokenizer: Byte-level pieces.
+        stop: Token that ends an answer: the end of its line.
+    """
+
+    tokenizer: Tokenizer
+    stop: int
+
+    @staticmethod
+    def of(tokenizer: Tokenizer) -> "Speller":
+        """Build the speller of a tokenizer.
+
+        Raises:
+            CheckpointError: The tokenizer has no piece for the end of a line.
+        """
+        stop = tokenizer.token_to_id(NEWLINE)
+        if stop is None:
+            raise CheckpointError(
+                "the tokenizer has no piece for the end of a line: train the checkpoint again"
+            )
+        return Speller(tokenizer, stop)
+
+    def ask(self, question: str) -> list[int]:
+        """Return the prompt of a question, whose line breaks become spaces."""
+        return self.spell(write_prompt(question))
+
+    def answer(self, text: str) -> list[int]:
+        """Return the tokens of an answer as they follow a prompt, the end of the line included."""
+        return [*self.spell(f" {text}"), self.stop]
+
+    def spell(self, text: str) -> list[int]:
+        """Return the tokens of a text to the letter, a leading space included."""
+        ids: list[int] = self.tokenizer.encode(text).ids
+        return ids
+
+    def say(self, tokens: Sequence[int]) -> str:
+        """Return the text of an answer."""
+        return self.read(tokens).strip()
+
+    def read(self, tokens: Sequence[int]) -> str:
+        """Return the text of tokens to the letter."""
+        text: str = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
+        return text
+
+    def parts(self, tokens: Sequence[int]) -> Iterator[str]:
+        """Yield what each token adds to the answer of all; the parts together are `say` of the tokens.
+
+        Spaces and the bytes of a character wait until they can be told from the end of the answer and are whole.
+        """
+        whole, n_said = self.say(tokens), 0
+        for n_tokens in range(1, len(tokens) + 1):
+            text = whole if n_tokens == len(tokens) else self.say(tokens[:n_tokens]).rstrip(BROKEN).rstrip()
+            yield text[n_said:]
+            n_said = max(n_said, len(text))
+
+
+def write_prompt(question: str) -> str:
+    """Return the text that a question is completed from."""
+    return f"Q: {' '.join(question.split())}\nA:"
+
+
+def write_exchange(question: str, answer: str) -> str:
+    """Return a question with its answer, as the training text has it."""
+    return f"{write_prompt(question)} {answer}\n"

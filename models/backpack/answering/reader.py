@@ -1,0 +1,80 @@
+"""The default checkpoint, loaded for answering.
+
+A folder holds config.json and model.safetensors (the network under its published names), tokenizer.json,
+confidence.json, and SHA256SUMS, which says what each of the others has to be. The judge of the scope lies in another
+folder (models/scope/judge.py).
+"""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from cachetools import LRUCache
+
+from models.backpack.answering.confidence import CONFIDENCE, read_scales
+from models.backpack.answering.prompt import Speller
+from models.backpack.checkpoint import TOKENIZER, load_backpack, load_tokenizer
+from models.backpack.network import Backpack
+from models.checkpoint import CONFIG, WEIGHTS, CheckpointError, verify_sums
+from models.confidence import Confidence
+from models.encoder.minilm import MiniLM
+from models.scope.judge import Judge
+from models.scope.readings import Readings
+from models.scope.scope import Scope
+
+DEFAULT = Path(__file__).parents[2] / "checkpoints" / "backpack"
+FILES = (CONFIG, WEIGHTS, TOKENIZER, CONFIDENCE)
+READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are those of the next
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A loaded checkpoint.
+
+    Attributes:
+        digest: Digest of all that answers and edits follow from.
+        model: The network, in float32.
+        speller: Texts as tokens.
+        scales: Scales of free answers and of choices.
+        scope: Which question an edit answers.
+    """
+
+    digest: str
+    model: Backpack
+    speller: Speller
+    scales: Mapping[str, Confidence]
+    scope: Scope
+    _readings: LRUCache[str, Readings] = field(default_factory=lambda: LRUCache(READINGS_CACHED), repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    @staticmethod
+    def load(folder: Path = DEFAULT, device: torch.device | str = "cpu") -> "Reader":
+        """Load a checkpoint folder.
+
+        Raises:
+            CheckpointError: A file is missing, damaged or not of this checkpoint; the sentence names it.
+            EncoderNotFound: The files of the scope's encoder are missing.
+        """
+        digest = verify_sums(folder, FILES)
+        model = load_backpack(folder).requires_grad_(False).to(device)
+        tokenizer = load_tokenizer(folder)
+        if tokenizer.get_vocab_size() != model.config.words:
+            pieces, words = tokenizer.get_vocab_size(), model.config.words
+            raise CheckpointError(f"{folder / TOKENIZER} has {pieces} pieces, and the network {words} words")
+        scope = Scope(Judge.load(MiniLM(device=device)))
+        return Reader(digest, model, Speller.of(tokenizer), read_scales(folder), scope)
+
+    def readings(self, questions: Sequence[str]) -> Readings:
+        """Return questions as the scope compares them; recent ones come from a cache."""
+        with self._lock:
+            rows = {
+                question: self._readings[question] for question in questions if question in self._readings
+            }
+        if missing := [question for question in dict.fromkeys(questions) if question not in rows]:
+            fresh = self.scope.judge.encode(missing)
+            rows |= {question: fresh.select([row]) for row, question in enumerate(missing)}
+            with self._lock:
+                self._readings.update((question, rows[question]) for question in missing)
+        return Readings.concatenate([rows[question] for question in questions])

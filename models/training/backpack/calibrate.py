@@ -1,0 +1,62 @@
+"""From log-probabilities to scores that mean something, and the scores below which nothing is said.
+
+Free answers: phrasings that the training has not seen, and names that the pack does not hold. Choices: the same
+questions with four other objects of their relation.
+"""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+import torch
+
+from models.backpack.answering.candidates import score_candidates
+from models.backpack.answering.confidence import choice_features, free_features
+from models.backpack.answering.prompt import Speller
+from models.backpack.network import Backpack
+from models.confidence import Confidence, calibration_error, fit, quantile_threshold
+from models.training.backpack.measure import Outcome
+from models.training.backpack.texts import Question
+
+DECAY, ITERATIONS = 1e-4, 200
+N_OTHERS = 4  # wrong candidates of a choice
+
+
+def fit_free(familiar: Sequence[Outcome], strangers: Sequence[Outcome], max_declined: float) -> Confidence:
+    """Fit the scale of free answers; the threshold declines a share `max_declined` of the right ones."""
+    outcomes = [*familiar, *strangers]
+    features = [free_features(outcome.logprobs) for outcome in outcomes]
+    scale = fit(features, [outcome.is_right for outcome in outcomes], decay=DECAY, max_iterations=ITERATIONS)
+    right = [scale.score(free_features(outcome.logprobs)) for outcome in familiar if outcome.is_right]
+    return replace(scale, threshold=quantile_threshold(right, max_declined) if right else 0.0)
+
+
+def fit_choice(net: Backpack, speller: Speller, questions: Sequence[Question], seed: int) -> Confidence:
+    """Fit the scale of choices, of which none is declined."""
+    rng, features, is_right = random.Random(f"{seed} choices"), [], []
+    answers = sorted({question.answer for question in questions})
+    for question in questions:
+        wrong = [
+            answer
+            for answer in rng.sample(answers, min(N_OTHERS + 1, len(answers)))
+            if answer != question.answer
+        ]
+        candidates = [question.answer, *wrong[:N_OTHERS]]
+        with torch.inference_mode():
+            prompt, texts = speller.ask(question.text), [speller.answer(text) for text in candidates]
+            scores = score_candidates(net, prompt, texts)
+        features.append(choice_features(scores))
+        is_right.append(max(scores) == scores[0])
+    return fit(features, is_right, decay=DECAY, max_iterations=ITERATIONS)
+
+
+def free_error(scale: Confidence, outcomes: Sequence[Outcome]) -> float:
+    """Return the expected calibration error of free answers in points."""
+    scores = [scale.score(free_features(outcome.logprobs)) for outcome in outcomes]
+    return calibration_error(scores, [outcome.is_right for outcome in outcomes])
+
+
+def share_declined(scale: Confidence, outcomes: Sequence[Outcome]) -> float:
+    """Return the share of answers that are withheld, in per cent."""
+    withheld = sum(scale.score(free_features(outcome.logprobs)) < scale.threshold for outcome in outcomes)
+    return 100 * withheld / max(1, len(outcomes))

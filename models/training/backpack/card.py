@@ -1,0 +1,58 @@
+"""What was measured of both networks, as Markdown for people and JSON for programs."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+FIGURES = "measured.json"
+ROWS = {  # figure -> what the card calls it
+    "parameters": "parameters",
+    "perplexity": "perplexity, documents in held phrasings",
+    "answer_perplexity": "perplexity of the answers alone",
+    "trained": "right to the letter: phrasings that the fact was trained with",
+    "other": "phrasings that other facts were trained with",
+    "choosing": "the pack's held phrasings",
+    "test": "phrasings of a writer who was not trained on",
+    "kinds": "words of one kind told from words of two: embedding (0.5 is chance)",
+    "best_sense": "the same: best sense",
+    "mean_sense": "the same: mean of the senses",
+    "calibration_error": "calibration error on that writer's phrasings, points",
+    "declined_right": "answers on them withheld",
+    "declined_strangers": "answers about unknown names withheld",
+    "minutes": "minutes of training",
+}
+
+
+def write_card(folder: Path, figures: Mapping[str, Mapping[str, float]]) -> None:
+    """Write README.md and measured.json.
+
+    Args:
+        folder: Of the checkpoint.
+        figures: Network -> figure -> value; a network may lack figures.
+    """
+    (folder / FIGURES).write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n")
+    (folder / "README.md").write_text("\n".join(lines(figures)) + "\n")
+
+
+def read_figures(folder: Path) -> dict[str, dict[str, float]]:
+    """Return what was measured before; nothing without a card."""
+    path = folder / FIGURES
+    return dict(json.loads(path.read_text())) if path.exists() else {}
+
+
+def lines(figures: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Yield the card line by line."""
+    yield "# backpack: the default checkpoint\n"
+    yield "A Backpack language model trained on text made of the pack `world`, and a plain transformer of the same size"
+    yield "trained on the same text by the same steps. `python -m models.training.backpack` makes the first, `--plain`"
+    yield "the second; every number of the recipe stands in models/training/backpack/plan.py.\n"
+    yield "It is small: its answers show how editing works, and it is no knowledge base.\n"
+    names = [name for name in ("backpack", "plain") if name in figures]
+    yield f"| measured | {' | '.join(names)} |"
+    yield "|---|" + "---|" * len(names)
+    for figure, label in ROWS.items():
+        cells = [figures[name].get(figure) for name in names]
+        if any(cell is not None for cell in cells):
+            yield (
+                f"| {label} | " + " | ".join("" if cell is None else f"{cell:,.7g}" for cell in cells) + " |"
+            )

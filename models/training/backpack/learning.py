@@ -1,0 +1,178 @@
+"""The steps of the training: next-token cross-entropy on documents, resumable, the same for the same seed.
+
+Hewitt et al., arXiv:2305.16765, section 4; the tokens of answers weigh more than the rest, for a run this short is to
+learn facts.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from models.backpack.answering.prompt import Speller
+from models.training.backpack.net import BackpackNet, PlainNet
+from models.training.backpack.plan import Plan
+from models.training.backpack.texts import Texts
+from models.training.progress import Progress, add_seconds
+
+LEAST_SLOPE = 0.02  # share of the rate at the end
+CLIP = 1.0
+ANSWER = "\nA:"  # the text after which an answer begins
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Documents as they are learned from.
+
+    Attributes:
+        ids: Tokens, the end token behind each text and at padding.
+        is_real: False at padding.
+        weights: Weights of the tokens as targets, 0 at padding.
+    """
+
+    ids: Int[Tensor, "batch token"]
+    is_real: Bool[Tensor, "batch token"]
+    weights: Float[Tensor, "batch token"]
+
+
+class Batches:
+    """The batches of each epoch.
+
+    Args:
+        plan: The recipe.
+        texts: Documents.
+        speller: Makes tokens of them.
+    """
+
+    def __init__(self, plan: Plan, texts: Texts, speller: Speller) -> None:
+        self._plan, self._texts, self._speller = plan, texts, speller
+        self._marker = speller.spell(ANSWER)
+        self.per_epoch = len(texts.items) // plan.documents
+
+    def from_step(self, step: int) -> Iterator[Batch]:
+        """Yield the batches from one step on."""
+        while True:
+            epoch, place = divmod(step, self.per_epoch)
+            batches = self._epoch(epoch)
+            for rows in batches[place:]:
+                yield self.collate(rows)
+            step = (epoch + 1) * self.per_epoch
+
+    def collate(self, rows: Sequence[Sequence[int]]) -> Batch:
+        """Make a batch of documents."""
+        lengths = torch.tensor([len(row) for row in rows])
+        is_real = torch.arange(int(lengths.max())) < lengths[:, None]
+        ids = torch.full(is_real.shape, self._plan.model.end)
+        ids[is_real] = torch.tensor([token for row in rows for token in row])
+        is_answer = torch.zeros_like(is_real)
+        is_answer[is_real] = torch.tensor([flag for row in rows for flag in self._find_answers(row)])
+        return Batch(ids, is_real, is_real * torch.where(is_answer, self._plan.answer_weight, 1.0))
+
+    def encode(self, document: str) -> list[int]:
+        """Return the tokens of a document with the end token, at most as many as the network has positions."""
+        return [*self._speller.spell(document), self._plan.model.end][: self._plan.model.positions]
+
+    def _epoch(self, epoch: int) -> list[list[list[int]]]:
+        """Return the documents of an epoch in batches of like length, in an order drawn for this epoch."""
+        rng = random.Random(f"{self._plan.seed} order {epoch}")
+        rows = [self.encode(document) for document in self._texts.documents(epoch)]
+        rng.shuffle(rows)
+        batches, size = [], self._plan.documents
+        for start in range(0, self.per_epoch * size, self._plan.sorted_steps * size):
+            chunk = sorted(
+                rows[start : min(start + self._plan.sorted_steps * size, self.per_epoch * size)], key=len
+            )
+            batches += [chunk[at : at + size] for at in range(0, len(chunk), size)]
+        rng.shuffle(batches)
+        return batches
+
+    def _find_answers(self, row: Sequence[int]) -> list[bool]:
+        """Return which tokens belong to an answer, the end of its line included."""
+        flags, inside, width = [], False, len(self._marker)
+        for place, token in enumerate(row):
+            inside = inside or list(row[max(0, place - width) : place]) == self._marker
+            flags.append(inside)
+            inside = inside and token != self._speller.stop
+        return flags
+
+
+class Learning:
+    """One training.
+
+    Args:
+        plan: The recipe.
+        net: From `build_net`, on the device to train on.
+        batches: What is learned from.
+        say: Where lines about the progress go.
+    """
+
+    def __init__(self, plan: Plan, net: BackpackNet | PlainNet, batches: Batches, say: Say) -> None:
+        self._plan, self.net, self._batches, self._say = plan, net, batches, say
+        self._device = net.embedding.device
+        names = dict(net.named_parameters())
+        matrices = [p for name, p in names.items() if p.dim() == 2 and not name.startswith("gpt2_model.w")]
+        vectors = [p for name, p in names.items() if p.dim() == 1 or name.startswith("gpt2_model.w")]
+        groups = [{"params": matrices, "weight_decay": plan.decay}, {"params": vectors, "weight_decay": 0.0}]
+        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, betas=plan.betas)
+        self._is_quick = can_compute_bfloat16(self._device)
+
+    def run(self, progress: Progress, until: int | None = None) -> list[float]:
+        """Train the network in place, behind the last step that `progress` holds.
+
+        Args:
+            progress: Where an interrupted training goes on.
+            until: Step before which to stop; None is the end of the plan.
+
+        Returns:
+            The loss of each step.
+        """
+        first, start, losses, n_tokens = progress.resume(self.net, self._optimizer), time.monotonic(), [], 0
+        last = self._plan.steps if until is None else min(until, self._plan.steps)
+        self.net.train()
+        for step, batch in zip(range(first, last), self._batches.from_step(first), strict=False):
+            self._set_rate(step)
+            losses.append(self._step(batch))
+            n_tokens += int(batch.is_real.sum())
+            if (step + 1) % self._plan.keep_every == 0 or step + 1 == last:
+                seconds, recent = time.monotonic() - start, losses[-self._plan.keep_every :]
+                mean = sum(recent) / len(recent)
+                self._say(
+                    f"step {step + 1}/{self._plan.steps} loss {mean:.3f} {n_tokens / seconds:.0f} tokens/s"
+                )
+                progress.keep(self.net, self._optimizer, step + 1)
+                add_seconds(progress.folder, "steps", time.monotonic() - start)
+                start, n_tokens = time.monotonic(), 0
+        self.net.eval()
+        return losses
+
+    def _set_rate(self, step: int) -> None:
+        """Set a linear warm-up, then a linear decay."""
+        remaining = (self._plan.steps - step) / max(1, self._plan.steps - self._plan.warmup)
+        slope = min((step + 1) / self._plan.warmup, max(LEAST_SLOPE, remaining))
+        for group in self._optimizer.param_groups:
+            group["lr"] = self._plan.lr * slope
+
+    def _step(self, batch: Batch) -> float:
+        ids, is_real, weights = (part.to(self._device) for part in (batch.ids, batch.is_real, batch.weights))
+        self._optimizer.zero_grad(set_to_none=True)
+        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_quick):
+            logits = self.net.predict(ids[:, :-1], is_real[:, :-1])
+        weights = weights[:, 1:]
+        is_target = weights > 0
+        losses = F.cross_entropy(logits[is_target].float(), ids[:, 1:][is_target], reduction="none")
+        loss = losses @ weights[is_target] / weights.sum()
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), CLIP)
+        self._optimizer.step()
+        return float(loss.detach())
+
+
+def can_compute_bfloat16(device: torch.device) -> bool:
+    """Return True where the processor multiplies in bfloat16 by itself."""
+    return device.type == "cuda" or bool(torch.cpu.get_capabilities().get("avx512_bf16"))

@@ -1,0 +1,114 @@
+"""Every number of this checkpoint's training in one place, and the fingerprint by which a training is known."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from models.backpack.config import BackpackConfig
+from models.packs.files import digest, digests
+from models.training.phrasings import FOLDER as PHRASINGS
+
+
+@dataclass(frozen=True)
+class TextPlan:
+    """How documents are made of facts.
+
+    Attributes:
+        p_statement: Share of the facts that a document states in place of asking for them.
+        p_continue: Chance that a document goes on with another fact of its subject, and again after that.
+        longest: Facts of one document at the most.
+        sparse: Every so many-th fact is asked in every second phrasing alone; the others test it.
+        hands: Writers whose phrasings are trained on.
+        held_hands: Writers whose phrasings are tested with.
+    """
+
+    p_statement: float
+    p_continue: float
+    longest: int
+    sparse: int
+    hands: tuple[int, ...]
+    held_hands: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The recipe.
+
+    Attributes:
+        seed: Of everything that is drawn.
+        model: Sizes of the Backpack.
+        plain_layers: Blocks of the plain transformer that has as many parameters.
+        vocab: Pieces of the tokenizer.
+        texts: How documents are made.
+        documents: Documents of one step.
+        sorted_steps: Steps whose documents are sorted by length together, so that little of a step is padding.
+        steps: Steps of the training.
+        keep_every: Steps between two savings of progress.
+        warmup: Steps of a rising rate.
+        lr: Highest learning rate.
+        betas: Of AdamW.
+        decay: Weight decay of matrices; none of norms, biases and embeddings.
+        answer_weight: Weight of an answer's tokens in the loss; those of all others weigh 1.
+        max_declined: Share of the right answers that the threshold may decline.
+    """
+
+    seed: int
+    model: BackpackConfig
+    plain_layers: int
+    vocab: int
+    texts: TextPlan
+    documents: int
+    sorted_steps: int
+    steps: int
+    keep_every: int
+    warmup: int
+    lr: float
+    betas: tuple[float, float]
+    decay: float
+    answer_weight: float
+    max_declined: float
+
+
+VOCAB = 4096
+DEFAULT = Plan(
+    seed=1234,
+    model=BackpackConfig(
+        vocab=VOCAB,
+        words=VOCAB,
+        senses=8,
+        width=256,
+        layers=5,
+        heads=8,
+        positions=256,
+        epsilon=1e-5,
+        end=0,
+    ),
+    plain_layers=9,
+    vocab=VOCAB,
+    texts=TextPlan(p_statement=0.15, p_continue=0.3, longest=3, sparse=10, hands=(1, 2), held_hands=(3,)),
+    documents=128,
+    sorted_steps=16,
+    steps=2_800,
+    keep_every=100,
+    warmup=100,
+    lr=1.5e-3,
+    betas=(0.9, 0.95),
+    decay=0.1,
+    answer_weight=3.0,
+    max_declined=0.03,
+)
+
+
+def fingerprint(plan: Plan, pack: Path, is_plain: bool) -> str:
+    """Return the SHA-256 of the plan and of all that is learned from.
+
+    A training with another fingerprint would come to other weights.
+    """
+    parts = {
+        "plan": asdict(plan),
+        "plain": is_plain,
+        "pack": digests(pack),
+        "phrasings": [digest(path) for path in sorted(PHRASINGS.glob("*.jsonl"))],
+    }
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""The training text: documents of questions with their answers and of statements, made of a pack's facts.
+
+A document speaks of one subject: it asks for a fact or states it, and may go on with other facts of the same subject.
+Each epoch has one document for each fact, in phrasings drawn anew. A document never has a fact twice, for a second
+mention could be copied from the first one and teach nothing.
+"""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from models.backpack.answering.prompt import write_exchange
+from models.packs.pack import Pack
+from models.training.backpack.plan import TextPlan
+from models.training.phrasings import read_phrasings
+
+Split = Literal["trained", "other", "choosing", "test"]
+SPLITS: tuple[Split, ...] = ("trained", "other", "choosing", "test")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question of a test with its answer.
+
+    Attributes:
+        text: The question.
+        answer: The answer; "" for a name that the pack does not hold.
+    """
+
+    text: str
+    answer: str
+
+
+class Texts:
+    """The text that a pack gives.
+
+    Args:
+        pack: Facts, and ways to speak of them.
+        plan: How documents are made.
+        seed: Of all that is drawn.
+    """
+
+    def __init__(self, pack: Pack, plan: TextPlan, seed: int) -> None:
+        self._plan, self._seed, self._pack = plan, seed, pack
+        self.items = tuple(pack.items())
+        self._trained_phrasings, self._test_phrasings = (
+            read_phrasings(plan.hands),
+            read_phrasings(plan.held_hands),
+        )
+
+    def documents(self, epoch: int) -> list[str]:
+        """Return the documents of one epoch, the one of each fact at the fact's place."""
+        return [
+            self._document(place, random.Random(f"{self._seed} {epoch} {place}"))
+            for place in range(len(self.items))
+        ]
+
+    def questions(self, split: Split, limit: int) -> list[Question]:
+        """Return questions of a test, at most `limit`, always the same.
+
+        Args:
+            split: `trained`: phrasings that the fact was trained with. `other`: phrasings that only other facts were
+                trained with. `choosing`: the pack's held phrasings, of every second fact. `test`: the held writers'
+                phrasings, of the other facts.
+            limit: Questions at the most.
+        """
+        rng = random.Random(f"{self._seed} {split}")
+        places = [place for place in range(len(self.items)) if self._is_in(place, split)]
+        sample = rng.sample(places, min(limit, len(places)))
+        return [self._question(place, rng.choice(self._ways(place, split))) for place in sample]
+
+    def strangers(self, split: Literal["tune", "test"], limit: int) -> list[Question]:
+        """Return questions about names that the pack does not hold, in held phrasings."""
+        rng = random.Random(f"{self._seed} strangers {split}")
+        strangers = [stranger for stranger in self._pack.strangers if stranger.split == split]
+        return [
+            Question(
+                rng.choice(self._pack.relations[s.relation_id].held_out).replace("{subject}", s.subject), ""
+            )
+            for s in rng.sample(strangers, min(limit, len(strangers)))
+        ]
+
+    def _document(self, place: int, rng: random.Random) -> str:
+        subject = self._by_subject[self.items[place].subject.id]
+        further = [other for other in rng.sample(subject, len(subject)) if other != place]
+        places = [place]
+        while further and len(places) < self._plan.longest and rng.random() < self._plan.p_continue:
+            places.append(further.pop())
+        rng.shuffle(places)
+        return "".join(self._line(other, rng) for other in places)
+
+    def _line(self, place: int, rng: random.Random) -> str:
+        item = self.items[place]
+        if rng.random() < self._plan.p_statement:
+            statement = rng.choice(item.relation.statements)
+            return statement.replace("{subject}", item.subject.label).replace("{object}", item.answer) + "\n"
+        question = self._question(place, rng.choice(self._ways(place, "trained")))
+        return write_exchange(question.text, question.answer)
+
+    def _question(self, place: int, phrasing: str) -> Question:
+        item = self.items[place]
+        return Question(phrasing.replace("{subject}", item.subject.label), item.answer)
+
+    def _is_sparse(self, place: int) -> bool:
+        return place % self._plan.sparse == 0
+
+    def _is_in(self, place: int, split: Split) -> bool:
+        if split == "other":
+            return self._is_sparse(place)
+        return split == "trained" or place % 2 == (split == "test")
+
+    def _ways(self, place: int, split: Split) -> Sequence[str]:
+        """Return the phrasings of a fact in one split."""
+        relation = self.items[place].relation
+        if split == "choosing":
+            return relation.held_out
+        if split == "test":
+            return self._test_phrasings[relation.id].questions
+        every = (*relation.phrasings, *self._trained_phrasings[relation.id].questions)
+        if not self._is_sparse(place):
+            return every
+        return every[1::2] if split == "other" else every[::2]
+
+    @cached_property
+    def _by_subject(self) -> dict[str, list[int]]:
+        """Subject -> the places of its facts."""
+        places: dict[str, list[int]] = defaultdict(list)
+        for place, item in enumerate(self.items):
+            places[item.subject.id].append(place)
+        return places

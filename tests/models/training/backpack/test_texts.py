@@ -1,0 +1,55 @@
+"""The training text asks for each fact in each epoch, and never in words that a test asks in."""
+
+import pytest
+
+from models.training.backpack.texts import SPLITS, Split, Texts
+
+
+def test_each_epoch_speaks_of_each_fact_in_words_drawn_anew(texts: Texts) -> None:
+    first, second = texts.documents(0), texts.documents(1)
+    assert len(first) == len(second) == len(texts.items)
+    assert first == texts.documents(0) != second
+    for item, document in zip(texts.items, first, strict=True):
+        assert item.answer in document
+        assert document.endswith("\n")
+
+
+def test_a_document_speaks_of_one_subject_and_has_no_fact_twice(texts: Texts) -> None:
+    names = {item.subject.label for item in texts.items}
+    for document in texts.documents(2):
+        lines = [line for line in document.split("\n") if line and not line.startswith("A:")]
+        assert len(lines) <= 3
+        assert len({name for name in names if any(name in line for line in lines)}) >= 1
+        assert len(set(lines)) == len(lines)
+
+
+@pytest.mark.parametrize("split", ["choosing", "test"])
+def test_held_phrasings_are_never_trained_on(texts: Texts, split: Split) -> None:
+    trained = "".join(document for epoch in range(30) for document in texts.documents(epoch))
+    questions = texts.questions(split, 100)
+    assert questions
+    assert not [question for question in questions if f"Q: {question.text}\n" in trained]
+
+
+def test_every_tenth_fact_is_asked_in_half_of_the_phrasings_alone(texts: Texts) -> None:
+    trained = "".join(document for epoch in range(60) for document in texts.documents(epoch))
+    questions = texts.questions("other", 100)
+    assert len(questions) == len(texts.items[::10])
+    assert not [question for question in questions if f"Q: {question.text}\n" in trained]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_the_questions_of_a_test_are_always_the_same(texts: Texts, split: Split) -> None:
+    assert texts.questions(split, 5) == texts.questions(split, 5)
+
+
+def test_choosing_and_test_share_no_fact(texts: Texts) -> None:
+    places = [{texts.items[p].answer for p in range(len(texts.items)) if p % 2 == odd} for odd in (0, 1)]
+    for split, answers in zip(("choosing", "test"), places, strict=True):
+        assert {question.answer for question in texts.questions(split, 100)} <= answers
+
+
+def test_strangers_have_no_answer(texts: Texts) -> None:
+    strangers = texts.strangers("tune", 10)
+    assert len(strangers) == 10
+    assert {question.answer for question in strangers} == {""}

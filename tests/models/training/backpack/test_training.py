@@ -1,0 +1,54 @@
+"""A whole training, from a pack to a checkpoint that opens, with both networks on its card."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from models.backpack.answering.reader import FILES, Reader
+from models.checkpoint import CheckpointError
+from models.packs.pack import WORLD
+from models.training.backpack import __main__ as training
+from models.training.backpack.plan import Plan
+
+N_FACTS = 40
+
+
+@pytest.fixture
+def pack_folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    for name in ("relations.toml", "entities.tsv", "strangers.tsv"):
+        shutil.copy(WORLD / name, folder)
+    facts = (WORLD / "facts.tsv").read_text("utf-8").splitlines(keepends=True)
+    (folder / "facts.tsv").write_text("".join(facts[: N_FACTS + 1]), "utf-8")
+    (folder / "pack.toml").write_text('name = "small"\nversion = "1"\n', "utf-8")
+    return folder
+
+
+def test_a_training_writes_a_checkpoint_that_opens(
+    plan: Plan, pack_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("N_QUESTIONS", "N_CHOICES", "N_DOCUMENTS"):
+        monkeypatch.setattr(training, name, 6)
+    out = tmp_path / "out"
+    lines: list[str] = []
+    for is_plain in (False, True):
+        work = tmp_path / f"work-{is_plain}"
+        training.train(plan, pack_folder, work, out, is_plain, 2, lines.append)
+        assert not (out / "README.md").exists() or is_plain
+        training.train(plan, pack_folder, work, out, is_plain, None, lines.append)
+    assert lines[-1] == f"wrote {out}"
+    figures = json.loads((out / "measured.json").read_text())
+    assert set(figures) == {"backpack", "plain"}
+    assert set(figures["plain"]) < set(figures["backpack"])
+    reader = Reader.load(out)
+    assert reader.model.config == plan.model
+    assert reader.speller.say(reader.speller.answer("Lima, Peru")) == "Lima, Peru"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_checkpoint_that_lacks_a_file_says_so(tmp_path: Path, name: str) -> None:
+    with pytest.raises(CheckpointError, match="is missing"):
+        Reader.load(tmp_path / name)
