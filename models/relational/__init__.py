@@ -1,0 +1,1 @@
+"""The relational reader: answers over several facts by attention along the edges of a graph."""

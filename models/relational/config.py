@@ -1,0 +1,40 @@
+"""Sizes of the relational reader, and the bounds of the sub-graph that it walks."""
+
+from dataclasses import dataclass
+
+MAX_HOPS = 3  # the longest path of facts; longer questions were never written for training
+
+
+@dataclass(frozen=True)
+class Config:
+    """All sizes of one reader.
+
+    Attributes:
+        width: Width of the layers that read the question behind the frozen encoder.
+        heads: Attention heads of these layers.
+        layers: Number of these layers.
+        rank: Rank of the map in which a question's state and a relation's label are compared.
+        hops: Largest number of facts on a path.
+        fan_out: Largest number of facts of one entity that are walked; the first ones in the order of the graph.
+        max_nodes: Largest number of nodes of a sub-graph.
+        beams: Walks of one question that are followed at each hop.
+    """
+
+    width: int
+    heads: int
+    layers: int
+    rank: int
+    hops: int
+    fan_out: int
+    max_nodes: int
+    beams: int
+
+    def __post_init__(self) -> None:
+        """Refuse sizes that make no reader."""
+        if not 1 <= self.hops <= MAX_HOPS:
+            raise ValueError(f"hops: from 1 to {MAX_HOPS} facts on a path, not {self.hops!r}")
+        if self.width % self.heads:
+            raise ValueError(f"width: a multiple of the {self.heads} heads, not {self.width!r}")
+        for name in ("width", "heads", "rank", "fan_out", "max_nodes", "beams"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name}: 1 or more, not {getattr(self, name)!r}")

@@ -1,0 +1,71 @@
+"""Rules as hard constraints: which edges a walk may take, in the language of models/attention.
+
+specs/rules.md, sections 3 and 9. Nodes are queries and edges are keys, so an edge that no rule allows does not exist
+for the softmax. The facts that rules may name:
+
+    node(I)           I is a node
+    start(I)          the question names node I
+    edge(E,I,J)       edge E leads from node I to node J
+    relation(E,R)     the fact of edge E has the relation "R"
+    name(I,N)         node I is called "N"
+    stay(E)           E is no fact: the walk ends where it is
+"""
+
+from dataclasses import dataclass
+
+from models.attention.explain import Explanation
+from models.attention.mask import Mask, compile_mask
+from models.attention.pairs import Shape
+from models.attention.rules.facts import Facts
+from models.relational.subgraph import Subgraph
+
+EVERY_EDGE = "attend(I,E) <= hidden.edge(E,I,J)"  # attention over all existing edges
+STAY = "attend(I,E) <= hidden.node(I), hidden.stay(E)"  # a walk may end anywhere, so no mask is empty
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Which edges may be walked.
+
+    Attributes:
+        rules: Rules of `attend(I,E)`; a walk may leave node I by edge E if one of them holds.
+    """
+
+    rules: str = EVERY_EDGE
+
+    @property
+    def allow_everything(self) -> bool:
+        """Return whether every edge may be walked, so that no mask has to be compiled."""
+        return self.rules.strip() == EVERY_EDGE
+
+    def compile(self, graph: Subgraph) -> Mask:
+        """Return the mask of nodes (queries) and edges (keys); the last key is the end of a walk.
+
+        Raises:
+            RuleError: The rules cannot be read, or name something else than the facts above.
+        """
+        shape = Shape(len(graph.nodes), len(graph.edges) + 1)
+        return compile_mask(f"{self.rules}\n{STAY}", shape, facts_of(graph))
+
+    def allowed(self, graph: Subgraph) -> frozenset[int]:
+        """Return the edges that may be walked."""
+        if self.allow_everything:
+            return frozenset(range(len(graph.edges)))
+        pairs = self.compile(graph).pairs.tolist()
+        return frozenset(e for i, e in pairs if e < len(graph.edges) and graph.edges[e].source == i)
+
+    def explain(self, graph: Subgraph, edge: int) -> Explanation:
+        """Name the rule that allows an edge, or the first constraint of each rule that forbids it."""
+        return self.compile(graph).explain(graph.edges[edge].source, edge)
+
+
+def facts_of(graph: Subgraph) -> Facts:
+    """State a sub-graph as ground facts."""
+    rows: list[tuple[str, tuple[int | str, ...], tuple[float, ...]]] = []
+    for place, node in enumerate(graph.nodes):
+        rows += [("node", (place,), ()), ("name", (place, node.label), ())]
+    rows += [("start", (place,), ()) for place in graph.starts.values()]
+    for place, edge in enumerate(graph.edges):
+        rows.append(("edge", (place, edge.source, edge.target), ()))
+        rows.append(("relation", (place, edge.fact.relation), ()))
+    return Facts.of_rows([*rows, ("stay", (len(graph.edges),), ())])

@@ -1,0 +1,98 @@
+"""A question as the reader sees it: its names replaced by a stand-in, its tokens as states of the frozen encoder.
+
+A relation's label is read by the same encoder, as a question, so that a relation that was never trained on is compared
+like any other. Names are masked, so nothing can be learned about an entity.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from models.encoder.minilm import MiniLM
+from models.graph.knowledge import Mention
+from models.kbert.query import CACHED_TEXTS, MENTION, VectorCache, label_question
+
+
+@dataclass(frozen=True)
+class MaskedQuestion:
+    """A question without its names.
+
+    Attributes:
+        text: The question, with MENTION in the place of each name.
+        places: First character of each stand-in, in the order of `mentions`.
+        mentions: The mentions that were masked, in the order of the text.
+    """
+
+    text: str
+    places: tuple[int, ...]
+    mentions: tuple[Mention, ...]
+
+
+@dataclass(frozen=True)
+class TokenStates:
+    """Questions as the frozen encoder leaves them.
+
+    Attributes:
+        states: Last hidden states, zero at padding.
+        mask: True at real tokens.
+        starts: True at the tokens of each mention, in the order of the masked question; no token where it was cut.
+        truncated: Which questions were cut.
+    """
+
+    states: Float[Tensor, "batch token width"]
+    mask: Bool[Tensor, "batch token"]
+    starts: Bool[Tensor, "batch mention token"]
+    truncated: tuple[bool, ...]
+
+
+def mask_mentions(question: str, mentions: Sequence[Mention]) -> MaskedQuestion:
+    """Put a stand-in in the place of every name that has an entity; of names that overlap the longest is masked."""
+    longest: list[Mention] = []
+    for mention in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
+        if mention.entities and all(mention.end <= o.start or o.end <= mention.start for o in longest):
+            longest.append(mention)
+    longest.sort(key=lambda mention: mention.start)
+    text, places, end = "", list[int](), 0
+    for mention in longest:
+        text += question[end : mention.start]
+        places.append(len(text))
+        text, end = text + MENTION, mention.end
+    return MaskedQuestion(text + question[end:], tuple(places), tuple(longest))
+
+
+class TextReader:
+    """Reads masked questions and labels of relations with the frozen encoder. Thread-safe."""
+
+    def __init__(self, encoder: MiniLM) -> None:
+        self._encoder = encoder
+        self._labels = VectorCache(self._read_labels, CACHED_TEXTS)
+
+    @property
+    def device(self) -> torch.device:
+        """Return the device on which states and vectors lie."""
+        return self._encoder.device
+
+    @torch.no_grad()
+    def read(self, questions: Sequence[MaskedQuestion]) -> TokenStates:
+        """Read questions in one forward pass."""
+        encoded = self._encoder.encode([question.text for question in questions])
+        n_mentions = max(1, *(len(question.places) for question in questions)) if questions else 1
+        starts = torch.zeros(len(questions), n_mentions, encoded.mask.shape[1], dtype=torch.bool)
+        for row, question in enumerate(questions):
+            offsets = self._encoder.tokenizer.encode(question.text).offsets
+            for number, place in enumerate(question.places):
+                for token, (first, last) in enumerate(offsets[: encoded.mask.shape[1] - 1]):
+                    starts[row, number, token] = first <= place < last
+        states = encoded.states.clone()  # an inference tensor cannot take part in training
+        return TokenStates(states, encoded.mask.clone(), starts.to(self.device), encoded.truncated)
+
+    def label_vectors(self, labels: Iterable[str]) -> dict[str, Float[Tensor, " width"]]:
+        """Return the unit vector of each label, read as "What is the <label>?"."""
+        return self._labels.vectors(labels)
+
+    @torch.no_grad()
+    def _read_labels(self, labels: Sequence[str]) -> Float[Tensor, "label width"]:
+        return self._encoder.encode([label_question(label) for label in labels]).sentences.clone()

@@ -1,0 +1,147 @@
+"""The neighbourhood of a question's entities as a typed graph: nodes, edges with relations, and what was cut.
+
+specs/rules.md, section 9: facts are edges, entities are nodes, and attention runs over existing edges only.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from models.graph.knowledge import Entity, Fact
+from models.relational.config import Config
+from models.relational.neighbours import Neighbours
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """An entity, or a text or number that is the object of a fact.
+
+    Attributes:
+        id: Id of the entity; "" for a text or a number.
+        label: What people call it; the answer, where a path ends here.
+    """
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """One fact.
+
+    Attributes:
+        source: Place of the subject among the nodes.
+        target: Place of the object among the nodes.
+        fact: The fact, with its relation's name and label.
+    """
+
+    source: int
+    target: int
+    fact: Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Facts that the bounds of the sub-graph left out.
+
+    Attributes:
+        node: Label of the subject.
+        n_facts: How many of its facts were left out.
+        reason: `fan_out` (the entity has too many facts) or `max_nodes` (the sub-graph is full).
+    """
+
+    node: str
+    n_facts: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class Subgraph:
+    """Immutable; equal sub-graphs give equal answers.
+
+    Attributes:
+        nodes: Breadth first, those that the question names in front.
+        edges: In the order of their subjects, then of the graph.
+        starts: Entity id -> place, of the entities that the question names.
+        cuts: What the bounds left out.
+    """
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    starts: Mapping[str, int]
+    cuts: tuple[Cut, ...] = ()
+
+    @cached_property
+    def leaving(self) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
+        """Return node -> relation -> places of the edges that leave the node."""
+        edges: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for place, edge in enumerate(self.edges):
+            edges[edge.source][edge.fact.relation].append(place)
+        return {
+            node: {relation: tuple(places) for relation, places in by_relation.items()}
+            for node, by_relation in edges.items()
+        }
+
+
+def build_subgraph(graph: Neighbours, starts: Sequence[Entity], config: Config) -> Subgraph:
+    """Gather what lies at most `config.hops` facts away from the entities that a question names.
+
+    Args:
+        graph: The graph at one version.
+        starts: Entities that the question names, each with its facts.
+        config: Bounds of the sub-graph.
+    """
+    ids = list(dict.fromkeys(entity.id for entity in starts))
+    found = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes)
+    entities = {**{entity.id: entity for entity in starts}, **found}
+    builder = _Builder(config)
+    for id in ids:
+        builder.place(id, entities[id].label)
+    distance = dict.fromkeys(ids, 0)
+    queue = list(ids)
+    for id in queue:
+        if id in entities and distance[id] < config.hops:
+            for target in builder.add(entities[id]):
+                if target not in distance:
+                    distance[target] = distance[id] + 1
+                    queue.append(target)
+    nodes = tuple(Node(*node) for node in builder.nodes)
+    return Subgraph(nodes, tuple(builder.edges), {id: builder.places[id] for id in ids}, tuple(builder.cuts))
+
+
+class _Builder:
+    """Nodes and edges as they are gathered."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self.nodes: list[tuple[str, str]] = []
+        self.places: dict[str, int] = {}
+        self.edges: list[Edge] = []
+        self.cuts: list[Cut] = []
+
+    def place(self, id: str, label: str) -> int | None:
+        """Return the place of a node, a new one if need be; None if there is no room. A text is no other's node."""
+        key = id or f"\0{label}"
+        if key not in self.places:
+            if len(self.nodes) == self._config.max_nodes:
+                return None
+            self.places[key] = len(self.nodes)
+            self.nodes.append((id, label))
+        return self.places[key]
+
+    def add(self, entity: Entity) -> list[str]:
+        """Add the facts of an entity; return the ids that they lead to."""
+        facts = [fact for fact in entity.facts if fact.label.strip() and fact.object.strip()]
+        walked, targets = facts[: self._config.fan_out], list[str]()
+        n_without_room = 0
+        for fact in walked:
+            target = self.place(fact.object_id, fact.object)
+            if target is None:
+                n_without_room += 1
+                continue
+            self.edges.append(Edge(self.places[entity.id], target, fact))
+            targets += [fact.object_id] if fact.object_id else []
+        counts = {"fan_out": len(facts) - len(walked), "max_nodes": n_without_room}
+        self.cuts += [Cut(entity.label, count, reason) for reason, count in counts.items() if count]
+        return targets
