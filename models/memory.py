@@ -342,6 +342,10 @@ class Fields(BaseModel):
         """Return the change in one line of words, for logs and diffs."""
         return ", ".join(f"{name} {value}" for name, value in self.model_dump(exclude_unset=True).items())
 
+    def outline(self) -> dict[str, Any]:
+        """Return the fields as reports and the log keep them, as JSON values. A memory of long texts cuts them."""
+        return self.model_dump(mode="json", exclude_unset=True)
+
 
 @dataclass(frozen=True)
 class FieldsChange:
@@ -479,6 +483,23 @@ class TakesFields(Protocol):
     @property
     def fields(self) -> Mapping[ChangeKind, type[Fields]]:
         """Return the model of the fields of each such kind."""
+
+
+@runtime_checkable
+class ChecksFields(Protocol):
+    """Refuses a change that has no effect where it is made, such as the correction of a text that is not there.
+
+    `build` sees the base alone. What depends on the other edits is checked once, on the version that the change is made
+    on; the fold does not depend on it.
+    """
+
+    def check(self, fields: Any, view: View) -> EditRefused | None:
+        """Return why the change cannot be made, or None.
+
+        Args:
+            fields: What the curator wrote, one of the memory's `Fields`.
+            view: The memory before the change. The code `not_found` says that it lacks what the change is about.
+        """
 
 
 def block_key(edit: str) -> str:

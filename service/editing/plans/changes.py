@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from errata.wire import MemoryItem
 from pydantic import ValidationError
 
-from models.memory import Fields, Memory, TakesFields
-from service.editing.draft import PlannedEdit
+from models.memory import ChecksFields, Fields, Memory, TakesFields
+from models.memory import EditRefused as MemoryRefusal
+from service.editing.draft import Build, PlannedEdit
 from service.editing.models import Models
-from service.errors import InvalidInput
+from service.editing.state import EditorState
+from service.errors import EditRefused, ErrataError, InvalidInput, NotFound
 
 CHANGE, SUMMARY = "change", "summary"  # notes of such an edit: its fields, and the same in words
 
@@ -49,7 +53,7 @@ def plan_change(item: MemoryItem, place: int, models: Models) -> PlannedEdit:
         answer=item.answer or summary,
         given_paraphrases=tuple(item.paraphrases),
         fields=fields,
-        notes={CHANGE: fields.model_dump(mode="json", exclude_unset=True), SUMMARY: summary},
+        notes={CHANGE: fields.outline(), SUMMARY: summary},
     )
 
 
@@ -66,3 +70,36 @@ def _read_fields(item: MemoryItem, memory: Memory, where: str) -> Fields:
         name = ".".join(map(str, first["loc"]))
         field = f"{where}.change.{name}" if name else f"{where}.change"
         raise InvalidInput(f"{name or item.kind}: {first['msg']}", field=field) from error
+
+
+async def find_unfit(
+    edits: Sequence[PlannedEdit],
+    state: EditorState,
+    models: Models,
+    build: Callable[[Sequence[PlannedEdit]], Awaitable[Build]],
+) -> dict[int, ErrataError]:
+    """Find the changes that their memory does not take on this version, by place in the request.
+
+    Args:
+        edits: In the order of the request; each is checked after those before it.
+        build: Returns the memories with some of these edits.
+    """
+    unfit: dict[int, ErrataError] = {}
+    earlier: list[PlannedEdit] = []
+    for edit in edits:
+        memory = models.memories[edit.memory]
+        if edit.fields is None or not isinstance(memory, ChecksFields):
+            continue
+        memories = (await build(earlier)).memories if earlier else state.memories
+        refusal = await models.run(memory.check, edit.fields, memories[memory.name].view)
+        if refusal is None:
+            earlier.append(edit)
+        else:
+            unfit[edit.place] = _to_error(refusal)
+    return unfit
+
+
+def _to_error(refusal: MemoryRefusal) -> ErrataError:
+    if refusal.code == NotFound.code:
+        return NotFound(refusal.detail)
+    return EditRefused(refusal.detail, reason=refusal.code)

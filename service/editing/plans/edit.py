@@ -24,7 +24,7 @@ from service.editing.evaluation.expectations import (
 )
 from service.editing.evaluation.paraphrases import MAX_EDITS_REWORDED, ParaphraseGenerator
 from service.editing.models import Models
-from service.editing.plans.changes import plan_change
+from service.editing.plans.changes import find_unfit, plan_change
 from service.editing.plans.conflicts import (
     KEEP_ONE,
     LATER_WINS,
@@ -106,7 +106,7 @@ class EditPlan:
                 raise self._nothing_to_do(edits, no_ops, state)
             with timings.part("editor"):
                 materials = await self._build_rows(fresh, state)
-                if materials is None:
+                if materials is None or await self._refuse_unfit(fresh, materials, state, builder):
                     continue
                 build = await builder.build(state, self._draft(fresh, materials, no_ops, state.version + 1))
             with timings.part("report"):
@@ -260,6 +260,22 @@ class EditPlan:
                     refused[edit.place] = result
         self._refusals.add(refused)
         return None if refused else materials
+
+    async def _refuse_unfit(
+        self,
+        edits: Sequence[PlannedEdit],
+        materials: Mapping[str, Material],
+        state: EditorState,
+        builder: StateBuilder,
+    ) -> bool:
+        """Return True where some changes are refused on this version, which the next draft leaves out."""
+
+        async def build(earlier: Sequence[PlannedEdit]) -> Build:
+            return await builder.build(state, self._draft(earlier, materials, {}, state.version + 1))
+
+        unfit = await find_unfit(edits, state, self._models, build)
+        self._refusals.add(unfit)
+        return bool(unfit)
 
     async def _changes(self, edits: Sequence[PlannedEdit], state: EditorState) -> list[MemoryChange]:
         """The changes; those of answers have other names of the graph, and the edits whose place they take."""

@@ -1,0 +1,90 @@
+"""A document at a version, and how changes compose one: in ledger order, each on what the earlier ones left."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import NamedTuple
+
+from models.documents.fields import Action, MediaType
+
+
+class TextChange(NamedTuple):
+    """One change as its block has it.
+
+    Attributes:
+        edit: Id of the edit.
+        action: What it does.
+        text: The whole text, what is appended, or what stands in place of `old`.
+        old: Text that is corrected.
+        title: Title of the document.
+        media_type: Kind of text.
+    """
+
+    edit: str
+    action: Action
+    text: str = ""
+    old: str = ""
+    title: str = ""
+    media_type: MediaType = "text/plain"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text at a version.
+
+    Attributes:
+        text: The text.
+        title: Its title, "" where it has none.
+        media_type: Kind of text.
+        edits: Ids of the edits that it follows from, in order; the first put it.
+    """
+
+    text: str = field(repr=False)
+    title: str
+    media_type: MediaType
+    edits: tuple[str, ...]
+
+    @cached_property
+    def digest(self) -> str:
+        """Return the SHA-256 of the text in UTF-8, `sha256:...`."""
+        return "sha256:" + hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def compose(changes: Sequence[TextChange], document: Document | None = None) -> Document | None:
+    """Return the document that changes give, or None where it is not there.
+
+    Args:
+        changes: Of one document, in ledger order.
+        document: What the changes are made to.
+    """
+    for change in changes:
+        document = apply(document, change)
+    return document
+
+
+def apply(document: Document | None, change: TextChange) -> Document | None:
+    """Return the document after one change; one that finds nothing to change has no effect.
+
+    Which earlier changes are in force may differ from when this one was made, as after a revert.
+    """
+    if change.action == "put":
+        return Document(change.text, change.title, change.media_type, (change.edit,))
+    if document is None or change.action == "remove":
+        return None
+    text = (
+        document.text + change.text
+        if change.action == "append"
+        else correct(document.text, change.old, change.text)
+    )
+    return document if text is None else replace(document, text=text, edits=(*document.edits, change.edit))
+
+
+def correct(text: str, old: str, new: str) -> str | None:
+    """Return the text with `new` in place of `old`, or None unless `old` stands there exactly once."""
+    place = text.find(old)
+    if place < 0 or text.find(old, place + 1) >= 0:
+        return None
+    return text[:place] + new + text[place + len(old) :]
