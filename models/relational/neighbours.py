@@ -25,7 +25,7 @@ class Neighbours(Protocol):
             ids: Entities to start from.
             hops: Largest number of facts on a path.
             fan_out: Facts of one entity that are followed, the first ones. All of them are returned.
-            max_entities: Largest number of entities; those that are found later are left out.
+            max_entities: Largest number of entities; those that come later are left out.
         """
 
 
@@ -40,9 +40,9 @@ class EntityNeighbours:
         self._find = find
 
     @staticmethod
-    def of_view(view: GraphView, known: Iterable[Entity] = ()) -> "EntityNeighbours":
-        """Read base and edits of a view; `known` are entities that were read with the rows of imports already."""
-        by_id = {entity.id: entity for entity in known}
+    def of_view(view: GraphView, entities: Iterable[Entity] = ()) -> "EntityNeighbours":
+        """Read base and edits of a view; `entities` were read with the rows of imports already."""
+        by_id = {entity.id: entity for entity in entities}
         return EntityNeighbours(lambda id: by_id.get(id) or view.entity(id))
 
     def neighbours(
@@ -53,8 +53,8 @@ class EntityNeighbours:
         frontier = list(dict.fromkeys(ids))
         for _ in range(hops):
             fresh = (id for id in frontier if id not in entities)
-            found = [entity for id in fresh if (entity := self._find(id)) is not None]
-            entities |= {entity.id: entity for entity in found[: max_entities - len(entities)]}
-            targets = (fact.object_id for entity in found for fact in entity.facts[:fan_out])
+            step = [entity for id in fresh if (entity := self._find(id)) is not None]
+            entities |= {entity.id: entity for entity in step[: max_entities - len(entities)]}
+            targets = (fact.object_id for entity in step for fact in entity.facts[:fan_out])
             frontier = list(dict.fromkeys(id for id in targets if id))
         return entities

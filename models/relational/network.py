@@ -84,7 +84,7 @@ class RelationalNetwork(nn.Module):
         reading: Reading,
         hop: int,
         questions: Int[Tensor, " walk"],
-        carried: Float[Tensor, "walk inner"] | None,
+        value: Float[Tensor, "walk inner"] | None,
     ) -> Float[Tensor, "walk width"]:
         """Return the state n' of each walk at a hop.
 
@@ -92,10 +92,10 @@ class RelationalNetwork(nn.Module):
             reading: All questions.
             hop: Number of the hop, from 0.
             questions: The question of each walk.
-            carried: The value that the last edge of each walk brought; None before the first hop.
+            value: The value that the last edge of each walk brought; None before the first hop.
         """
         control = self.hop_queries[hop].expand(len(questions), -1)
-        control = control if carried is None else control + carried
+        control = control if value is None else control + value
         scores = torch.einsum("wtd,wd->wt", reading.tokens[questions], control)
         scores = scores.masked_fill(~reading.mask[questions], -torch.inf)
         return torch.einsum("wt,wtd->wd", scores.softmax(-1), reading.states[questions])

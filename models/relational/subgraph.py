@@ -74,13 +74,13 @@ class Subgraph:
 
     @cached_property
     def leaving(self) -> Mapping[int, Mapping[str, tuple[int, ...]]]:
-        """Return node -> relation -> places of the edges that leave the node."""
+        """Return node -> label -> places of the edges that leave it: a reader cannot tell two of one label apart."""
         edges: dict[int, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
         for place, edge in enumerate(self.edges):
-            edges[edge.source][edge.fact.relation].append(place)
+            edges[edge.source][edge.fact.label].append(place)
         return {
-            node: {relation: tuple(places) for relation, places in by_relation.items()}
-            for node, by_relation in edges.items()
+            node: {label: tuple(places) for label, places in by_label.items()}
+            for node, by_label in edges.items()
         }
 
 
@@ -93,8 +93,8 @@ def build_subgraph(graph: Neighbours, starts: Sequence[Entity], config: Config) 
         config: Bounds of the sub-graph.
     """
     ids = list(dict.fromkeys(entity.id for entity in starts))
-    found = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes)
-    entities = {**{entity.id: entity for entity in starts}, **found}
+    neighbours = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes)
+    entities = {**{entity.id: entity for entity in starts}, **neighbours}
     builder = _Builder(config)
     for id in ids:
         builder.place(id, entities[id].label)
@@ -133,15 +133,15 @@ class _Builder:
     def add(self, entity: Entity) -> list[str]:
         """Add the facts of an entity; return the ids that they lead to."""
         facts = [fact for fact in entity.facts if fact.label.strip() and fact.object.strip()]
-        walked, targets = facts[: self._config.fan_out], list[str]()
+        facts_in_reach, targets = facts[: self._config.fan_out], list[str]()
         n_without_room = 0
-        for fact in walked:
+        for fact in facts_in_reach:
             target = self.place(fact.object_id, fact.object)
             if target is None:
                 n_without_room += 1
                 continue
             self.edges.append(Edge(self.places[entity.id], target, fact))
             targets += [fact.object_id] if fact.object_id else []
-        counts = {"fan_out": len(facts) - len(walked), "max_nodes": n_without_room}
+        counts = {"fan_out": len(facts) - len(facts_in_reach), "max_nodes": n_without_room}
         self.cuts += [Cut(entity.label, count, reason) for reason, count in counts.items() if count]
         return targets

@@ -1,10 +1,9 @@
 """Walks from the entities of a question along the edges of its sub-graph, and the weight that each one has.
 
-A walk is a start and a sequence of relations; it stands at all nodes that these lead to at once, so that "the languages
-of the neighbours" is one walk. Its weight is the product of the attention weights of its hops (network.py).
+A walk is a start and a sequence of relations, by their labels. It stands at all nodes that these lead to at once, so
+that "the languages of the neighbours" is one walk. Its weight is the product of the attention weights of its hops.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,12 +22,10 @@ class Rival:
     """A relation that a walk could have taken at a hop.
 
     Attributes:
-        relation: Name of the relation.
-        label: Label of the relation.
+        label: What people call it.
         weight: Its attention weight.
     """
 
-    relation: str
     label: str
     weight: float
 
@@ -38,15 +35,13 @@ class Step:
     """One hop of a walk.
 
     Attributes:
-        relation: Name of the relation that was walked.
-        label: Its label.
+        label: What people call the relation that was walked.
         edges: Places of the facts that were walked.
         weight: Attention weight of the relation, averaged over the nodes at which the walk stood.
         broken: Weight of `null`: that no fact here is the one that is asked for.
         rivals: The other relations, the heaviest first.
     """
 
-    relation: str
     label: str
     edges: tuple[int, ...]
     weight: float
@@ -78,7 +73,7 @@ class Search:
     """What became of all walks of one question.
 
     Attributes:
-        finished: Walks that ended at an answer, the heaviest first.
+        finished: Walks that end at an answer, the heaviest first.
         broken: Walks that stand where the fact that is asked for is missing, with the weight of this, heaviest first.
     """
 
@@ -101,26 +96,36 @@ class Field:
     starts: tuple[tuple[int, int], ...]
 
     def options(self, node: int) -> Mapping[str, tuple[int, ...]]:
-        """Return relation -> edges that may be walked from a node."""
+        """Return label -> edges that may be walked from a node."""
         leaving = self.graph.leaving.get(node, {})
-        allowed = {
-            relation: tuple(e for e in edges if e in self.allowed) for relation, edges in leaving.items()
-        }
-        return {relation: edges for relation, edges in allowed.items() if edges}
+        allowed = {label: tuple(e for e in edges if e in self.allowed) for label, edges in leaving.items()}
+        return {label: edges for label, edges in allowed.items() if edges}
 
 
 @dataclass(frozen=True)
-class _Open:
-    """A walk that goes on. carried: what its last edge brought."""
+class _Front:
+    """A walk that goes on.
+
+    Attributes:
+        question: Place of its question in the batch.
+        walk: The walk so far.
+        value: What its last edge carries on; None at its start.
+    """
 
     question: int
     walk: Walk
-    carried: Tensor | None
+    value: Tensor | None
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Keys of relations: label -> row of `vectors`, and what the network makes of them."""
+    """Labels of all relations that a batch may walk.
+
+    Attributes:
+        rows: Label -> its row among the keys.
+        vectors: Vector of each label.
+        keys: What the network makes of them, behind the keys of null and stay.
+    """
 
     rows: Mapping[str, int]
     vectors: Tensor
@@ -128,117 +133,135 @@ class Labels:
 
     @staticmethod
     def of(vectors: Mapping[str, Tensor], network: RelationalNetwork) -> "Labels":
-        """Gather the vectors of all labels that a batch may walk."""
+        """Gather the vectors of labels."""
         rows = {label: FIRST_LABEL + place for place, label in enumerate(vectors)}
         width = network.special_keys.shape[1]
-        stacked = torch.stack([*vectors.values()]) if vectors else network.special_keys.new_zeros(0, width)
-        return Labels(rows, stacked, network.keys(stacked))
+        matrix = torch.stack([*vectors.values()]) if vectors else network.special_keys.new_zeros(0, width)
+        return Labels(rows, matrix, network.keys(matrix))
 
 
-@torch.no_grad()
-def search(
-    network: RelationalNetwork, reading: Reading, fields: Sequence[Field], labels: Labels
-) -> list[Search]:
-    """Follow the heaviest walks of each question, `config.beams` at each hop."""
-    finished: list[list[Walk]] = [[] for _ in fields]
-    broken: list[list[Walk]] = [[] for _ in fields]
-    walks = [
-        _Open(question, Walk(mention, node, (), (node,), 1.0), None)
-        for question, field in enumerate(fields)
-        for mention, node in field.starts
-    ]
-    for hop in range(network.config.hops):
-        grown: dict[int, list[_Open]] = defaultdict(list)
-        for open, (weights, carried) in zip(
-            walks, _attend(network, reading, fields, labels, hop, walks), strict=True
-        ):
-            field = fields[open.question]
-            stay, null = weights.pop("@stay"), weights.pop("@null")
-            if stay:
-                finished[open.question].append(replace(open.walk, weight=open.walk.weight * stay))
-            broken[open.question].append(replace(open.walk, weight=open.walk.weight * null))
-            for walk in _grow(open.walk, field, weights, null):
-                label = walk.steps[-1].label
-                value = carried[labels.rows[label] - FIRST_LABEL]
-                grown[open.question].append(_Open(open.question, walk, value))
-        walks = [open for opens in grown.values() for open in _keep(opens, network.config.beams)]
-    for open in walks:
-        finished[open.question].append(open.walk)
-    return [Search(_by_weight(done), _by_weight(ended)) for done, ended in zip(finished, broken, strict=True)]
+class Searcher:
+    """Follows the walks of a batch of questions.
+
+    Args:
+        network: The trained part.
+        reading: The questions, read.
+        fields: Where each question may walk.
+        labels: Every label of the fields.
+    """
+
+    def __init__(
+        self, network: RelationalNetwork, reading: Reading, fields: Sequence[Field], labels: Labels
+    ) -> None:
+        self._network, self._reading, self._fields, self._labels = network, reading, fields, labels
+        self._finished: list[list[Walk]] = [[] for _ in fields]
+        self._broken: list[list[Walk]] = [[] for _ in fields]
+
+    @torch.no_grad()
+    def search(self) -> list[Search]:
+        """Follow the heaviest walks of each question, `config.beams` at each hop."""
+        fronts = [
+            _Front(question, Walk(mention, node, (), (node,), 1.0), None)
+            for question, field in enumerate(self._fields)
+            for mention, node in field.starts
+        ]
+        for hop in range(self._network.config.hops):
+            fronts = self._hop(hop, fronts)
+        for front in fronts:
+            self._finished[front.question].append(front.walk)
+        pairs = zip(self._finished, self._broken, strict=True)
+        return [Search(_by_weight(finished), _by_weight(broken)) for finished, broken in pairs]
+
+    def _hop(self, hop: int, fronts: Sequence[_Front]) -> list[_Front]:
+        """Take every walk one hop on, and note those that end or break."""
+        next_fronts: dict[int, list[_Front]] = defaultdict(list)
+        for front, (spread, values) in zip(fronts, self._attend(hop, fronts), strict=True):
+            walk, field = front.walk, self._fields[front.question]
+            if hop:
+                self._finished[front.question].append(replace(walk, weight=walk.weight * spread.stay))
+            self._broken[front.question].append(replace(walk, weight=walk.weight * spread.null))
+            for longer in _grow(walk, field, spread):
+                row = self._labels.rows[longer.steps[-1].label] - FIRST_LABEL
+                next_fronts[front.question].append(_Front(front.question, longer, values[row]))
+        beams = self._network.config.beams
+        return [front for group in next_fronts.values() for front in _keep(group, beams)]
+
+    def _attend(self, hop: int, fronts: Sequence[_Front]) -> list[tuple["Spread", Tensor]]:
+        """Return how each walk spreads, and the value that each label would carry on."""
+        if not fronts:
+            return []
+        device = self._reading.tokens.device
+        questions = torch.tensor([front.question for front in fronts], device=device)
+        carry = [front.value for front in fronts if front.value is not None]
+        states = self._network.states(self._reading, hop, questions, torch.stack(carry) if carry else None)
+        counts = [len(front.walk.nodes) for front in fronts]
+        walks = torch.repeat_interleave(torch.arange(len(fronts)), torch.tensor(counts))
+        allowed = self._allowed(hop, fronts).to(device)
+        weights = self._network.weights(states, self._labels.keys, allowed, walks.to(device)).exp().cpu()
+        return [
+            (
+                _average(self._fields[front.question], front.walk.nodes, rows, self._labels),
+                self._network.carry(state[None], self._labels.vectors),
+            )
+            for front, state, rows in zip(fronts, states, weights.split_with_sizes(counts), strict=True)
+        ]
+
+    def _allowed(self, hop: int, fronts: Sequence[_Front]) -> Tensor:
+        """Return a boolean [visit key]: the relations that leave each node of each walk, null, and stay from hop 1."""
+        visits = [(self._fields[front.question], node) for front in fronts for node in front.walk.nodes]
+        allowed = torch.zeros(len(visits), len(self._labels.keys), dtype=torch.bool)
+        allowed[:, NULL], allowed[:, STAY] = True, hop > 0
+        for row, (field, node) in enumerate(visits):
+            for label in field.options(node):
+                allowed[row, self._labels.rows[label]] = True
+        return allowed
 
 
-def _attend(
-    network: RelationalNetwork,
-    reading: Reading,
-    fields: Sequence[Field],
-    labels: Labels,
-    hop: int,
-    walks: Sequence[_Open],
-) -> list[tuple[dict[str, float], Tensor]]:
-    """Return, for each walk, the weight of each relation, "@stay" and "@null", and what each label would carry on."""
-    if not walks:
-        return []
-    device = reading.tokens.device
-    questions = torch.tensor([open.question for open in walks], device=device)
-    brought = [open.carried for open in walks if open.carried is not None]
-    states = network.states(reading, hop, questions, torch.stack(brought) if brought else None)
-    visits = [(number, node) for number, open in enumerate(walks) for node in open.walk.nodes]
-    allowed = torch.zeros(len(visits), len(labels.keys), dtype=torch.bool)
-    allowed[:, NULL], allowed[:, STAY] = True, hop > 0
-    for row, (number, node) in enumerate(visits):
-        field = fields[walks[number].question]
-        for edges in field.options(node).values():
-            allowed[row, labels.rows[field.graph.edges[edges[0]].fact.label]] = True
-    visit_walks = torch.tensor([number for number, _ in visits], device=device)
-    weights = network.weights(states, labels.keys, allowed.to(device), visit_walks).exp().cpu()
-    results, row = list[tuple[dict[str, float], Tensor]](), 0
-    for number, open in enumerate(walks):
-        rows = weights[row : row + len(open.walk.nodes)]
-        spread = _average(fields[open.question], open.walk.nodes, rows, labels)
-        results.append((spread, network.carry(states[number : number + 1], labels.vectors)))
-        row += len(open.walk.nodes)
-    return results
+@dataclass(frozen=True)
+class Spread:
+    """How a walk spreads at one hop, averaged over the nodes at which it stands.
+
+    Attributes:
+        labels: Weight of the relations of each label.
+        stay: Weight of ending here.
+        null: Weight of no fact being the one that is asked for.
+    """
+
+    labels: Mapping[str, float]
+    stay: float
+    null: float
 
 
-def _average(field: Field, nodes: Sequence[int], rows: Tensor, labels: Labels) -> dict[str, float]:
-    """Average the weights over the nodes at which a walk stands; relations of one label share its weight."""
-    total = {"@null": float(rows[:, NULL].mean()), "@stay": float(rows[:, STAY].mean())}
+def _average(field: Field, nodes: Sequence[int], rows: Tensor, labels: Labels) -> Spread:
+    weights: dict[str, float] = defaultdict(float)
     for node, row in zip(nodes, rows, strict=True):
-        for relation, edges in field.options(node).items():
-            weight = float(row[labels.rows[field.graph.edges[edges[0]].fact.label]])
-            total[relation] = total.get(relation, 0.0) + weight / len(nodes)
-    return total
+        for label in field.options(node):
+            weights[label] += float(row[labels.rows[label]]) / len(nodes)
+    return Spread(weights, float(rows[:, STAY].mean()), float(rows[:, NULL].mean()))
 
 
-def _grow(walk: Walk, field: Field, weights: Mapping[str, float], null: float) -> list[Walk]:
+def _grow(walk: Walk, field: Field, spread: Spread) -> list[Walk]:
     """Return the walk with each relation that it may take next."""
     edges: dict[str, list[int]] = defaultdict(list)
     for node in walk.nodes:
-        for relation, places in field.options(node).items():
-            edges[relation] += places
-    facts = {relation: field.graph.edges[places[0]].fact for relation, places in edges.items()}
-    rivals = [Rival(relation, facts[relation].label, weight) for relation, weight in weights.items()]
-    rivals.sort(key=lambda rival: (-rival.weight, rival.relation))
-    grown = []
+        for label, places in field.options(node).items():
+            edges[label] += places
+    rivals = [Rival(label, weight) for label, weight in spread.labels.items()]
+    rivals.sort(key=lambda rival: (-rival.weight, rival.label))
+    walks = []
     for rival in rivals:
-        others = tuple(other for other in rivals if other is not rival)
-        places = tuple(edges[rival.relation])
-        step = Step(rival.relation, rival.label, places, rival.weight, null, others)
+        places = tuple(edges[rival.label])
+        other_rivals = tuple(other for other in rivals if other is not rival)
+        step = Step(rival.label, places, rival.weight, spread.null, other_rivals)
         nodes = tuple(dict.fromkeys(field.graph.edges[place].target for place in places))
-        grown.append(replace(walk, steps=(*walk.steps, step), nodes=nodes, weight=walk.weight * rival.weight))
-    return grown
+        walks.append(replace(walk, steps=(*walk.steps, step), nodes=nodes, weight=walk.weight * rival.weight))
+    return walks
 
 
-def _keep(opens: list[_Open], beams: int) -> list[_Open]:
-    heavy = [open for open in opens if open.walk.weight >= MIN_WEIGHT]
-    return sorted(heavy, key=lambda open: -open.walk.weight)[:beams]
+def _keep(fronts: Sequence[_Front], beams: int) -> list[_Front]:
+    heavy = [front for front in fronts if front.walk.weight >= MIN_WEIGHT]
+    return sorted(heavy, key=lambda front: -front.walk.weight)[:beams]
 
 
 def _by_weight(walks: Sequence[Walk]) -> tuple[Walk, ...]:
     return tuple(sorted(walks, key=lambda walk: (-walk.weight, len(walk.steps))))
-
-
-def log_odds(share: float) -> float:
-    """Return the logit of a share, bounded so that a certain one is finite."""
-    share = min(max(share, 1e-6), 1 - 1e-6)
-    return math.log(share / (1 - share))

@@ -1,0 +1,208 @@
+"""A batch of questions through sub-graph, attention and walks: what is said, or why nothing is said.
+
+specs/rules.md, section 9: the answer carries its proof, the facts that were walked at each hop with their weights.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+
+from models.kbert.answer import NO_ENTITY, NO_GRAPH
+from models.relational.checkpoint import Model
+from models.relational.constraints import Constraints
+from models.relational.neighbours import Neighbours
+from models.relational.network import FORMS
+from models.relational.question import MaskedQuestion, mask_mentions
+from models.relational.subgraph import Edge, Subgraph, build_subgraph
+from models.relational.walk import Field, Labels, Search, Searcher, Walk
+from models.system import UNSURE, Alternative, Ask, Reason, Reply
+
+NO_PATH = Reason("no_path", "No path of facts leads from what the question names to an answer.")
+ENTITIES, COUNT, YES_NO = FORMS
+NO_RULES = Constraints()  # every edge may be walked
+SMALLEST_SHARE = 1e-6  # of weights, so that their log-odds are finite
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What one question reads.
+
+    Attributes:
+        graph: The graph at the asked version.
+        constraints: Rules about the edges that may be walked.
+    """
+
+    graph: Neighbours
+    constraints: Constraints = NO_RULES
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A question as it was read.
+
+    Attributes:
+        ask: The question.
+        masked: The question without its names.
+        field: Where it may walk.
+        form: What it wants of the nodes at the end: one of FORMS.
+        form_share: Probability of the form.
+        starts: Probability that the path begins at each mention.
+        search: What became of its walks.
+        truncated: Whether it was cut.
+    """
+
+    ask: Ask
+    masked: MaskedQuestion
+    field: Field
+    form: str
+    form_share: float
+    starts: tuple[float, ...]
+    search: Search
+    truncated: bool
+
+    @property
+    def graph(self) -> Subgraph:
+        """Return the facts around the entities of the question."""
+        return self.field.graph
+
+    @property
+    def candidates(self) -> list[Walk]:
+        """Return the walks that end at an answer, the best first; of equal ones that with the shorter path."""
+        return sorted(self.search.finished, key=lambda walk: -walk.weight * self.starts[walk.mention])
+
+    def broken_share(self, walk: Walk) -> float:
+        """Return the weight of all walks from the same start that miss a fact."""
+        same_start = (w for w in self.search.broken if (w.mention, w.start) == (walk.mention, walk.start))
+        return math.fsum(other.weight for other in same_start)
+
+    def features(self, walk: Walk) -> tuple[float, ...]:
+        """Return what the confidence of an answer is made of: log-odds of path, start and form."""
+        return tuple(_log_odds(s) for s in (walk.weight, self.starts[walk.mention], self.form_share))
+
+
+class Answerer:
+    """Reads and answers. Thread-safe."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+
+    @torch.no_grad()
+    def read(self, asks: Sequence[Ask], sources: Sequence[Sources]) -> list[Reading | Reason]:
+        """Read questions in one pass of the encoder; a Reason stands where there is nothing to read."""
+        masked = [mask_mentions(ask.question, ask.mentions if ask.use_graph else ()) for ask in asks]
+        places = [place for place, question in enumerate(masked) if question.mentions]
+        readings = iter(
+            self._read([(asks[place], masked[place], sources[place]) for place in places]) if places else ()
+        )
+        reasons = (NO_ENTITY if ask.use_graph else NO_GRAPH for ask in asks)
+        return [
+            next(readings) if question.mentions else reason
+            for question, reason in zip(masked, reasons, strict=True)
+        ]
+
+    def _read(self, questions: Sequence[tuple[Ask, MaskedQuestion, Sources]]) -> Iterator[Reading]:
+        network = self.model.network
+        texts = self.model.reader.read([masked for _, masked, _ in questions])
+        reading = network.read(texts)
+        fields = [self._field(masked, sources) for _, masked, sources in questions]
+        labels = dict.fromkeys(edge.fact.label for field in fields for edge in field.graph.edges)
+        vectors = self.model.reader.label_vectors(labels)
+        searches = Searcher(network, reading, fields, Labels.of(vectors, network)).search()
+        starts, forms = reading.starts.exp().tolist(), reading.forms.exp().max(-1)
+        for row, ((ask, masked, _), field, search) in enumerate(
+            zip(questions, fields, searches, strict=True)
+        ):
+            form, share = FORMS[int(forms.indices[row])], float(forms.values[row])
+            yield Reading(ask, masked, field, form, share, tuple(starts[row]), search, texts.truncated[row])
+
+    def _field(self, masked: MaskedQuestion, sources: Sources) -> Field:
+        entities = [entity for mention in masked.mentions for entity in mention.entities]
+        graph = build_subgraph(sources.graph, entities, self.model.config)
+        starts = tuple(
+            (number, graph.starts[entity.id])
+            for number, mention in enumerate(masked.mentions)
+            for entity in sorted(mention.entities, key=lambda entity: (-entity.degree, entity.id))
+        )
+        return Field(graph, sources.constraints.allowed(graph), starts)
+
+    def reply(self, reading: Reading | Reason) -> Reply:
+        """Answer from what was read."""
+        if isinstance(reading, Reason):
+            return Reply(None, 0.0, "", reading)
+        candidates = reading.candidates
+        if not candidates:
+            return Reply(None, 0.0, "", NO_PATH, truncated=reading.truncated)
+        best = candidates[0]
+        answer, score = conclude(reading, best), self._score(reading, best)
+        is_broken = reading.broken_share(best) > best.weight
+        reason = NO_PATH if is_broken else UNSURE if score < self.model.confidence.threshold else None
+        facts = tuple(
+            fact_json(reading.graph, edge) for edges in proof(reading.graph, best) for edge in edges
+        )
+        return Reply(
+            answer if reason is None else None,
+            score,
+            answer,
+            reason,
+            edits=tuple(dict.fromkeys(fact["edit"] for fact in facts if fact["edit"])),
+            alternatives=self._alternatives(reading, candidates, answer)[: reading.ask.top_k - 1],
+            truncated=reading.truncated,
+            facts=facts,
+        )
+
+    def _score(self, reading: Reading, walk: Walk) -> float:
+        return self.model.confidence.score(reading.features(walk))
+
+    def _alternatives(
+        self, reading: Reading, candidates: Sequence[Walk], answer: str
+    ) -> tuple[Alternative, ...]:
+        scores: dict[str, float] = {}
+        for walk in candidates:
+            scores.setdefault(conclude(reading, walk), self._score(reading, walk))
+        scores.pop(answer)
+        return tuple(Alternative(text, score) for text, score in scores.items())
+
+
+def conclude(reading: Reading, walk: Walk) -> str:
+    """Return what the nodes at the end of a path answer: their names, their number, or whether one is named."""
+    nodes = [reading.graph.nodes[place] for place in walk.nodes]
+    if reading.form == COUNT:
+        return str(len(nodes))
+    if reading.form == ENTITIES:
+        return ", ".join(sorted({node.label for node in nodes}))
+    ids = {node.id for node in nodes if node.id}
+    other_mentions = [m for number, m in enumerate(reading.masked.mentions) if number != walk.mention]
+    is_linked = any(entity.id in ids for mention in other_mentions for entity in mention.entities)
+    masked = reading.masked.text.casefold()
+    is_named = any(node.label.casefold() in masked for node in nodes if not node.id)
+    return "yes" if is_linked or is_named else "no"
+
+
+def proof(graph: Subgraph, walk: Walk) -> list[list[Edge]]:
+    """Return the facts of each hop that lead to the end of a walk."""
+    hops: list[list[Edge]] = []
+    ends = set(walk.nodes)
+    for step in reversed(walk.steps):
+        edges = [graph.edges[place] for place in step.edges if graph.edges[place].target in ends]
+        ends = {edge.source for edge in edges}
+        hops.append(edges)
+    return hops[::-1]
+
+
+def fact_json(graph: Subgraph, edge: Edge) -> dict[str, str]:
+    """Return a fact as replies name it."""
+    return {
+        "entity": graph.nodes[edge.source].id,
+        "subject": graph.nodes[edge.source].label,
+        "relation": edge.fact.relation,
+        "label": edge.fact.label,
+        "object": edge.fact.object,
+        "edit": edge.fact.edit,
+    }
+
+
+def _log_odds(share: float) -> float:
+    share = min(max(share, SMALLEST_SHARE), 1 - SMALLEST_SHARE)
+    return math.log(share / (1 - share))

@@ -1,0 +1,99 @@
+"""Why an answer came out: its path with the weight of each hop, why other paths lost, where paths broke, what was cut.
+
+Everything is JSON and bounded by MAX_ENTRIES.
+"""
+
+from typing import Any
+
+from models.relational.answer import Reading, conclude, fact_json, proof
+from models.relational.constraints import Constraints
+from models.relational.walk import Step, Walk
+
+MAX_ENTRIES = 16  # of each list
+
+
+def explain(reading: Reading, constraints: Constraints) -> dict[str, Any]:
+    """Explain a question that was read."""
+    candidates = reading.candidates
+    best = candidates[0] if candidates else None
+    return {
+        "form": reading.form,
+        "start": None if best is None else _start(reading, best),
+        "path": [] if best is None else _path(reading, best),
+        "losing": [_losing(reading, walk, candidates[0]) for walk in candidates[1 : MAX_ENTRIES + 1]],
+        "broken": [_broken(reading, walk) for walk in reading.search.broken[:MAX_ENTRIES] if walk.weight],
+        "forbidden": _forbidden(reading, constraints),
+        "cut": [
+            {"entity": cut.node, "facts": cut.n_facts, "reason": cut.reason}
+            for cut in reading.graph.cuts[:MAX_ENTRIES]
+        ],
+    }
+
+
+def _start(reading: Reading, walk: Walk) -> dict[str, Any]:
+    mention, node = reading.masked.mentions[walk.mention], reading.graph.nodes[walk.start]
+    return {
+        "text": reading.ask.question[mention.start : mention.end],
+        "entity": node.id,
+        "label": node.label,
+        "weight": round(reading.starts[walk.mention], 4),
+    }
+
+
+def _path(reading: Reading, walk: Walk) -> list[dict[str, Any]]:
+    return [
+        {
+            "label": step.label,
+            "weight": round(step.weight, 4),
+            "no_fact": round(step.broken, 4),
+            "facts": [fact_json(reading.graph, edge) for edge in edges[:MAX_ENTRIES]],
+            "rivals": [
+                {"label": rival.label, "weight": round(rival.weight, 4)}
+                for rival in step.rivals[:MAX_ENTRIES]
+            ],
+        }
+        for step, edges in zip(walk.steps, proof(reading.graph, walk), strict=True)
+    ]
+
+
+def _losing(reading: Reading, walk: Walk, best: Walk) -> dict[str, Any]:
+    return {
+        "answer": conclude(reading, walk),
+        "path": [step.label for step in walk.steps],
+        "weight": round(walk.weight * reading.starts[walk.mention], 4),
+        "why": _why(reading, walk, best),
+    }
+
+
+def _why(reading: Reading, walk: Walk, best: Walk) -> str:
+    """Name the first hop at which a losing walk leaves the best one, with both weights."""
+    if (walk.mention, walk.start) != (best.mention, best.start):
+        start, other = (reading.graph.nodes[w.start].label for w in (walk, best))
+        return f"it starts at {start}, and the path from {other} weighs more"
+    for hop, (step, other_step) in enumerate(zip(walk.steps, best.steps, strict=False), 1):
+        if step.label != other_step.label:
+            return f"at hop {hop} {_weigh(step)}, {_weigh(other_step)}"
+    if len(walk.steps) < len(best.steps):
+        return f"it ends after {len(walk.steps)} facts, where {_weigh(best.steps[len(walk.steps)])}"
+    return f"it goes on after {len(best.steps)} facts, where {_weigh(walk.steps[len(best.steps)])}"
+
+
+def _weigh(step: Step) -> str:
+    return f"{step.label!r} weighs {step.weight:.2f}"
+
+
+def _broken(reading: Reading, walk: Walk) -> dict[str, Any]:
+    return {
+        "path": [step.label for step in walk.steps],
+        "at": [reading.graph.nodes[node].label for node in walk.nodes[:MAX_ENTRIES]],
+        "weight": round(walk.weight, 4),
+    }
+
+
+def _forbidden(reading: Reading, constraints: Constraints) -> list[dict[str, Any]]:
+    graph = reading.graph
+    places = [place for place in range(len(graph.edges)) if place not in reading.field.allowed]
+    return [
+        {**fact_json(graph, graph.edges[place]), "rule": str(constraints.explain(graph, place))}
+        for place in places[:MAX_ENTRIES]
+    ]

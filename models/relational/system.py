@@ -1,0 +1,95 @@
+"""`relational`: answers over several facts, by attention over the graph around a question.
+
+specs/rules.md, section 9. Its memory is the graph (models/graph), so an edit is a triple; the weights never change.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.graph.memory import GRAPH, graph_memory
+from models.memory import Views
+from models.packs.probes import pack_probes
+from models.relational.answer import Answerer, Reading, Sources
+from models.relational.checkpoint import DEFAULT, Model
+from models.relational.checkpoint import load as load_model
+from models.relational.explain import explain
+from models.relational.neighbours import EntityNeighbours, Neighbours
+from models.relational.subgraph import build_subgraph
+from models.system import Ask, Bundle, Input, Probes, Reply, Side
+
+
+class RelationalSystem:
+    """A trained reader over the graph."""
+
+    name = "relational"
+    memories = (GRAPH,)
+    inputs: frozenset[Input] = frozenset({"graph"})
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._answerer = Answerer(model)
+
+    @property
+    def probes(self) -> Probes:
+        """Return the questions of the pack."""
+        return pack_probes()
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """Answer from the mentions of the asks and from what the views say of the entities around them."""
+        sources = [sources_of(ask, view) for ask, view in zip(asks, views, strict=True)]
+        readings = self._answerer.read(asks, sources)
+        replies = [self._answerer.reply(reading) for reading in readings]
+        return [
+            replace(reply, explanation=explain(reading, source.constraints))
+            if ask.explain and isinstance(reading, Reading)
+            else reply
+            for ask, source, reading, reply in zip(asks, sources, readings, replies, strict=True)
+        ]
+
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """Compare the sub-graphs: an answer follows from the question and from them, and from nothing else."""
+        return [
+            old != new or self._graph(old, before.views) != self._graph(new, after.views)
+            for old, new in zip(before.asks, after.asks, strict=True)
+        ]
+
+    def _graph(self, ask: Ask, views: Views) -> object:
+        entities = [entity for mention in ask.mentions for entity in mention.entities]
+        return build_subgraph(sources_of(ask, views).graph, entities, self.model.config)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return sizes, checkpoint and engine."""
+        return {
+            "checkpoint": self.model.digest,
+            "engine": "torch",
+            "encoder": "sentence-transformers/all-MiniLM-L6-v2",
+            **asdict(self.model.config),
+            "parameters": sum(value.numel() for value in self.model.network.parameters()),
+            "device": str(self.model.reader.device),
+            "reads": sorted(self.inputs),
+            "unsure_below": self.model.confidence.threshold,
+        }
+
+
+def sources_of(ask: Ask, views: Views) -> Sources:
+    """Return what a question reads: a view that gives neighbours itself, else base and edits of the view."""
+    view = views.get(GRAPH)
+    if isinstance(view, Neighbours):
+        return Sources(view)
+    entities = [entity for mention in ask.mentions for entity in mention.entities]
+    if view is None:
+        return Sources(EntityNeighbours({entity.id: entity for entity in entities}.get))
+    return Sources(EntityNeighbours.of_view(view, entities))
+
+
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
+    """Load the checkpoint in `folder`.
+
+    Raises:
+        CheckpointError: It is missing or damaged; the sentence names the file.
+    """
+    return Bundle(RelationalSystem(load_model(folder, device, dtype)), (graph_memory(),))

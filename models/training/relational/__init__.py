@@ -1,0 +1,1 @@
+"""How the checkpoint of the relational reader is trained and measured."""

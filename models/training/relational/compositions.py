@@ -1,0 +1,66 @@
+"""Which relations may follow each other on a path, and which sequences of them training never sees."""
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from models.training.kbert.relations import ANY, KINDS, RelationText
+
+ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
+
+Path = tuple[RelationText, ...]
+
+
+@dataclass(frozen=True)
+class Compositions:
+    """Paths of relations.
+
+    Attributes:
+        relations: Relations by id.
+        one_in: One in so many sequences is held out.
+        seed: Seed by which they are chosen.
+    """
+
+    relations: Mapping[str, RelationText]
+    one_in: int
+    seed: int
+
+    @cached_property
+    def followers(self) -> Mapping[str, Sequence[str]]:
+        """Return the relations that the objects of each relation may have; of some there are none."""
+        return {
+            id: [other for other, text in self.relations.items() if follows(relation, text)]
+            for id, relation in self.relations.items()
+        }
+
+    def draw(self, n_hops: int, is_held: bool, rng: random.Random) -> Path:
+        """Draw a path; `is_held` wants one that training never sees, which a single relation cannot be."""
+        while True:
+            ids = [rng.choice(list(self.relations))]
+            while len(ids) < n_hops and self.followers[ids[-1]]:
+                ids.append(rng.choice(self.followers[ids[-1]]))
+            if len(ids) == n_hops and (n_hops == 1 or self.is_held(ids) == is_held):
+                return tuple(self.relations[id] for id in ids)
+
+    def is_held(self, ids: Sequence[str]) -> bool:
+        """Return whether a sequence is held out: itself, or two neighbours in it."""
+        parts = [tuple(ids), *pairwise(ids)] if len(ids) > 1 else []
+        return any(self._is_chosen(part) for part in parts)
+
+    def _is_chosen(self, ids: Sequence[str]) -> bool:
+        digest = hashlib.sha256(f"{self.seed}/{'>'.join(ids)}".encode()).digest()
+        return int.from_bytes(digest[:4], "big") % self.one_in == 0
+
+
+def follows(first: RelationText, second: RelationText) -> bool:
+    """Return whether objects of the first relation are entities that may be subjects of the second."""
+    type = first.object
+    return type in ENTITY_TYPES and second.subject in (type, *KINDS.get(type, ()), ANY)
+
+
+def has_entities(relation: RelationText) -> bool:
+    """Return whether the objects of a relation are entities, with facts about them."""
+    return relation.object in ENTITY_TYPES or relation.object == ANY

@@ -1,0 +1,118 @@
+"""What a trained reader is measured on: hops, compositions and relations that it never saw, asked in another's words.
+
+Every group is asked in the words of the third writer, whom training has not read. An answer is right if it is the
+expected one to the letter; of right answers it is measured whether their path is the one that was asked for.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from models.relational.answer import Answerer, Reading, Sources
+from models.relational.neighbours import EntityNeighbours
+from models.system import Reason, Reply
+from models.training.relational.examples import Example, ExampleMaker
+from models.training.relational.plan import Plan
+
+BATCH = 32
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One question and what came of it."""
+
+    example: Example
+    reading: Reading | Reason
+    reply: Reply
+
+    @property
+    def is_right(self) -> bool:
+        """Return whether the answer is the expected one, or is rightly withheld."""
+        return self.reply.answer == self.example.expected
+
+    @property
+    def is_best_right(self) -> bool:
+        """Return whether the best answer is right, whatever the threshold says."""
+        return self.reply.best == self.example.expected
+
+    @property
+    def is_faithful(self) -> bool:
+        """Return whether the best path is the one that was asked for."""
+        if isinstance(self.reading, Reason) or not self.reading.candidates:
+            return False
+        return tuple(step.label for step in self.reading.candidates[0].steps) == self.example.labels
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Measures of one group, in per cent.
+
+    Attributes:
+        n: Questions.
+        right: Answers that are right to the letter, or rightly withheld.
+        best: Best answers that are right, before the threshold; of unanswerable ones there are none.
+        faithful: Share of the right answers that rest on the path that was asked for.
+    """
+
+    n: int
+    right: float
+    best: float
+    faithful: float
+
+
+def put(answerer: Answerer, examples: Sequence[Example]) -> list[Outcome]:
+    """Ask questions as the system does."""
+    outcomes: list[Outcome] = []
+    for start in range(0, len(examples), BATCH):
+        part = examples[start : start + BATCH]
+        sources = [Sources(EntityNeighbours(example.entities.get)) for example in part]
+        readings = answerer.read([example.ask for example in part], sources)
+        outcomes += [
+            Outcome(example, reading, answerer.reply(reading))
+            for example, reading in zip(part, readings, strict=True)
+        ]
+    return outcomes
+
+
+def figures(outcomes: Sequence[Outcome]) -> Figures:
+    """Count a group."""
+    right = [outcome for outcome in outcomes if outcome.is_right]
+    answers = [outcome for outcome in right if outcome.reply.answer is not None]
+    return Figures(
+        len(outcomes),
+        _percent(len(right), len(outcomes)),
+        _percent(sum(outcome.is_best_right for outcome in outcomes), len(outcomes)),
+        _percent(sum(outcome.is_faithful for outcome in answers), len(answers)),
+    )
+
+
+def groups(plan: Plan, maker: ExampleMaker, new_relations: ExampleMaker) -> Mapping[str, list[Example]]:
+    """Draw the questions of the exam.
+
+    Args:
+        plan: Seed, and size of each group.
+        maker: Asks in the words of the third writer for relations of training.
+        new_relations: Asks for paths over relations of which training saw none.
+    """
+    examples: dict[str, list[Example]] = {}
+    for hops in range(1, plan.config.hops + 1):
+        examples[f"{hops} hops"] = _draw(plan, maker, hops, False, False)
+        examples[f"{hops} hops, unanswerable"] = _draw(plan, maker, hops, False, True)
+        if hops > 1:
+            examples[f"{hops} hops, new composition"] = _draw(plan, maker, hops, True, False)
+    examples["1 hops, new relation"] = _draw(plan, new_relations, 1, False, False)
+    examples["2 hops, new relations"] = _draw(plan, new_relations, 2, False, False)
+    for form, count, yes_no in (("count", 1.0, 0.0), ("yes_no", 0.0, 1.0)):
+        of_form = replace(maker, mixture=replace(maker.mixture, count=count, yes_no=yes_no))
+        examples[form] = _draw(plan, of_form, 1, False, False) + _draw(plan, of_form, 2, False, False)
+    return examples
+
+
+def _draw(plan: Plan, maker: ExampleMaker, hops: int, is_held: bool, is_broken: bool) -> list[Example]:
+    rng = random.Random(f"{plan.seed}/exam/{hops}/{is_held}/{is_broken}")
+    paths = (maker.compositions.draw(hops, is_held, rng) for _ in range(plan.n_exam))
+    return [maker.make(path, rng, is_broken) for path in paths]
+
+
+def _percent(count: int, total: int) -> float:
+    return round(100 * count / max(1, total), 1)

@@ -1,0 +1,252 @@
+"""Questions with a small graph around them, made from a seed: the path that answers them, or the place where it breaks.
+
+Names and values mean nothing to the reader, for names are masked and nodes have no vectors; so entities are numbers
+here. What an example teaches is how words and labels of relations go together, hop by hop.
+"""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from models.graph.knowledge import Entity, Fact, Mention
+from models.relational.network import FORMS
+from models.system import Ask
+from models.training.kbert.relations import RelationText, fits
+from models.training.kbert.world import invent
+from models.training.relational.compositions import Compositions, Path, has_entities
+from models.training.relational.plan import Mixture
+from models.training.relational.wordings import SLOT, Wordings
+
+ENTITIES, COUNT, YES_NO = FORMS
+OBJECT = "{object}"
+MOST_VALUES = 3  # of one fact
+
+
+@dataclass(frozen=True)
+class Visit:
+    """An entity on the right path.
+
+    Attributes:
+        labels: Labels of its facts.
+        target: The label to walk; "@stay" at the end, "@null" where the fact is missing.
+    """
+
+    labels: tuple[str, ...]
+    target: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question with its answer and its proof.
+
+    Attributes:
+        ask: The question with its mentions.
+        entities: The graph.
+        path: Ids of the relations that are asked for.
+        labels: Labels to walk.
+        start: Number of the mention at which the path begins.
+        form: One of FORMS.
+        expected: The answer; None where the path breaks.
+        hops: What the walk finds at each hop.
+    """
+
+    ask: Ask
+    entities: Mapping[str, Entity]
+    path: tuple[str, ...]
+    labels: tuple[str, ...]
+    start: int
+    form: str
+    expected: str | None
+    hops: tuple[tuple[Visit, ...], ...]
+
+
+@dataclass(frozen=True)
+class ExampleMaker:
+    """Makes examples.
+
+    Attributes:
+        compositions: Paths that may be asked for.
+        wordings: The words of those who ask.
+        mixture: What is asked.
+        beside: Relations that stand beside the path; some id -> those easily taken for it, the nearest first.
+        max_hops: Hops after which a walk ends by itself.
+    """
+
+    compositions: Compositions
+    wordings: Wordings
+    mixture: Mixture
+    beside: Mapping[str, RelationText]
+    near: Mapping[str, Sequence[str]]
+    max_hops: int
+
+    def draw(self, rng: random.Random) -> Example:
+        """Draw an example as training sees it."""
+        n_hops = rng.choices((1, 2, 3), self.mixture.hops)[0]
+        return self.make(self.compositions.draw(n_hops, False, rng), rng)
+
+    def make(self, path: Path, rng: random.Random, is_broken: bool | None = None) -> Example:
+        """Make an example about a path.
+
+        Args:
+            path: The relations that are asked for.
+            rng: Source of all choices.
+            is_broken: Whether a fact of the path is missing; None leaves it to the mixture.
+        """
+        if is_broken is None:
+            is_broken = rng.random() < self.mixture.broken
+        form = rng.choices(
+            FORMS,
+            (1 - self.mixture.count - self.mixture.yes_no, self.mixture.count, self.mixture.yes_no),
+        )[0]
+        breaks_at = rng.randrange(len(path)) if is_broken else None
+        drawing = _Drawing(self, path, rng, breaks_at)
+        root = drawing.grow(0, path[0].subject)
+        return self._ask(path, form, drawing, root, rng)
+
+    def _ask(self, path: Path, form: str, drawing: "_Drawing", root: str, rng: random.Random) -> Example:
+        ends = sorted(set(drawing.ends))
+        expected: str | None = ", ".join(sorted(label for _, label in ends))
+        text, object = self.wordings.draw(path, form, rng), None
+        if form == COUNT:
+            expected = str(len(ends))
+        elif form == YES_NO:
+            object, expected = self._name_object(path[-1], ends, drawing, rng)
+        ask, start = put_names(text, drawing.entities[root], object, drawing.entities)
+        hops = tuple(tuple(visits) for visits in drawing.hops if visits)
+        is_broken = drawing.breaks_at is not None
+        labels = tuple(drawing.label(relation) for relation in path)
+        ids = tuple(relation.id for relation in path)
+        return Example(ask, drawing.entities, ids, labels, start, form, None if is_broken else expected, hops)
+
+    def _name_object(
+        self, relation: RelationText, ends: Sequence[tuple[str, str]], drawing: "_Drawing", rng: random.Random
+    ) -> tuple[tuple[str, str], str]:
+        """Return an object to ask about, by id and label, and whether it is one."""
+        if ends and rng.random() < 0.5:
+            return rng.choice(ends), "yes"
+        return drawing.new_object(relation), "no"
+
+
+def put_names(
+    text: str, subject: Entity, object: tuple[str, str] | None, entities: Mapping[str, Entity]
+) -> tuple[Ask, int]:
+    """Fill a template; what has an id becomes a mention.
+
+    Returns:
+        The question, and the number of the mention that is the subject.
+    """
+    mentions: list[Mention] = []
+    names = {SLOT: (subject.id, subject.label), **({} if object is None else {OBJECT: object})}
+    start = 0
+    for slot in sorted(names, key=text.index):
+        id, label = names[slot]
+        at = text.index(slot)
+        text = text.replace(slot, label)
+        if id:
+            start = len(mentions) if slot == SLOT else start
+            entity = entities.get(id) or Entity(id, label)
+            mentions.append(Mention(at, at + len(label), (entity,)))
+    return Ask(text, mentions=tuple(mentions)), start
+
+
+@dataclass
+class _Drawing:
+    """A graph that grows along a path.
+
+    Attributes:
+        maker: Whose mixture and relations are used.
+        path: The right path.
+        rng: Source of all choices.
+        breaks_at: Hop whose fact is missing; None where none is.
+        hops: What the walk finds at each hop.
+        ends: Ids and labels of the right answers.
+    """
+
+    maker: ExampleMaker
+    path: Path
+    rng: random.Random
+    breaks_at: int | None
+    entities: dict[str, Entity] = field(default_factory=dict)
+    hops: list[list[Visit]] = field(default_factory=lambda: [[], [], [], []])
+    ends: list[tuple[str, str]] = field(default_factory=list)
+    _labels: dict[str, str] = field(default_factory=dict)
+    _n_objects: int = 0
+
+    def label(self, relation: RelationText) -> str:
+        """Return what the relation is called in this example."""
+        if relation.id not in self._labels:
+            other_labels = relation.labels[1:]
+            is_other = other_labels and self.rng.random() < self.maker.mixture.other_label
+            self._labels[relation.id] = self.rng.choice(other_labels) if is_other else relation.labels[0]
+        return self._labels[relation.id]
+
+    def new_object(self, relation: RelationText) -> tuple[str, str]:
+        """Return id and label of an object that the relation could have; the id is "" for a text or a number."""
+        self._n_objects += 1
+        if has_entities(relation):
+            return f"n{self._n_objects}", f"N{self._n_objects}"
+        return "", f"{invent(relation.object, self.rng) or relation.object} {self._n_objects}"
+
+    def grow(self, hop: int, type: str, id: str = "n0") -> str:
+        """Add an entity on the right path, and all that follows."""
+        is_last = hop == len(self.path)
+        facts = self._facts_beside(hop, type)
+        target = "@stay" if is_last else "@null" if hop == self.breaks_at else self.label(self.path[hop])
+        if not is_last and hop != self.breaks_at:
+            facts += self._right_facts(hop)
+        self.rng.shuffle(facts)
+        self.entities[id] = Entity(id, id.upper(), facts=tuple(facts))
+        if hop < self.maker.max_hops:
+            labels = tuple(dict.fromkeys(fact.label for fact in facts))
+            self.hops[hop].append(Visit(labels, target))
+        return id
+
+    def _right_facts(self, hop: int) -> list[Fact]:
+        relation = self.path[hop]
+        facts = []
+        for _ in range(self._n_values()):
+            id, label = self.new_object(relation)
+            facts.append(Fact(relation.id, self.label(relation), label, id))
+            if hop + 1 == len(self.path):
+                self.ends.append((id, label))
+            if id:
+                self.grow(hop + 1, relation.object, id)
+            else:
+                self._visit_text(hop + 1)
+        return facts
+
+    def _visit_text(self, hop: int) -> None:
+        """Note that the walk ends at a text, which has no facts."""
+        if hop < self.maker.max_hops:
+            self.hops[hop].append(Visit((), "@stay"))
+
+    def _n_values(self) -> int:
+        return self.rng.randint(2, MOST_VALUES) if self.rng.random() < self.maker.mixture.multiple else 1
+
+    def _facts_beside(self, hop: int, type: str) -> list[Fact]:
+        """Return facts of other relations; at the end of the path these are ways to go too far."""
+        right = self.path[hop] if hop < len(self.path) else self.path[-1]
+        avoid = {right.id} if hop < len(self.path) else set()
+        labels = {self.label(right)} if avoid else set()
+        facts: list[Fact] = []
+        for relation in self._relations_beside(right, type):
+            label = self.label(relation)
+            if relation.id not in avoid and label not in labels:
+                avoid.add(relation.id)
+                labels.add(label)
+                id, text = self.new_object(relation)
+                facts.append(Fact(relation.id, label, text, id))
+        return facts
+
+    def _relations_beside(self, right: RelationText, type: str) -> list[RelationText]:
+        """Draw relations that fit the type, the near ones of the right relation more often."""
+        maker, rng = self.maker, self.rng
+        count = rng.randint(1, maker.mixture.most_facts)
+        near = [maker.beside[id] for id in maker.near.get(right.id, ()) if id in maker.beside]
+        near = [relation for relation in near if fits(relation, type)][:8]
+        fitting = [relation for relation in maker.beside.values() if fits(relation, type)]
+        every = fitting or list(maker.beside.values())
+        return [
+            rng.choice(near) if near and rng.random() < maker.mixture.near else rng.choice(every)
+            for _ in range(count)
+        ]

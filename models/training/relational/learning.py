@@ -1,0 +1,146 @@
+"""Training: the attention of each hop on the right path is held to the label that goes on, stays or is missing.
+
+specs/rules.md, section 8: Adam with cross-entropy. Weights follow from plan, pack and processor alone; an interrupted
+training continues to the same weights, for the questions of a step are drawn from the number of the step.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
+from models.relational.question import TextReader, mask_mentions
+from models.training.progress import Progress
+from models.training.relational.examples import Example, Visit
+from models.training.relational.plan import Plan
+
+Say = Callable[[str], None]
+Draw = Callable[[random.Random], Example]
+SAY_EVERY = 50  # steps
+SPECIAL = {"@null": NULL, "@stay": STAY}
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What one step costs.
+
+    Attributes:
+        total: What is minimised.
+        right: Share of the entities on right paths at which the heaviest label is the right one.
+    """
+
+    total: Tensor
+    right: float
+
+
+class Learning:
+    """Trains a network.
+
+    Args:
+        plan: Steps, rates and sizes.
+        reader: The frozen encoder.
+        draw: Makes a question.
+    """
+
+    def __init__(self, plan: Plan, reader: TextReader, draw: Draw) -> None:
+        torch.manual_seed(plan.seed)
+        self.plan = plan
+        self.network = RelationalNetwork(plan.config)
+        self._reader, self._draw = reader, draw
+        self._optimizer = torch.optim.AdamW(self.network.parameters(), plan.lr, weight_decay=plan.decay)
+
+    def run(self, progress: Progress | None, say: Say) -> None:
+        """Train to the last step, from where an earlier run stopped."""
+        start = progress.resume(self.network, self._optimizer) if progress else 0
+        for step in range(start, self.plan.steps):
+            loss = self._step(step)
+            if step % SAY_EVERY == 0 or step + 1 == self.plan.steps:
+                say(
+                    f"step {step:5}: loss {float(loss.total.detach()):.4f}, hops right {100 * loss.right:.1f} %"
+                )
+            if progress and (step + 1) % self.plan.keep_every == 0:
+                progress.keep(self.network, self._optimizer, step + 1)
+        self.network.eval().requires_grad_(False)
+
+    def _step(self, step: int) -> Loss:
+        for group in self._optimizer.param_groups:
+            group["lr"] = self.plan.lr * self._share_of_lr(step)
+        rng = random.Random(f"{self.plan.seed}/{step}")
+        loss = loss_of(self.network, self._reader, [self._draw(rng) for _ in range(self.plan.batch)])
+        self._optimizer.zero_grad()
+        loss.total.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
+        self._optimizer.step()
+        return loss
+
+    def _share_of_lr(self, step: int) -> float:
+        """Rise to the highest rate, then fall in a straight line to a twentieth of it."""
+        rise = (step + 1) / max(1, self.plan.warmup)
+        return min(rise, max(0.05, 1 - step / self.plan.steps))
+
+
+def loss_of(network: RelationalNetwork, reader: TextReader, examples: Sequence[Example]) -> Loss:
+    """Return the loss of questions: attention at each hop, where the path starts, and the form of the answer."""
+    texts = reader.read([mask_mentions(example.ask.question, example.ask.mentions) for example in examples])
+    reading = network.read(texts)
+    forms = torch.tensor([FORMS.index(example.form) for example in examples])
+    starts = torch.tensor([example.start for example in examples])
+    total = F.nll_loss(reading.forms, forms) + F.nll_loss(reading.starts, starts)
+    n_right, n_visits = 0, 0
+    for weights, targets, shares in hops_of(network, reader, reading, examples):
+        costs = F.nll_loss(weights, targets, reduction="none")
+        total = total + (costs * shares).sum() / len(examples)
+        n_right += int((weights.argmax(-1) == targets).sum())
+        n_visits += len(targets)
+    return Loss(total, n_right / max(1, n_visits))
+
+
+def hops_of(
+    network: RelationalNetwork, reader: TextReader, reading: Reading, examples: Sequence[Example]
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """Walk the right paths.
+
+    Yields:
+        For each hop the log-weights [visit key], the right key of each visit, and the share of each visit in its walk.
+    """
+    labels = dict.fromkeys(
+        label for e in examples for hop in e.hops for visit in hop for label in visit.labels
+    )
+    rows = {**SPECIAL, **{label: FIRST_LABEL + place for place, label in enumerate(labels)}}
+    vectors = torch.stack([*reader.label_vectors(labels).values()])
+    keys = network.keys(vectors)
+    walks, value = list(range(len(examples))), None
+    for hop in range(network.config.hops):
+        going = [place for place, example in enumerate(walks) if len(examples[example].hops) > hop]
+        walks = [walks[place] for place in going]
+        if not walks:
+            return
+        value = None if value is None else value[going]
+        states = network.states(reading, hop, torch.tensor(walks), value)
+        visits = [(number, visit) for number, walk in enumerate(walks) for visit in examples[walk].hops[hop]]
+        numbers = torch.tensor([number for number, _ in visits])
+        allowed = allowed_keys([visit for _, visit in visits], rows, len(keys), hop)
+        targets = torch.tensor([rows[visit.target] for _, visit in visits])
+        shares = torch.tensor([1 / len(examples[walks[number]].hops[hop]) for number, _ in visits])
+        yield network.weights(states, keys, allowed, numbers), targets, shares
+        rows_walked = torch.tensor([_label_row(examples[walk], hop, rows) for walk in walks])
+        value = network.carry(states, vectors[rows_walked])
+
+
+def allowed_keys(visits: Sequence[Visit], rows: dict[str, int], n_keys: int, hop: int) -> Tensor:
+    """Return a boolean [visit key]: the labels of each visit, null, and stay from the second hop on."""
+    allowed = torch.zeros(len(visits), n_keys, dtype=torch.bool)
+    allowed[:, NULL], allowed[:, STAY] = True, hop > 0
+    for row, visit in enumerate(visits):
+        allowed[row, [rows[label] for label in visit.labels]] = True
+    return allowed
+
+
+def _label_row(example: Example, hop: int, rows: dict[str, int]) -> int:
+    """Return the row of the label that is walked at a hop; any one where the walk ends there."""
+    label = example.labels[hop] if hop < len(example.labels) else ""
+    return rows.get(label, FIRST_LABEL) - FIRST_LABEL

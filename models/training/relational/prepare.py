@@ -1,0 +1,74 @@
+"""What every phase needs: relations and their splits, the words of the writers, and the relations near each other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+
+from models.packs.pack import Pack
+from models.relational.question import TextReader
+from models.training.kbert.relations import Relations, RelationText, split_relations
+from models.training.phrasings import read_phrasings
+from models.training.relational.compositions import Compositions
+from models.training.relational.examples import ExampleMaker
+from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
+from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Makers of examples.
+
+    Attributes:
+        fingerprint: By which the training is known.
+        train: Trained relations in trained words.
+        tune: Relations that only calibration sees, in trained words.
+        test: Trained relations in the words of the third writer.
+        new: Relations that nothing has seen, in the words of the third writer.
+    """
+
+    fingerprint: str
+    train: ExampleMaker
+    tune: ExampleMaker
+    test: ExampleMaker
+    new: ExampleMaker
+
+
+def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], None]) -> Setup:
+    """Split relations and writers; `folder` is that of the pack."""
+    relations = split_relations(Pack.load(folder), plan.seed, plan.n_tuning)
+    say(f"held out: {', '.join(relations.held_out)}; for calibration: {', '.join(relations.tune)}")
+    every = {**relations.train, **relations.tune, **relations.held_out}
+    near = find_near(reader, every)
+    trained_words = Wordings(read_phrasings(TRAIN_HANDS), TRAIN_FRAMES, plan.mixture, True)
+    other_words = Wordings(read_phrasings(TEST_HANDS), TEST_FRAMES, plan.mixture, False)
+
+    def maker(paths: Mapping[str, RelationText], words: Wordings) -> ExampleMaker:
+        compositions = Compositions(paths, plan.held_compositions, plan.seed)
+        beside = relations.train if words is trained_words and paths is relations.train else every
+        return ExampleMaker(compositions, words, plan.mixture, beside, near, plan.config.hops)
+
+    return Setup(
+        fingerprint(plan, folder),
+        maker(relations.train, trained_words),
+        maker(relations.tune, trained_words),
+        maker(relations.train, other_words),
+        maker(_without_training(relations), other_words),
+    )
+
+
+def _without_training(relations: Relations) -> Mapping[str, RelationText]:
+    """Return the relations that no weight is trained on, so that a path of two of them can be found."""
+    return {**relations.held_out, **relations.tune}
+
+
+@torch.no_grad()
+def find_near(reader: TextReader, relations: Mapping[str, RelationText]) -> dict[str, Sequence[str]]:
+    """Return, for each relation, the others, those first whose labels are nearest to its label."""
+    ids, labels = list(relations), [relation.labels[0] for relation in relations.values()]
+    vectors = reader.label_vectors(labels)
+    matrix = F.normalize(torch.stack([vectors[label] for label in labels]), dim=-1)
+    order = (matrix @ matrix.T).argsort(dim=1, descending=True).tolist()
+    return {id: [ids[other] for other in row if ids[other] != id] for id, row in zip(ids, order, strict=True)}
