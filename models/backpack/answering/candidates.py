@@ -7,6 +7,8 @@ import torch
 from models.backpack.generate import collate
 from models.backpack.network import Backpack, SenseEdits
 
+TOO_LONG = -1e6  # below the log-probability of any text that the network reads
+
 
 def score_candidates(
     model: Backpack,
@@ -22,8 +24,8 @@ def score_candidates(
         candidates: Tokens of each answer, its end included.
         edits: Edited senses, the same for all candidates.
 
-    Raises:
-        ValueError: A candidate leaves no room for the prompt.
+    Returns:
+        The scores; TOO_LONG for a candidate that leaves no room for the prompt.
     """
     return [_score(model, prompt, candidate, edits) for candidate in candidates]
 
@@ -33,8 +35,7 @@ def _score(
 ) -> float:
     room = model.config.positions - len(candidate)
     if room < 1:
-        limit = model.config.positions
-        raise ValueError(f"a candidate takes {len(candidate)} tokens, and the network reads {limit} in all")
+        return TOO_LONG
     question = list(prompt)[-room:]
     ids, _ = collate(model, [[*question, *candidate]])
     logits = model(ids[:, :-1], None, edits).logits[0, len(question) - 1 :]

@@ -4,7 +4,7 @@ A question is asked as the training text asks it, `Q: ...` and `A:` on a line ea
 The tokenizer is byte-level, so each text can be spelled, and a word has another token after a space than without one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tokenizers import Tokenizer
@@ -39,6 +39,7 @@ class Speller:
             raise CheckpointError(
                 "the tokenizer has no piece for the end of a line: train the checkpoint again"
             )
+        tokenizer.encode_special_tokens = True  # the end token of a text that a question quotes is plain text
         return Speller(tokenizer, stop)
 
     def ask(self, question: str) -> list[int]:
@@ -63,16 +64,12 @@ class Speller:
         text: str = self.tokenizer.decode(list(tokens), skip_special_tokens=False)
         return text
 
-    def parts(self, tokens: Sequence[int]) -> Iterator[str]:
-        """Yield what each token adds to the answer of all; the parts together are `say` of the tokens.
+    def settle(self, tokens: Sequence[int]) -> str:
+        """Return the text of the first tokens of an answer that no further token changes.
 
-        Spaces and the bytes of a character wait until they can be told from the end of the answer and are whole.
+        Spaces at its end and the bytes of half a character wait for what follows.
         """
-        whole, n_said = self.say(tokens), 0
-        for n_tokens in range(1, len(tokens) + 1):
-            text = whole if n_tokens == len(tokens) else self.say(tokens[:n_tokens]).rstrip(BROKEN).rstrip()
-            yield text[n_said:]
-            n_said = max(n_said, len(text))
+        return self.say(tokens).rstrip(BROKEN).rstrip()
 
 
 def write_prompt(question: str) -> str:

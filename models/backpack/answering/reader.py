@@ -26,6 +26,7 @@ from models.scope.scope import Scope
 
 DEFAULT = Path(__file__).parents[2] / "checkpoints" / "backpack"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, CONFIDENCE)
+MAX_TOKENS = 48  # of an answer that no edit gives; one of an edit may be longer
 READINGS_CACHED = 8_192  # questions, 2 kB each: the probes of one edit are those of the next
 
 
@@ -65,6 +66,17 @@ class Reader:
             raise CheckpointError(f"{folder / TOKENIZER} has {pieces} pieces, and the network {words} words")
         scope = Scope(Judge.load(MiniLM(device=device)))
         return Reader(digest, model, Speller.of(tokenizer), read_scales(folder), scope)
+
+    def ask(self, question: str, n_answer: int = 0) -> tuple[list[int], bool]:
+        """Return the prompt of a question, and whether its beginning was cut off.
+
+        Args:
+            question: The question.
+            n_answer: Tokens of the answer that is expected.
+        """
+        prompt = self.speller.ask(question)
+        room = self.model.config.positions - max(MAX_TOKENS, n_answer)
+        return prompt[-room:], len(prompt) > room
 
     def readings(self, questions: Sequence[str]) -> Readings:
         """Return questions as the scope compares them; recent ones come from a cache."""

@@ -1,0 +1,116 @@
+"""`backpack/senses`: the sense vectors of a Backpack as an editable memory.
+
+Hewitt et al., arXiv:2305.16765. A fact adds rows to the senses of the tokens of its question and its answer, and acts
+where the scope routes a question to it (editing/fact.py). A change of the senses of a word acts on all texts
+(editing/sense.py). The network's weights are never written.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+
+from models.backpack.answering.reader import Reader
+from models.backpack.editing.fact import FACT, build_fact
+from models.backpack.editing.operation import SENSE, SenseOperation, compose
+from models.backpack.editing.sense import SenseChange, build_sense
+from models.backpack.interventions import SenseOverlay
+from models.memory import (
+    AnswerChange,
+    ChangeKind,
+    EditRefused,
+    Fields,
+    FieldsChange,
+    Image,
+    Material,
+    Options,
+    Usage,
+)
+from models.scope.active import ActiveEdits
+from models.scope.router import name_edit
+from models.scope.wording_table import WordingTable
+
+SENSES = "backpack/senses"
+
+
+@dataclass(frozen=True, eq=False)
+class SensesView:
+    """One version of the memory.
+
+    Attributes:
+        active_edits: Facts, found by the scope.
+        overlay: Changed senses of words; None where none is changed.
+        edits_by_token: Token with changed senses -> the edits that changed them.
+    """
+
+    active_edits: ActiveEdits
+    overlay: SenseOverlay | None
+    edits_by_token: Mapping[int, tuple[str, ...]]
+
+
+class SensesMemory:
+    """Keeps the contract of models/memory.py.
+
+    Args:
+        reader: The checkpoint.
+    """
+
+    name = SENSES
+    accepts: frozenset[ChangeKind] = frozenset({"answer", SENSE})
+    fields: Mapping[ChangeKind, type[Fields]] = {SENSE: SenseChange}
+    options = Options
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._wordings = WordingTable(reader.scope.judge, reader.model.embedding.device)
+
+    @cached_property
+    def base(self) -> Image:
+        """Return the memory with no edits."""
+        return Image(self._reader.digest)
+
+    def build(
+        self, changes: Sequence[AnswerChange | FieldsChange], options: Options
+    ) -> list[Material | EditRefused]:
+        """Build each change from the base alone; one that cannot work is refused in its place."""
+        return [self._build(change) for change in changes]
+
+    @torch.inference_mode()
+    def _build(self, change: AnswerChange | FieldsChange) -> Material | EditRefused:
+        try:
+            if isinstance(change, FieldsChange):
+                return build_sense(self._reader.model, self._reader.speller, change)
+            return build_fact(self._reader, change)
+        except EditRefused as refusal:
+            return refusal
+
+    def fold(self, materials: Sequence[Material]) -> Image:
+        """Return the image of the active materials."""
+        return Image(self._reader.digest, {material.block.key: material.block for material in materials})
+
+    @torch.inference_mode()
+    def view(self, image: Image) -> SensesView:
+        """Compile an image for reading."""
+        blocks = image.ordered_blocks
+        changes = [block for block in blocks if block.kind == SENSE]
+        edits_by_token: dict[int, list[str]] = defaultdict(list)
+        for block in changes:
+            edits_by_token[SenseOperation.of(block).word].append(name_edit(block))
+        return SensesView(
+            self._wordings.view([block for block in blocks if block.kind == FACT]),
+            compose(self._reader.model, changes),
+            {token: tuple(edits) for token, edits in edits_by_token.items()},
+        )
+
+    def usage(self, image: Image) -> Usage:
+        """Return how many rows of senses the active edits have."""
+        facts = [block for block in image.blocks.values() if block.kind == FACT]
+        n_changes = len(image.blocks) - len(facts)
+        warnings = []
+        if n_changes:
+            word = "change of senses acts" if n_changes == 1 else "changes of senses act"
+            warnings.append(f"{n_changes:,} {word} on each text with the word, whatever is asked")
+        n_rows = sum(block.rows["tokens"] for block in facts) + n_changes
+        return Usage(n_rows, None, warnings=tuple(warnings))

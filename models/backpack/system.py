@@ -1,0 +1,295 @@
+"""`backpack`: a Backpack language model as a system that answers by completion, foresees, streams and routes questions.
+
+Hewitt et al., arXiv:2305.16765. Its memory is models/backpack/memory.py.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from models.backpack.answering.candidates import rank, score_candidates
+from models.backpack.answering.completion import Completion, Task, complete
+from models.backpack.answering.confidence import choice_features, free_features
+from models.backpack.answering.explain import explain
+from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
+from models.backpack.editing.fact import read_rows
+from models.backpack.editing.operation import is_same
+from models.backpack.editing.rows import TextEdits, complete_rows
+from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.memory import Views
+from models.nkb.answers import DecodedAnswer, share_remainder
+from models.packs.probes import pack_probes
+from models.scope.router import Router
+from models.scope.scope import Match
+from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question with all that its answer follows from.
+
+    Attributes:
+        ask: The question.
+        view: The memory at the version that is asked.
+        match: The edit that the question asks for, or nearly does; None where no edit is near.
+        fact: That edit, where it answers; None where it is merely near.
+        prompt: Tokens of the question.
+        truncated: Whether the question was cut.
+        edits: What acts on its text; None where nothing does.
+        limit: Most tokens of its answer.
+    """
+
+    ask: Ask
+    view: SensesView
+    match: Match | None
+    fact: Match | None
+    prompt: Sequence[int]
+    truncated: bool
+    edits: TextEdits | None
+    limit: int
+
+    @property
+    def task(self) -> Task:
+        """Return what is to be completed. A fact has one answer, so it has no alternatives."""
+        return Task(self.prompt, self.limit, 1 if self.fact else self.ask.top_k, self.edits)
+
+
+class BackpackSystem(Router):
+    """The default checkpoint with its editable senses.
+
+    Args:
+        reader: The checkpoint.
+    """
+
+    name = "backpack"
+    memories = (SENSES,)
+    inputs: frozenset[Input] = frozenset({"candidates"})
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        super().__init__(reader.scope, reader.readings, SENSES)
+
+    @property
+    def probes(self) -> Probes:
+        """Return the questions of the pack that the checkpoint was trained on."""
+        return pack_probes()
+
+    @torch.inference_mode()
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """Answer questions, those without candidates in one batch."""
+        cases = self._prepare(asks, views)
+        free = [place for place, case in enumerate(cases) if not case.ask.candidates]
+        replies = dict(zip(free, self._answer_freely([cases[place] for place in free]), strict=True))
+        return [
+            replies[place] if place in replies else self._choose(case) for place, case in enumerate(cases)
+        ]
+
+    @torch.inference_mode()
+    def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
+        """Yield an answer token by token.
+
+        A fact's tokens are yielded as they are said. Whether any other answer is withheld is known at its end alone, so
+        its tokens are yielded then; before that the deltas tell how many there are.
+        """
+        (case,) = self._prepare([ask], [views])
+        if ask.candidates:
+            reply = self._choose(case)
+            yield AnswerDelta(reply.answer or "")
+            yield reply
+            return
+        settle, text = self.reader.speller.settle, ""
+        completion = Completion(self.reader.model, [case.task], self.reader.speller.stop)
+        is_going = True
+        while is_going:
+            tokens = completion.answers[0].tokens
+            if case.fact is None:
+                yield AnswerDelta(progress={"tokens": len(tokens)})
+            elif len(longer := settle(tokens)) > len(text):
+                yield AnswerDelta(longer[len(text) :])
+                text = longer
+            is_going = completion.advance()
+        (reply,) = self._reply_to([case], completion.answers)
+        tokens = completion.answers[0].tokens if reply.answer else ()
+        for longer in [*(settle(tokens[:count]) for count in range(1, len(tokens))), reply.answer or ""]:
+            if len(longer) > len(text):
+                yield AnswerDelta(longer[len(text) :])
+                text = longer
+        yield reply
+
+    @torch.inference_mode()
+    def may_differ(self, before: Side, after: Side) -> list[bool]:
+        """Return False where both sides route a question alike and have the same changed senses."""
+        questions = [ask.question for ask in before.asks]
+        old, new = before.views[SENSES], after.views[SENSES]
+        if not questions or not is_same(old.overlay, new.overlay):
+            return [True] * len(questions)
+        return self.find_rerouted(questions, old.active_edits, new.active_edits)
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return sizes, checkpoint and scope for /v1/models."""
+        model, config = self.reader.model, self.reader.model.config
+        return {
+            "checkpoint": self.reader.digest,
+            "engine": "torch",
+            "parameters": sum(parameter.numel() for parameter in model.parameters()),
+            "senses": config.senses,
+            "width": config.width,
+            "layers": config.layers,
+            "vocabulary": config.words,
+            "positions": config.positions,
+            "unsure_below": self.reader.scales["free"].threshold,
+            "scope": {"checkpoint": self.reader.scope.judge.digest, **asdict(self.thresholds)},
+        }
+
+    def _prepare(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Case]:
+        """Find the edit that each question asks for, and what acts on its text."""
+        memories: list[SensesView] = [view[SENSES] for view in views]
+        if not asks:
+            return []
+        readings = self.reader.readings([ask.question for ask in asks])
+        matches = self.reader.scope.match(readings, [memory.active_edits for memory in memories])
+        return [
+            self._prepare_fact(ask, view, match)
+            if match is not None and self.reader.scope.opens(match)
+            else self._prepare_base(ask, view, match)
+            for ask, view, match in zip(asks, memories, matches, strict=True)
+        ]
+
+    def _prepare_base(self, ask: Ask, view: SensesView, near: Match | None) -> Case:
+        prompt, truncated = self.reader.ask(ask.question)
+        edits = None if view.overlay is None else TextEdits(view.overlay)
+        return Case(ask, view, near, None, prompt, truncated, edits, MAX_TOKENS)
+
+    def _prepare_fact(self, ask: Ask, view: SensesView, fact: Match) -> Case:
+        """Complete the rows of a fact for the wording in which it is asked for."""
+        model = self.reader.model
+        answer, rows = read_rows(fact.block, model.embedding.device)
+        prompt, truncated = self.reader.ask(ask.question, len(answer))
+        rows = complete_rows(model, prompt, answer, rows, view.overlay)
+        edits = TextEdits(view.overlay, rows)
+        return Case(ask, view, fact, fact, prompt, truncated, edits, max(MAX_TOKENS, len(answer)))
+
+    def _answer_freely(self, cases: Sequence[Case]) -> list[Reply]:
+        if not cases:
+            return []
+        tasks = [case.task for case in cases]
+        return self._reply_to(cases, complete(self.reader.model, tasks, self.reader.speller.stop))
+
+    def _reply_to(self, cases: Sequence[Case], answers: Sequence[DecodedAnswer]) -> list[Reply]:
+        replies = [self._reply(case, answer) for case, answer in zip(cases, answers, strict=True)]
+        shifts = self._find_shifts(cases, answers)
+        return [
+            replace(
+                reply,
+                edits=(*reply.edits, *shifts.get(place, ())),
+                explanation=self._explain(case, answer.tokens) if case.ask.explain else None,
+            )
+            for place, (case, answer, reply) in enumerate(zip(cases, answers, replies, strict=True))
+        ]
+
+    def _reply(self, case: Case, answer: DecodedAnswer) -> Reply:
+        say, scale = self.reader.speller.say, self.reader.scales["free"]
+        best = say(answer.tokens)
+        score = scale.score(free_features(answer.logprobs)) if case.fact is None else case.fact.probability
+        is_sure = case.fact is not None or (answer.finished and best != "" and score >= scale.threshold)
+        runners_up = answer.alternatives
+        shares = share_remainder(1 - score, [sum(other.logprobs) for other in runners_up])
+        alternatives = [
+            Alternative(say(other.tokens), share) for other, share in zip(runners_up, shares, strict=True)
+        ]
+        return self._write(case, best, score, is_sure, alternatives)
+
+    def _choose(self, case: Case) -> Reply:
+        """Rank the candidates of a question by their probability."""
+        candidates, speller = case.ask.candidates, self.reader.speller
+        tokens = [speller.answer(candidate) for candidate in candidates]
+        scores = score_candidates(self.reader.model, case.prompt, tokens, case.edits)
+        order, _ = rank(scores)
+        best, scale = candidates[order[0]], self.reader.scales["choice"]
+        score = scale.score(choice_features(scores))
+        if case.fact is not None and speller.answer(best) == case.fact.block.tensors["answer"].tolist():
+            score = case.fact.probability
+        runners_up = order[1 : case.ask.top_k]
+        shares = share_remainder(1 - score, [scores[place] for place in runners_up])
+        alternatives = [
+            Alternative(candidates[place], share) for place, share in zip(runners_up, shares, strict=True)
+        ]
+        reply = self._write(case, best, score, score >= scale.threshold, alternatives)
+        explanation = self._explain(case, tokens[order[0]]) if case.ask.explain else None
+        return replace(
+            reply,
+            edits=(*reply.edits, *self._shift_of_choice(case, tokens, order[0])),
+            explanation=explanation,
+        )
+
+    def _write(
+        self, case: Case, best: str, score: float, is_sure: bool, alternatives: Sequence[Alternative]
+    ) -> Reply:
+        is_near = case.fact is None and case.match is not None
+        return Reply(
+            best if is_sure else None,
+            score,
+            best,
+            None if is_sure else UNSURE,
+            () if case.fact is None else (case.fact.edit,),
+            tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
+            case.truncated,
+            nearby_edit=case.match.nearby_edit if is_near and case.match is not None else None,
+        )
+
+    def _find_shifts(
+        self, cases: Sequence[Case], answers: Sequence[DecodedAnswer]
+    ) -> Mapping[int, tuple[str, ...]]:
+        """Return the changes of senses that an answer rests on: without them it would be another one."""
+        edits = {
+            place: _edits_of(case, answer.tokens)
+            for place, (case, answer) in enumerate(zip(cases, answers, strict=True))
+        }
+        places = [place for place, names in edits.items() if names]
+        if not places:
+            return {}
+        tasks = [replace(cases[place].task, edits=None, branches=1) for place in places]
+        base = complete(self.reader.model, tasks, self.reader.speller.stop)
+        return {
+            place: edits[place]
+            for place, answer in zip(places, base, strict=True)
+            if answer.tokens != answers[place].tokens
+        }
+
+    def _shift_of_choice(self, case: Case, candidates: Sequence[Sequence[int]], best: int) -> tuple[str, ...]:
+        """Return the changes of senses without which another candidate would be the best."""
+        edits = _edits_of(case, candidates[best])
+        if not edits:
+            return ()
+        order, _ = rank(score_candidates(self.reader.model, case.prompt, candidates))
+        return edits if order[0] != best else ()
+
+    def _explain(self, case: Case, tokens: Sequence[int]) -> dict[str, Any]:
+        first = tokens[0] if tokens else self.reader.speller.stop
+        fact = case.fact
+        route = None if fact is None else {"edit": fact.edit, "probability": round(fact.probability, 4)}
+        attribution = explain(self.reader.model, self.reader.speller, case.prompt, first, case.edits)
+        return {"fact": route, "attribution": attribution}
+
+
+def _edits_of(case: Case, tokens: Sequence[int]) -> tuple[str, ...]:
+    """Return the edits that changed senses of tokens that were read; () where a fact decides."""
+    if case.fact is not None:
+        return ()
+    by_token = case.view.edits_by_token
+    names = (name for token in (*case.prompt, *tokens) for name in by_token.get(token, ()))
+    return tuple(dict.fromkeys(names))
+
+
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
+    """Load the checkpoint in `folder`; it computes in float32, whatever the dtype.
+
+    Raises:
+        CheckpointError: A file is missing, damaged or not of this checkpoint.
+    """
+    del dtype  # in bfloat16 a cached step differs from a whole text by more than the margins of edits
+    reader = Reader.load(folder, device)
+    return Bundle(BackpackSystem(reader), (SensesMemory(reader),))

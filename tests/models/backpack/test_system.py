@@ -1,0 +1,251 @@
+"""The system keeps its contract: completions, candidates, alternatives, streams, reasons that add up, foresight."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.backpack.answering.reader import FILES, Reader
+from models.backpack.editing.sense import SenseChange
+from models.backpack.memory import SENSES, SensesMemory, SensesView
+from models.backpack.system import BackpackSystem, load
+from models.checkpoint import CheckpointError
+from models.memory import AnswerChange, FieldsChange, Material, Options
+from models.system import (
+    UNSURE,
+    AnswerDelta,
+    Ask,
+    Bundle,
+    Foresees,
+    HasScope,
+    Reply,
+    Routes,
+    Side,
+    Streams,
+    check_contract,
+    check_reply,
+)
+from tests.models.backpack.tiny import write_checkpoint
+
+QUESTION, ANSWER = "What is the capital of Peru?", "Lima, the city of kings"
+QUESTIONS = ["Who wrote Emma?", "How long is the river Ob?", "What is the currency of Japan?"]
+
+
+def view_of(memory: SensesMemory, *changes: Any) -> dict[str, SensesView]:
+    materials = []
+    for order, material in enumerate(memory.build(changes, Options())):
+        assert isinstance(material, Material), material
+        materials.append(replace(material, block=replace(material.block, order=order)))
+    return {SENSES: memory.view(memory.fold(materials))}
+
+
+@pytest.fixture(scope="module")
+def base(memory: SensesMemory) -> dict[str, SensesView]:
+    return view_of(memory)
+
+
+@pytest.fixture(scope="module")
+def corrected_view(memory: SensesMemory) -> dict[str, SensesView]:
+    return view_of(memory, AnswerChange("f", QUESTION, ANSWER, ("capital of Peru",)))
+
+
+def test_the_contract_is_kept(reader: Reader, system: BackpackSystem) -> None:
+    bundle = check_contract(Bundle(system, (SensesMemory(reader),)), "backpack")
+    check_reply(bundle)
+    for capability in (Foresees, HasScope, Routes, Streams):
+        assert isinstance(system, capability)
+    assert len(system.probes.core) == 200
+    assert system.describe()["senses"] == 4
+    assert system.answer([], []) == []
+
+
+def test_a_checkpoint_is_loaded_or_said_to_lack_a_file(tmp_path: Path) -> None:
+    folder = write_checkpoint(tmp_path / "whole")
+    check_reply(check_contract(load(torch.device("cpu"), torch.float32, folder), "backpack"))
+    for name in FILES:
+        (folder / name).rename(tmp_path / name)
+        with pytest.raises(CheckpointError, match=f"{name} is missing"):
+            load(torch.device("cpu"), torch.float32, folder)
+        (tmp_path / name).rename(folder / name)
+    (folder / FILES[0]).write_text("{}")
+    with pytest.raises(CheckpointError, match="damaged"):
+        load(torch.device("cpu"), torch.float32, folder)
+
+
+def test_a_batch_answers_as_each_question_alone(
+    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
+) -> None:
+    asks = [Ask(question) for question in (QUESTION, *QUESTIONS, QUESTION)]
+    views = [corrected_view, base, corrected_view, base, base]
+    together = system.answer(asks, views)
+    for ask, view, reply in zip(asks, views, together, strict=True):
+        (alone,) = system.answer([ask], [view])
+        assert (alone.best, alone.edits) == (reply.best, reply.edits)
+        assert alone.score == pytest.approx(reply.score, abs=1e-4)
+    assert together[0].answer == ANSWER
+    assert together[-1].answer != ANSWER
+
+
+def test_a_doubtful_answer_is_withheld(tmp_path: Path) -> None:
+    bundle = load(torch.device("cpu"), torch.float32, write_checkpoint(tmp_path, threshold=1.0))
+    (memory,) = bundle.memories
+    view = {SENSES: memory.view(memory.base)}
+    (reply,) = bundle.system.answer([Ask(QUESTIONS[0])], [view])
+    assert (reply.answer, reply.reason) == (None, UNSURE)
+    assert reply.best
+    assert isinstance(bundle.system, Streams)
+    *deltas, last = bundle.system.stream(Ask(QUESTIONS[0]), view)
+    assert last == reply
+    assert "".join(delta.text for delta in deltas if isinstance(delta, AnswerDelta)) == ""
+
+
+@pytest.mark.parametrize("question", [QUESTION, *QUESTIONS])
+def test_a_stream_is_the_answer_in_parts(
+    system: BackpackSystem, corrected_view: dict[str, SensesView], question: str
+) -> None:
+    *deltas, last = system.stream(Ask(question), corrected_view)
+    (reply,) = system.answer([Ask(question)], [corrected_view])
+    assert last == reply
+    texts = [delta.text for delta in deltas if isinstance(delta, AnswerDelta) and delta.text]
+    assert "".join(texts) == (reply.answer or "")
+    assert reply.answer is None or len(texts) > 1
+
+
+def test_an_answer_of_the_base_is_told_when_it_is_whole(
+    memory: SensesMemory, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    ask = Ask(QUESTIONS[0])
+    (before,) = system.answer([ask], [base])
+    word = f" {before.best.split()[0]}"
+    ends = (
+        FieldsChange(
+            "e", "sense", SenseChange(word=word, action="overwrite", towards="\n", first_piece=True)
+        ),
+        FieldsChange("f", "sense", SenseChange(word=word, action="factor", factor=50.0, first_piece=True)),
+    )
+    view = view_of(memory, *ends)
+    *deltas, last = system.stream(ask, view)
+    assert isinstance(last, Reply)
+    assert last.answer
+    assert last.edits == ("e", "f")
+    texts = [delta.text for delta in deltas if isinstance(delta, AnswerDelta)]
+    assert "".join(texts) == last.answer
+    assert deltas[0] == AnswerDelta(progress={"tokens": 1})
+
+
+def test_alternatives_share_what_the_answer_leaves(
+    system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    (reply,) = system.answer([Ask(QUESTIONS[0], top_k=4)], [base])
+    (first,) = system.answer([Ask(QUESTIONS[0])], [base])
+    assert (reply.best, reply.score) == (first.best, pytest.approx(first.score, abs=1e-4))
+    assert len(reply.alternatives) == 3
+    assert sum(other.score for other in reply.alternatives) + reply.score <= 1 + 1e-6
+    scores = [other.score for other in reply.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_candidates_are_ranked_and_a_fact_decides_for_its_own(
+    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
+) -> None:
+    candidates = ("Cusco", ANSWER, "Quito", "x" * 500)
+    ask = Ask(QUESTION, top_k=3, candidates=candidates, explain=True)
+    before, after = system.answer([ask, ask], [base, corrected_view])
+    assert before.best in candidates[:3]
+    assert (after.answer, after.edits) == (ANSWER, ("f",))
+    assert after.score == pytest.approx(0.995, abs=0.01)
+    assert len(before.alternatives) == 2
+    (again,) = system.answer([replace(ask, candidates=candidates[::-1])], [base])
+    assert again.best == before.best
+    *_, last = system.stream(ask, corrected_view)
+    assert last == after
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_the_parts_of_a_reason_add_up_to_the_log_odds(
+    system: BackpackSystem,
+    base: dict[str, SensesView],
+    corrected_view: dict[str, SensesView],
+    is_edited: bool,
+) -> None:
+    (reply,) = system.answer([Ask(QUESTION, explain=True)], [corrected_view if is_edited else base])
+    assert reply.explanation is not None
+    reason = reply.explanation["attribution"]
+    total = sum(part for word in reason["words"] for part in word["senses"])
+    assert total == pytest.approx(reason["log_odds"], abs=1e-3, rel=1e-4)
+    assert reason["log_odds"] > 0
+    assert "".join(word["word"] for word in reason["words"]) == f"Q: {QUESTION}\nA:"
+    assert reply.best.startswith(reason["token"].strip())
+    assert (reply.explanation["fact"] is None) is not is_edited
+    assert reason["strongest"][0]["part"] == pytest.approx(
+        max((part for word in reason["words"] for part in word["senses"]), key=abs)
+    )
+
+
+def test_an_answer_names_a_change_of_senses_only_where_it_would_be_another(
+    memory: SensesMemory, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    change = FieldsChange("s", "sense", SenseChange(word="A", action="factor", factor=30.0))
+    absent_word = FieldsChange("u", "sense", SenseChange(word="z", action="factor", factor=9.0))
+    weak = FieldsChange("w", "sense", SenseChange(word="Q", action="factor", factor=1.0))
+    asks = [Ask(question) for question in QUESTIONS]
+    plain = system.answer(asks, [base] * len(asks))
+    changed_view = system.answer(asks, [view_of(memory, change)] * len(asks))
+    assert [reply.edits for reply in changed_view] == [
+        ("s",) if new.best != old.best else () for new, old in zip(changed_view, plain, strict=True)
+    ]
+    assert any(reply.edits for reply in changed_view)
+    for view in (view_of(memory, absent_word), view_of(memory, weak)):
+        for old, new in zip(plain, system.answer(asks, [view] * len(asks)), strict=True):
+            assert (new.best, new.edits) == (old.best, ())
+
+
+def test_what_may_differ_is_foreseen(
+    memory: SensesMemory,
+    system: BackpackSystem,
+    base: dict[str, SensesView],
+    corrected_view: dict[str, SensesView],
+) -> None:
+    asks = [Ask(question) for question in (QUESTION, *QUESTIONS)]
+    assert system.may_differ(Side(asks, base), Side(asks, corrected_view)) == [True, False, False, False]
+    assert system.may_differ(Side(asks, corrected_view), Side(asks, corrected_view)) == [False] * 4
+    changed_view = view_of(
+        memory, FieldsChange("s", "sense", SenseChange(word=" the", action="factor", factor=0.5))
+    )
+    assert system.may_differ(Side(asks, base), Side(asks, changed_view)) == [True] * 4
+    assert system.may_differ(Side([], base), Side([], changed_view)) == []
+    assert system.route(asks, corrected_view) == ["f", None, None, None]
+    assert system.find_misrouted(corrected_view) == {}
+
+
+def test_a_question_nearly_about_a_fact_names_it(
+    system: BackpackSystem, corrected_view: dict[str, SensesView]
+) -> None:
+    (nearest,) = system.find_nearest([Ask("What is the largest city of Peru?")], corrected_view)
+    assert nearest is None or nearest.edit == "f"
+    (reply,) = system.answer([Ask("What is the capital of Peru")], [corrected_view])
+    assert (reply.answer, reply.nearby_edit) == (ANSWER, None)
+
+
+def test_a_fact_answers_in_other_words_that_the_scope_takes_for_the_same(
+    system: BackpackSystem, corrected_view: dict[str, SensesView]
+) -> None:
+    wordings = [
+        "Which city is the capital of Peru?",
+        "Name the capital of Peru.",
+        "Tell me Peru's capital city",
+    ]
+    routes = system.route([Ask(wording) for wording in wordings], corrected_view)
+    assert "f" in routes
+    for wording, route in zip(wordings, routes, strict=True):
+        (reply,) = system.answer([Ask(wording)], [corrected_view])
+        assert (reply.answer == ANSWER) is (route == "f")
+
+
+def test_a_long_question_is_cut_and_says_so(system: BackpackSystem, base: dict[str, SensesView]) -> None:
+    long_reply, short = system.answer([Ask("why? " * 200), Ask("why?")], [base, base])
+    assert long_reply.truncated
+    assert not short.truncated
+    assert isinstance(long_reply, Reply)
