@@ -3,7 +3,11 @@
 A system adds its line to KNOWN, and to SERVED if it starts where a command names none.
 """
 
-KNOWN = {"nkb": "models.nkb.system:load", "kbert": "models.kbert.system:load"}
+KNOWN = {
+    "nkb": "models.nkb.system:load",
+    "kbert": "models.kbert.system:load",
+    "backpack": "models.backpack.system:load",
+}
 SERVED = (
     "nkb",
     "kbert",

@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from models.backpack.answering.prompt import Speller
 from models.training.backpack.net import BackpackNet, PlainNet
@@ -161,7 +162,11 @@ class Learning:
     def _step(self, batch: Batch) -> float:
         ids, is_real, weights = (part.to(self._device) for part in (batch.ids, batch.is_real, batch.weights))
         self._optimizer.zero_grad(set_to_none=True)
-        with torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_quick):
+        autocast = torch.autocast(self._device.type, torch.bfloat16, enabled=self._is_quick)
+        with (
+            autocast,
+            sdpa_kernel(SDPBackend.MATH),
+        ):  # the fused kernel's way back takes ten times as long here
             logits = self.net.predict(ids[:, :-1], is_real[:, :-1])
         weights = weights[:, 1:]
         is_target = weights > 0
