@@ -29,6 +29,7 @@ from errata.wire import (
 )
 from ray import serve
 
+from models.documents.memory import DOCUMENTS
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
 from service.concurrency import cancel_and_wait
@@ -45,6 +46,7 @@ from service.editing.pipeline import Order, Pipeline, Plan, Result
 from service.editing.plans.edit import NO_GRAPH, EditPlan
 from service.editing.plans.import_ import Importer
 from service.editing.plans.revert import UndoPlan
+from service.editing.queries.documents import NO_READER, Documents
 from service.editing.queries.entities import Entities
 from service.editing.queries.scope import examine_scope
 from service.editing.queries.versions import Versions
@@ -166,6 +168,14 @@ class Editor:
         return await receipt(
             self._ledger, result, "edit", timings, self._patience if edits.wait == "all" else None
         )
+
+    async def edit_document(
+        self, request: Mapping[str, Any], author: str, idempotency_key: str | None = None
+    ) -> Outcome:
+        """Edit as `edit` does. 404 `unknown_model` where no model reads documents."""
+        if DOCUMENTS not in self._models.memories:
+            return Outcome.of(self._no_documents(), None)
+        return await self.edit(request, author, idempotency_key)
 
     @outcome
     async def revert(
@@ -302,6 +312,24 @@ class Editor:
         at = state.version if version is None else versions.check_exists(version)
         view = await self._builder.graph_at(state, at)
         return Entities(state, self._builder.materials, self._models.lookup, view, at)
+
+    @outcome
+    async def documents(self, limit: int, after: str | None = None, version: int | None = None) -> Outcome:
+        return Outcome.ok((await self._documents(version)).list_heads(limit, after))
+
+    @outcome
+    async def document(self, id: str, version: int | None = None) -> Outcome:
+        return Outcome.ok((await self._documents(version)).state(id))
+
+    async def _documents(self, version: int | None) -> Documents:
+        if DOCUMENTS not in self._models.memories:
+            raise self._no_documents()
+        versions = await self._versions()
+        at = versions.state.version if version is None else versions.check_exists(version)
+        return Documents(await self._builder.view_at(versions.state, at, DOCUMENTS), at)
+
+    def _no_documents(self) -> UnknownModel:
+        return UnknownModel(NO_READER, models=list(self._models.names))
 
     @outcome
     async def memory(self) -> Outcome:

@@ -13,7 +13,7 @@ from cachetools import LRUCache
 
 from models.graph.memory import GRAPH
 from models.graph.view import GraphView
-from models.memory import Material, block_key
+from models.memory import Material, View, block_key
 from service.concurrency import SingleFlight
 from service.editing.draft import Build, Draft
 from service.editing.models import Models, ModelsAtVersion
@@ -56,8 +56,8 @@ class StateBuilder:
         self.materials = MaterialStore(ledger)
         self._base: MemoriesAtVersion = {}
         self._old: LRUCache[int, ModelsAtVersion] = LRUCache(OLD_VERSIONS)
-        self._graphs: LRUCache[int, GraphView] = LRUCache(OLD_VERSIONS)
-        self._graph_flights = SingleFlight[GraphView](1)  # the editor's one thread is for edits
+        self._views: LRUCache[tuple[str, int], View] = LRUCache(OLD_VERSIONS)
+        self._view_flights = SingleFlight[View](1)  # the editor's one thread is for edits
 
     async def caught_up(self, state: EditorState | None) -> EditorState:
         """With what others have written; the same object when there is nothing new."""
@@ -121,18 +121,22 @@ class StateBuilder:
 
     async def graph_at(self, state: EditorState, version: int) -> GraphView:
         """The graph alone at a version."""
+        view: GraphView = await self.view_at(state, version, GRAPH)
+        return view
+
+    async def view_at(self, state: EditorState, version: int, memory: str) -> View:
+        """One memory alone at a version."""
         if version == state.version:
-            newest: GraphView = state.memories[GRAPH].view
-            return newest
-        if version not in self._graphs:
+            return state.memories[memory].view
+        key = memory, version
+        if key not in self._views:
 
-            async def build() -> GraphView:
+            async def build() -> View:
                 active = await asyncio.to_thread(state.active_at, version)
-                view: GraphView = (await self._fold(active, [GRAPH], await self._bases()))[GRAPH].view
-                return view
+                return (await self._fold(active, [memory], await self._bases()))[memory].view
 
-            self._graphs[version] = await self._graph_flights.get(version, build)
-        return self._graphs[version]
+            self._views[key] = await self._view_flights.get(key, build)
+        return self._views[key]
 
     async def _bases(self) -> MemoriesAtVersion:
         if not self._base:

@@ -38,7 +38,17 @@ MAX_COMPLAINTS = 5
 MAX_DESCRIBED = 1_024  # mistakes that pydantic is let describe together
 PART = 16  # items of a list in which the first mistakes are looked for together
 # Fields that may be too large; any other text that is too long is a mistake of form.
-TEXTS = {"question", "answer", "paraphrases", "counterexamples", "subject", "object", "context", "candidates"}
+TEXTS = {
+    "question",
+    "answer",
+    "paraphrases",
+    "counterexamples",
+    "subject",
+    "object",
+    "context",
+    "candidates",
+    "text",
+}
 
 CHUNK = 1_000_000  # bytes of a stream that are passed on together
 FLUSH_S = 10.0  # what a slow sender has sent is passed on, so that whoever reads it knows that it lives
@@ -53,6 +63,7 @@ class JsonBody(Generic[Kind]):
 
     kind: type[Kind]
     bounds: Bounds
+    text_types: tuple[str, ...] = ()  # media types of a body that a subclass takes beside JSON
 
     @cached_property
     def _early(self) -> type[Kind]:

@@ -174,6 +174,10 @@ class EditorClient(DeploymentClient):
     async def edit(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
         return await self._commit(self.handle.edit, request, author, key)
 
+    async def edit_document(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
+        """Edit as `edit` does, where documents are served."""
+        return await self._commit(self.handle.edit_document, request, author, key)
+
     async def revert(self, request: Mapping[str, Any], author: str, key: str) -> Outcome:
         return await self._commit(self.handle.revert, request, author, key)
 
@@ -239,6 +243,12 @@ class EditorClient(DeploymentClient):
 
     async def entity(self, id: str, version: int | None) -> Outcome:
         return await self._outcome(self.handle.entity, id, version)
+
+    async def documents(self, limit: int, after: str | None, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.documents, limit, after, version)
+
+    async def document(self, id: str, version: int | None) -> Outcome:
+        return await self._outcome(self.handle.document, id, version)
 
     async def memory(self) -> Outcome:
         return await self._outcome(self.handle.memory)

@@ -180,6 +180,19 @@ FIELDS: Mapping[str, str] = MappingProxyType(
         "keys": "The keys that were issued.",
         "RestoreReceipt.keys": "How many keys were restored.",
         "audit": "How many calls of the audit were restored.",
+        # documents
+        "text": "The text itself.",
+        "DocumentRequest.text": "The whole text, plain or Markdown, of up to a million characters.",
+        "DocumentRequest.title": "What people call it.",
+        "DocumentHead.title": "What people call it; empty where it has no title.",
+        "DocumentState.title": "What people call it; empty where it has no title.",
+        "DocumentHead.edits": "Ids of the edits that the text follows from, in order; the first put it.",
+        "DocumentState.edits": "Ids of the edits that the text follows from, in order; the first put it.",
+        "media_type": "`text/plain` or `text/markdown`.",
+        "characters": "How many characters the text has.",
+        "digest": "SHA-256 of the text in UTF-8: equal where every character is.",
+        "documents": "Documents without their texts, by id.",
+        "DocumentList.total": "How many documents there are.",
         # the graph
         "entity": "The id of the subject.",
         "entities": "Entities, the best first.",
@@ -258,10 +271,12 @@ AS_OPENAI = (
 
 PARAMETERS: Mapping[str, str] = MappingProxyType(
     {
-        "id": "The id of a model or an entity.",
+        "id": "The id of a model, an entity or a document.",
         "q": "The beginning of a name.",
         "limit": "How many to list.",
         "before": "Continue from an older page: its `next`, or its oldest version.",
+        "after": "Only documents behind this id.",
+        "title": "What people call the document.",
         "superseded": "List the tests that a later edit answers anew, too.",
         "format": "The form of the file; left out, its content tells.",
         "language": "Which labels are taken of a file that has them in several languages.",
@@ -292,6 +307,7 @@ EXAMPLES: Mapping[str, dict[str, Any]] = MappingProxyType(
             "message": "The capital has moved",
             "dry_run": True,
         },
+        "DocumentRequest": {"text": "The mill was built in 1820.", "title": "The mill", "dry_run": True},
         "RevertRequest": {"version": 1, "dry_run": True},
         "RollbackRequest": {"to": 0, "dry_run": True},
         "TagRequest": {"version": 0},

@@ -102,13 +102,17 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
         match dependency.call:
             case Guard(scope=scope):
                 problems.update(GUARD_PROBLEMS, SCOPE_PROBLEMS if scope is not None else ())
-            case JsonBody(kind=kind):
+            case JsonBody(kind=kind, text_types=text_types):
                 problems.update(BODY_PROBLEMS)
                 models[kind.__name__] = kind
                 content: dict[str, Any] = {"schema": {"$ref": SCHEMA.format(model=kind.__name__)}}
                 if kind.__name__ in EXAMPLES:
                     content["example"] = EXAMPLES[kind.__name__]
-                operation["requestBody"] = {"required": True, "content": {"application/json": content}}
+                texts = {media_type: {"schema": {"type": "string"}} for media_type in text_types}
+                operation["requestBody"] = {
+                    "required": True,
+                    "content": {"application/json": content, **texts},
+                }
     responses = operation["responses"]
     if responses.pop("422", None):
         problems.update(PARAMETER_PROBLEMS)

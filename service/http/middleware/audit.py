@@ -1,4 +1,7 @@
-"""Puts every call of an admin route into the audit, a change before its answer leaves, whatever becomes of it."""
+"""Puts every call of an admin route and every change of a document into the audit, whatever becomes of it.
+
+A change is written before its answer leaves.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from service.outcome import CODE, VERSION, Outcome
 
 MAX_CHARS = 500  # of a request's summary and path
 MAX_METHOD_CHARS = 16
+DOCUMENTS = "/v1/documents/"
 HANG_UP_S = 2.0  # for a change to come to its end when its caller hung up, and to be noted with it
 
 log = logging.getLogger(__name__)
@@ -39,7 +43,7 @@ class AuditMiddleware:
         self._app, self._audit = app, audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not scope["path"].startswith(ADMIN):
+        if scope["type"] != "http" or not _is_audited(scope):
             await self._app(scope, receive, send)
             return
         status, headers, is_written, is_received = CLIENT_GONE, dict[str, str](), False, False
@@ -88,6 +92,12 @@ class AuditMiddleware:
             log.error("not in the audit (%s): %s", type(error).__name__, entry, extra=WITHOUT_LIMIT)
             if not isinstance(error, Exception):
                 raise
+
+
+def _is_audited(scope: Scope) -> bool:
+    """Return True for an admin route, and for a change of a document."""
+    path: str = scope["path"]
+    return path.startswith(ADMIN) or (path.startswith(DOCUMENTS) and scope["method"] not in READ_METHODS)
 
 
 def _describe(scope: Scope, status: int, headers: dict[str, str]) -> Call:

@@ -5,6 +5,7 @@
 
 from errata.calls.access import AccessCalls
 from errata.calls.answers import AnswerCalls
+from errata.calls.documents import DocumentCalls
 from errata.calls.edits import EditCalls
 from errata.calls.graph import GraphCalls
 from errata.calls.history import HistoryCalls
@@ -13,5 +14,5 @@ from errata.calls.service import ServiceCalls
 __all__ = ["Calls"]
 
 
-class Calls(AnswerCalls, EditCalls, GraphCalls, HistoryCalls, AccessCalls, ServiceCalls):
+class Calls(AnswerCalls, EditCalls, GraphCalls, DocumentCalls, HistoryCalls, AccessCalls, ServiceCalls):
     """Describes requests, and remembers what was written so that a later question can ask to see it."""

@@ -13,6 +13,7 @@ from errata.cli.commands import (
     audit,
     backup,
     change,
+    doc,
     edit,
     entities,
     fact,
@@ -69,6 +70,11 @@ keyring = typer.Typer(help="Make, list, rotate and revoke keys.", no_args_is_hel
 for action in (keys.list_, keys.create, keys.rotate, keys.revoke):
     keyring.command(action.__name__.rstrip("_"))(command(action))
 app.add_typer(keyring, name="keys", rich_help_panel=ACCESS)
+
+documents = typer.Typer(help="Documents that models answer from.", no_args_is_help=True)
+for doc_action in (doc.put, doc.get, doc.list_, doc.ask, doc.edit, doc.rm):
+    documents.command(doc_action.__name__.rstrip("_"))(command(doc_action))
+app.add_typer(documents, name="doc", rich_help_panel="Documents")
 
 
 def print_version(show: bool) -> None:

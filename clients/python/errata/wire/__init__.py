@@ -37,6 +37,16 @@ from errata.wire.base import Request as Request
 from errata.wire.base import Response as Response
 from errata.wire.base import Text as Text
 from errata.wire.base import Version as Version
+from errata.wire.documents import DOCUMENTS as DOCUMENTS
+from errata.wire.documents import MAX_DOCUMENT_CHARS as MAX_DOCUMENT_CHARS
+from errata.wire.documents import DocumentHead as DocumentHead
+from errata.wire.documents import DocumentId as DocumentId
+from errata.wire.documents import DocumentList as DocumentList
+from errata.wire.documents import DocumentRequest as DocumentRequest
+from errata.wire.documents import DocumentState as DocumentState
+from errata.wire.documents import MediaType as MediaType
+from errata.wire.documents import RemovalOptions as RemovalOptions
+from errata.wire.documents import TextOptions as TextOptions
 from errata.wire.edits import MAX_EDITS as MAX_EDITS
 from errata.wire.edits import MAX_PARAPHRASES as MAX_PARAPHRASES
 from errata.wire.edits import MAX_PREVIEW_EDITS as MAX_PREVIEW_EDITS

@@ -163,6 +163,10 @@ ELSEWHERE = {
     "audit",
     "backup",
     "restore",
+    "put_document",
+    "get_document",
+    "list_documents",
+    "remove_document",
 }
 
 

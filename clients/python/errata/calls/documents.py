@@ -1,0 +1,95 @@
+"""Documents: put, read, listed and removed. They are extended and corrected by `change`."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack
+
+from errata import wire
+from errata.calls.edits import take_key
+from errata.request import Call, build, to_query
+from errata.wire import MediaType, Request, Version, Wait
+from errata.wire.documents import DocumentId
+
+
+class DocumentOptions(TypedDict, total=False):
+    """As of an edit."""
+
+    message: str
+    expected_version: int | None
+    wait: Wait
+    dry_run: bool
+    idempotency_key: str | None
+
+
+class _DocumentAt(Request):
+    id: DocumentId
+    version: Version | None = None
+
+
+class _DocumentPage(Request):
+    limit: int = 100
+    after: DocumentId | None = None
+    version: Version | None = None
+
+
+class DocumentCalls:
+    """The part of `Calls` that is about documents."""
+
+    def put_document(
+        self,
+        id: str,
+        text: str,
+        *,
+        title: str | None = None,
+        media_type: MediaType = "text/plain",
+        **options: Unpack[DocumentOptions],
+    ) -> Call[wire.EditReceipt]:
+        """Put a document that models answer from, or put another text in its place.
+
+        Args:
+            id: up to 128 letters, digits and . _ -; a question names it as its `document`.
+            text: up to a million characters of plain text or Markdown.
+        """
+        fields: dict[str, object] = {**options}
+        key = take_key(fields)
+        body = build(wire.DocumentRequest, text=text, title=title, media_type=media_type, **fields)
+        return Call(
+            "PUT",
+            _path(id),
+            wire.EditReceipt,
+            body,
+            idempotency_key=key,
+            reads=body.dry_run,
+            slow=True,
+        )
+
+    def remove_document(self, id: str, **options: Unpack[DocumentOptions]) -> Call[wire.EditReceipt]:
+        """Remove a document; earlier versions keep it."""
+        fields: dict[str, object] = {**options}
+        key = take_key(fields)
+        order = build(wire.RemovalOptions, **fields)
+        return Call(
+            "DELETE",
+            _path(id),
+            wire.EditReceipt,
+            query=to_query(**order.model_dump(exclude_defaults=True)),
+            idempotency_key=key,
+            reads=order.dry_run,
+            slow=True,
+        )
+
+    def get_document(self, id: str, *, version: int | None = None) -> Call[wire.DocumentState]:
+        """One document with its text; at a version, or as it is now."""
+        return Call("GET", _path(id, version), wire.DocumentState, query=to_query(version=version))
+
+    def list_documents(
+        self, *, limit: int = 100, after: str | None = None, version: int | None = None
+    ) -> Call[wire.DocumentList]:
+        """Documents without their texts, by id, those behind `after`."""
+        page = build(_DocumentPage, limit=limit, after=after, version=version)
+        query = to_query(**page.model_dump(exclude_defaults=True))
+        return Call("GET", "/v1/documents", wire.DocumentList, query=query)
+
+
+def _path(id: str, version: int | None = None) -> str:
+    return f"/v1/documents/{build(_DocumentAt, id=id, version=version).id}"

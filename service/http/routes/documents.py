@@ -1,0 +1,189 @@
+"""Documents over HTTP: put and removed by edits, listed and read at any version.
+
+A document is sent as JSON, or as the text itself with everything else in the query.
+"""
+
+# Without `from __future__ import annotations`: FastAPI cannot resolve the annotations of a callable object.
+import asyncio
+from typing import Annotated, Any
+
+from errata.wire import (
+    LARGEST_VERSION,
+    MAX_DOCUMENT_CHARS,
+    DocumentId,
+    DocumentList,
+    DocumentRequest,
+    DocumentState,
+    EditReceipt,
+    EditRequest,
+    MemoryItem,
+    RemovalOptions,
+    TextOptions,
+)
+from errata.wire.documents import DOCUMENT, DOCUMENTS
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
+from pydantic import ValidationError
+
+from service.errors import InvalidInput, TooLarge, TooSlow, UnsupportedMediaType
+from service.http.auth import get_caller
+from service.http.body import (
+    JSON_TYPE,
+    READ_LIMIT_S,
+    JsonBody,
+    describe_invalid,
+    read_chunks,
+    read_idempotency_key,
+)
+from service.http.body_scanner import Bounds
+from service.http.deployment_client import EditorClient
+from service.http.middleware.audit import summarize
+from service.http.openapi import document
+from service.http.responses import respond
+
+JSON_BOUNDS = Bounds(bytes=6_100_000, objects=4, fields=16, items=4)  # each character escaped takes six bytes
+MAX_TEXT_BYTES = 4 * MAX_DOCUMENT_CHARS
+TEXT_TYPES = ("text/plain", "text/markdown")
+CHARSETS = {"", "utf-8", "utf8", "us-ascii", "ascii"}
+TYPES_ADVICE = "send text/plain or text/markdown, or application/json with `text`"
+
+Id = Annotated[DocumentId, Path()]
+Limit = Annotated[int, Query(ge=1, le=1_000)]
+After = Annotated[str | None, Query(max_length=128)]
+Version = Annotated[int | None, Query(ge=0, le=LARGEST_VERSION)]
+
+
+class DocumentBody(JsonBody[DocumentRequest]):
+    """A dependency that reads a document in either form."""
+
+    async def __call__(  # type: ignore[override]  # FastAPI fills the query in
+        self, request: Request, options: Annotated[TextOptions, Query()]
+    ) -> DocumentRequest:
+        """Read the body.
+
+        Raises:
+            UnsupportedMediaType: It is neither JSON nor a text in UTF-8.
+            TooLarge: It has more characters than a document may have.
+            TooSlow: It did not come in time.
+            Malformed: The JSON, a field or the text is wrong.
+        """
+        media_type, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+        media_type = media_type.strip()
+        if JSON_TYPE.fullmatch(media_type):
+            if options.model_fields_set:
+                name = min(options.model_fields_set)
+                raise InvalidInput(
+                    f"{name}: a body of JSON has it itself: leave it out of the query", field=name
+                )
+            return await super().__call__(request)
+        if media_type not in TEXT_TYPES:
+            kind = media_type or "a body of no type"
+            raise UnsupportedMediaType(f"{kind} is not read here, nor is HTML or PDF: {TYPES_ADVICE}")
+        charset = parameters.partition("charset=")[2].partition(";")[0].strip(' "')
+        if charset not in CHARSETS:
+            raise UnsupportedMediaType(f"a text in {charset} is not read here: send UTF-8")
+        fields = {
+            **options.model_dump(exclude_unset=True),
+            "text": await read_text(request),
+            "media_type": media_type,
+        }
+        try:
+            return DocumentRequest.model_validate(fields)
+        except ValidationError as error:
+            raise describe_invalid(error) from error
+
+
+async def read_text(request: Request) -> str:
+    """Read a body that is a text in UTF-8.
+
+    Raises:
+        TooLarge: It has more bytes than a document can have.
+        TooSlow: It did not come in time.
+        InvalidInput: It is no UTF-8.
+    """
+    data = bytearray()
+    try:
+        async with asyncio.timeout(READ_LIMIT_S):
+            async for chunk in read_chunks(request):
+                data += chunk
+                if len(data) > MAX_TEXT_BYTES:
+                    detail = f"a document may have {MAX_DOCUMENT_CHARS:,} characters: split it into several"
+                    raise TooLarge(detail, limit=MAX_DOCUMENT_CHARS)
+    except TimeoutError as error:
+        raise TooSlow(f"the body did not come within {READ_LIMIT_S:g} s: send it faster") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        detail = f"the body is no text in UTF-8: byte {error.start + 1:,} is 0x{data[error.start]:02x}"
+        raise InvalidInput(f"{detail}; {TYPES_ADVICE}") from error
+
+
+Body = Annotated[DocumentRequest, Depends(DocumentBody(DocumentRequest, JSON_BOUNDS, TEXT_TYPES))]
+
+
+def build_router(editor: EditorClient) -> APIRouter:
+    """Build the routes that read."""
+    router = APIRouter(tags=["documents"])
+
+    @router.get("/v1/documents", **document(DocumentList, 404))
+    async def list_documents(limit: Limit = 100, after: After = None, version: Version = None) -> Response:
+        """List documents by id, without their texts."""
+        return respond(await editor.documents(limit, after, version))
+
+    @router.get("/v1/documents/{id}", **document(DocumentState, 404))
+    async def get_document(id: Id, version: Version = None) -> Response:
+        """Return one document at a version: its text, and the edits that it follows from."""
+        return respond(await editor.document(id, version))
+
+    return router
+
+
+def build_edit_router(editor: EditorClient) -> APIRouter:
+    """Build the routes that edit."""
+    router = APIRouter(tags=["documents"])
+
+    @router.put("/v1/documents/{id}", **_document())
+    async def put_document(id: Id, body: Body, request: Request) -> Response:
+        """Put a document, or another text in its place, in one commit. A part of it is corrected by /admin/edits, with
+        the memory `documents/texts`.
+        """
+        change = {"id": id, "text": body.text, "media_type": body.media_type}
+        change |= {"title": body.title} if body.title else {}
+        return await _edit(editor, request, f"{len(body.text):,} characters", change, body)
+
+    @router.delete("/v1/documents/{id}", **_document())
+    async def remove_document(
+        id: Id, options: Annotated[RemovalOptions, Query()], request: Request
+    ) -> Response:
+        """Remove a document, in one commit; earlier versions keep it."""
+        return await _edit(editor, request, "removed", {"id": id, "action": "remove"}, options)
+
+    return router
+
+
+async def _edit(
+    editor: EditorClient,
+    request: Request,
+    summary: str,
+    change: dict[str, Any],
+    options: DocumentRequest | RemovalOptions,
+) -> Response:
+    trial = "tried: " if options.dry_run else ""
+    summarize(request, f"{trial}document {change['id']!r}: {summary}")
+    edits = EditRequest(
+        edits=[MemoryItem(memory=DOCUMENTS, kind=DOCUMENT, change=change)],
+        message=options.message,
+        expected_version=options.expected_version,
+        wait=options.wait,
+        dry_run=options.dry_run,
+    )
+    author, key = get_caller(request).name, read_idempotency_key(request)
+    return respond(await editor.edit_document(edits.model_dump(mode="json"), author, key))
+
+
+def _document() -> dict[str, Any]:
+    description = document(EditReceipt, 404, 409, 422, status=201)
+    description["responses"] |= {
+        200: {"model": EditReceipt, "description": "Measured; nothing is committed"},
+        202: {"model": EditReceipt, "description": "Committed; not every replica has it yet"},
+    }
+    return description

@@ -1,0 +1,264 @@
+"""Documents are put, read at every version, new_text and removed; what is no document is refused in words."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from errata.cli.app import app as command
+from typer.testing import CliRunner, Result
+
+from service.access.api_keys import fingerprint
+from service.config import Settings
+from service.editing.deployment import Editor
+from service.http.app import build_app
+from service.ledger.embedded.server import EmbeddedValkey
+from service.ledger.store import RedisLedger
+from service.replicas.replica import Replica
+from tests.service.http.conftest import ADMIN, KEY, client_of, local_editor, local_router
+from tests.service.http.listening import listening
+from tests.service.parts import settings, start_deployment
+
+MILL = "/v1/documents/mill"
+TEXT = "The mill was built in 1820.\nIt burnt down in 1904."
+SYSTEMS = {"first-word": "tests.service.toy_documents:load"}
+
+
+@pytest.fixture
+def config(valkey: EmbeddedValkey, tmp_path: Path) -> Settings:
+    return settings(valkey.url, tmp_path, systems=SYSTEMS, admin_key_sha256=fingerprint(KEY))
+
+
+@pytest.fixture
+async def http(config: Settings, ledger: RedisLedger) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        start_deployment(Editor, config) as editor,
+        start_deployment(Replica, config, "first-word") as replica,
+    ):
+        app = build_app(config, local_router({"first-word": replica}), local_editor(editor))
+        async with client_of(app) as client:
+            client.headers.update(ADMIN)
+            yield client
+        await app.state.access.aclose()
+
+
+async def put(http: httpx.AsyncClient, text: str = TEXT, path: str = MILL, **fields: Any) -> httpx.Response:
+    return await http.put(path, json={"text": text, **fields})
+
+
+async def change(http: httpx.AsyncClient, **fields: Any) -> httpx.Response:
+    item = {"memory": "documents/texts", "kind": "document", "change": {"id": "mill", **fields}}
+    return await http.post("/admin/edits", json={"edits": [item]})
+
+
+async def test_a_document_is_read_as_it_was_put(http: httpx.AsyncClient) -> None:
+    receipt = await put(http, title="The mill", media_type="text/markdown", message="first")
+    assert (receipt.status_code, receipt.json()["version"], receipt.headers["errata-version"]) == (
+        201,
+        1,
+        "1",
+    )
+    document = (await http.get(MILL)).json()
+    [edit] = receipt.json()["report"]["edits"]
+    assert document == {
+        "id": "mill",
+        "title": "The mill",
+        "media_type": "text/markdown",
+        "characters": len(TEXT),
+        "digest": document["digest"],
+        "edits": [edit["id"]],
+        "version": 1,
+        "text": TEXT,
+    }
+    assert edit["notes"]["summary"].startswith("put document 'mill': 50 characters")
+
+
+async def test_a_body_of_text_is_a_document_as_it_stands(http: httpx.AsyncClient) -> None:
+    text = '{"not": [[[["JSON"\n é'
+    headers = {"content-type": "text/markdown; charset=UTF-8"}
+    query = {"title": "T", "message": "m"}
+    reply = await http.put(MILL, content=b"\xef\xbb\xbf" + text.encode(), headers=headers, params=query)
+    assert reply.status_code == 201
+    document = (await http.get(MILL)).json()
+    assert (document["text"], document["title"], document["media_type"]) == (text, "T", "text/markdown")
+    assert (await http.get("/admin/versions/1")).json()["message"] == "m"
+
+
+async def test_every_version_keeps_its_text(http: httpx.AsyncClient) -> None:
+    await put(http)
+    await change(http, action="replace", old="1820", new="1822")
+    await change(http, action="append", text=" It stands.")
+    await http.delete(MILL, params={"message": "gone"})
+    texts = [(await http.get(MILL, params={"version": version})).json()["text"] for version in (1, 2, 3)]
+    new_text = TEXT.replace("1820", "1822")
+    assert texts == [TEXT, new_text, new_text + " It stands."]
+    for version in (0, 4, None):
+        missing = await http.get(MILL, params={} if version is None else {"version": version})
+        assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert (await http.get(MILL, params={"version": 9})).status_code == 404
+    assert (await http.post("/admin/reverts", json={"version": 4})).status_code == 201
+    assert (await http.post("/admin/reverts", json={"version": 2})).status_code == 201
+    assert (await http.get(MILL)).json()["text"] == TEXT + " It stands."
+
+
+async def test_documents_are_listed_page_by_page(http: httpx.AsyncClient) -> None:
+    for name in ("b", "a", "c"):
+        await put(http, "x" * 3, f"/v1/documents/{name}")
+    first = (await http.get("/v1/documents", params={"limit": 2})).json()
+    assert ([document["id"] for document in first["documents"]], first["total"]) == (["a", "b"], 3)
+    assert "text" not in first["documents"][0]
+    rest = (await http.get("/v1/documents", params={"after": "b"})).json()
+    assert [document["id"] for document in rest["documents"]] == ["c"]
+    assert (await http.get("/v1/documents", params={"version": 0})).json()["documents"] == []
+
+
+async def test_a_trial_changes_nothing(http: httpx.AsyncClient) -> None:
+    trial = await put(http, dry_run=True)
+    assert (trial.status_code, trial.json()["version"]) == (200, None)
+    assert (await http.get(MILL)).status_code == 404
+    await put(http)
+    assert (await http.delete(MILL, params={"dry_run": "true"})).status_code == 200
+    assert (await http.get(MILL)).status_code == 200
+
+
+async def test_a_put_that_is_repeated_with_its_key_is_made_once(http: httpx.AsyncClient) -> None:
+    headers = {"idempotency-key": "one"}
+    replies = [await http.put(MILL, json={"text": TEXT}, headers=headers) for _ in range(2)]
+    assert [reply.json()["version"] for reply in replies] == [1, 1]
+    other = await http.put(MILL, json={"text": "other"}, headers=headers)
+    assert (other.status_code, other.json()["field"]) == (422, "Idempotency-Key")
+    removals = [await http.delete(MILL, headers={"idempotency-key": "two"}) for _ in range(2)]
+    assert [removal.json()["version"] for removal in removals] == [2, 2]
+
+
+async def test_a_writer_who_is_behind_is_told(http: httpx.AsyncClient) -> None:
+    await put(http)
+    assert (await put(http, "x", expected_version=0)).json()["code"] == "stale_version"
+
+
+async def test_changes_are_audited_and_reads_are_not(http: httpx.AsyncClient) -> None:
+    await put(http)
+    await http.get(MILL)
+    await http.delete(MILL)
+    calls = (await http.get("/admin/audit", params={"path": "/v1/documents"})).json()["entries"]
+    assert [(call["method"], call["summary"], call["version"]) for call in calls] == [
+        ("DELETE", "document 'mill': removed", 2),
+        ("PUT", "document 'mill': 50 characters", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "code", "detail"),
+    [
+        ("", 422, "edit_refused", "the text of 'mill' is empty"),
+        (" \n", 422, "edit_refused", "the text of 'mill' is empty"),
+        ("PK\x03\x04", 422, "edit_refused", "this is no text: it has U+0003 as character 3"),
+        ("<!doctype html>", 422, "edit_refused", "this is HTML, which is not read here"),
+        ("%PDF-1.7", 422, "edit_refused", "this is PDF, which is not read here"),
+        ("word" * 1_250_000, 413, "too_large", "1,000,000"),
+    ],
+)
+async def test_what_is_no_document_is_refused_in_either_form(
+    http: httpx.AsyncClient, text: str, status: int, code: str, detail: str
+) -> None:
+    as_json = await put(http, text)
+    as_text = await http.put(MILL, content=text.encode(), headers={"content-type": "text/plain"})
+    for reply in (as_json, as_text):
+        assert (reply.status_code, reply.json()["code"]) == (status, code)
+        assert detail in reply.json()["detail"]
+    assert (await http.get("/v1/memory")).json()["version"] == 0
+
+
+@pytest.mark.parametrize(
+    ("media_type", "content", "status", "detail"),
+    [
+        ("text/html", b"<p>x", 415, "text/html is not read here, nor is HTML or PDF"),
+        ("application/pdf", b"%PDF", 415, "application/pdf is not read here"),
+        ("text/plain; charset=latin-1", b"x", 415, "a text in latin-1 is not read here: send UTF-8"),
+        ("text/plain", b"a\xff", 422, "the body is no text in UTF-8: byte 2 is 0xff"),
+        ("application/json", b'{"text": "x", "size": 1}', 422, "size: is no field of this request"),
+        ("application/json", b'{"title": "x"}', 422, "text: is missing"),
+    ],
+)
+async def test_another_form_is_refused_in_words(
+    http: httpx.AsyncClient, media_type: str, content: bytes, status: int, detail: str
+) -> None:
+    reply = await http.put(MILL, content=content, headers={"content-type": media_type})
+    assert (reply.status_code, reply.headers["content-type"]) == (status, "application/problem+json")
+    assert detail in reply.json()["detail"]
+
+
+async def test_a_body_of_json_has_everything_itself(http: httpx.AsyncClient) -> None:
+    reply = await http.put(MILL, json={"text": "x"}, params={"title": "T"})
+    assert (reply.status_code, reply.json()["field"]) == (422, "title")
+
+
+async def test_the_command_puts_corrects_prints_and_removes(http: httpx.AsyncClient, tmp_path: Path) -> None:
+    (tmp_path / "mill.txt").write_text(TEXT)
+    app = http._transport.app  # type: ignore[attr-defined]
+    async with listening(app) as url:
+
+        async def run(*words: str) -> Result:
+            environment = {"ERRATA_URL": url, "ERRATA_KEY": KEY, "COLUMNS": "80"}
+            return await asyncio.to_thread(CliRunner().invoke, command, ["doc", *words], env=environment)
+
+        put_result = await run("put", "mill", str(tmp_path / "mill.txt"), "--title", "The mill")
+        assert put_result.stdout.startswith("Version 1: 1 document")
+        assert (await run("edit", "mill", "--replace", "1820", "--with", "1822")).exit_code == 0
+        assert (await run("get", "mill")).stdout == TEXT.replace("1820", "1822") + "\n"
+        assert (await run("get", "mill", "--at", "1")).stdout == TEXT + "\n"
+        assert "mill" in (await run("list")).stdout
+        answer = await run("ask", "mill", "What?", "--model", "first-word")
+        assert answer.stdout == "The\n"
+        assert (await run("rm", "mill")).exit_code == 0
+        assert (await run("list")).stdout == "There is no document at version 3.\n"
+        missing = await run("get", "mill")
+        assert (missing.exit_code, "there is no document 'mill' at version 3" in missing.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("id", ["a b", "-a", "x" * 129, "%2Fetc"])
+async def test_a_wrong_id_is_refused(http: httpx.AsyncClient, id: str) -> None:
+    reply = await put(http, path=f"/v1/documents/{id}")
+    assert reply.status_code in (404, 422)
+
+
+async def test_what_has_no_effect_is_refused_and_the_unknown_is_not_found(http: httpx.AsyncClient) -> None:
+    missing = await http.delete(MILL)
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert "there is no document 'mill'" in missing.json()["detail"]
+    assert (await change(http, action="append", text="x")).status_code == 404
+    await put(http)
+    absent = await change(http, action="replace", old="1821", new="x")
+    assert (absent.status_code, absent.json()["reason"]) == (422, "absent")
+    ambiguous = await change(http, action="replace", old=" in ", new=" at ")
+    assert (ambiguous.status_code, ambiguous.json()["reason"]) == (422, "several")
+
+
+async def test_changes_of_one_request_are_made_one_after_the_other(http: httpx.AsyncClient) -> None:
+    changes = [
+        {"id": "mill", "text": TEXT},
+        {"id": "mill", "action": "replace", "old": "1820", "new": "1822"},
+        {"id": "mill", "action": "replace", "old": "1822", "new": "1823"},
+        {"id": "hill", "action": "remove"},
+    ]
+    items = [{"memory": "documents/texts", "kind": "document", "change": change} for change in changes]
+    reply = await http.post("/admin/edits", json={"edits": items})
+    assert (reply.status_code, reply.json()["refused"][0]["place"]) == (404, 3)
+    receipt = await http.post("/admin/edits", json={"edits": items, "skip_refused": True})
+    assert receipt.status_code == 201
+    assert [edit["place"] for edit in receipt.json()["report"]["refused"]] == [3]
+    assert (await http.get(MILL)).json()["text"] == TEXT.replace("1820", "1823")
+
+
+async def test_a_long_text_stays_out_of_log_and_report(http: httpx.AsyncClient) -> None:
+    receipt = await put(http, "word " * 100_000)
+    log = await http.get("/admin/versions/1")
+    assert max(len(receipt.content), len(log.content)) < 10_000
+    assert "documents/texts holds 1 document with 500,000 characters" in json.dumps(
+        receipt.json()["report"]["capacity"]
+    )
