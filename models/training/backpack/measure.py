@@ -81,24 +81,32 @@ def perplexity(net: LanguageModel, batches: Batches, documents: Sequence[str]) -
 def _complete(
     net: LanguageModel, speller: Speller, prompts: Sequence[Sequence[int]]
 ) -> list[tuple[list[int], tuple[float, ...], bool]]:
-    """Continue prompts greedily to the end of their lines."""
-    length = max(map(len, prompts))
-    ids = torch.tensor([[0] * (length - len(prompt)) + list(prompt) for prompt in prompts])
-    is_real = torch.tensor([[False] * (length - len(prompt)) + [True] * len(prompt) for prompt in prompts])
-    steps: list[tuple[Tensor, Tensor]] = []
-    has_ended = torch.zeros(len(prompts), dtype=torch.bool)
-    while len(steps) < MAX_TOKENS and not has_ended.all():
-        logprobs, tokens = net.predict(ids, is_real)[:, -1].float().log_softmax(-1).max(-1)
-        steps.append((tokens, logprobs))
-        has_ended = has_ended | (tokens == speller.stop)
-        ids = torch.cat([ids, tokens[:, None]], 1)
-        is_real = torch.cat([is_real, torch.ones(len(prompts), 1, dtype=torch.bool)], 1)
-    columns = [torch.stack(column, 1).tolist() for column in zip(*steps, strict=True)]
-    return [_cut(tokens, logprobs, speller.stop) for tokens, logprobs in zip(*columns, strict=True)]
+    """Continue prompts greedily to the end of their lines; texts that have ended are not read any more.
+
+    Returns:
+        The tokens before the end of the line, the log-probabilities up to it, and whether it was said.
+    """
+    texts, logprobs = [list(prompt) for prompt in prompts], [list[float]() for _ in prompts]
+    live = list(range(len(prompts)))
+    for _ in range(MAX_TOKENS):
+        ids, is_real = _pad([texts[row] for row in live])
+        best = net.predict(ids, is_real)[:, -1].float().log_softmax(-1).max(-1)
+        for row, logprob, token in zip(live, best.values.tolist(), best.indices.tolist(), strict=True):
+            texts[row].append(token)
+            logprobs[row].append(logprob)
+        live = [row for row in live if texts[row][-1] != speller.stop]
+        if not live:
+            break
+    tokens = [text[len(prompt) :] for text, prompt in zip(texts, prompts, strict=True)]
+    return [
+        (answer[:-1] if answer[-1] == speller.stop else answer, tuple(column), answer[-1] == speller.stop)
+        for answer, column in zip(tokens, logprobs, strict=True)
+    ]
 
 
-def _cut(tokens: list[int], logprobs: list[float], stop: int) -> tuple[list[int], tuple[float, ...], bool]:
-    """Return the tokens before the end of the line, the log-probabilities up to it, and whether it was said."""
-    finished = stop in tokens
-    end = tokens.index(stop) if finished else len(tokens)
-    return tokens[:end], tuple(logprobs[: end + 1]), finished
+def _pad(texts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return texts with padding before them, and where they are real."""
+    length = max(map(len, texts))
+    ids = torch.tensor([[0] * (length - len(text)) + list(text) for text in texts])
+    is_real = torch.tensor([[False] * (length - len(text)) + [True] * len(text) for text in texts])
+    return ids, is_real
