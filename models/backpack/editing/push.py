@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-TOLERANCE = 1e-9  # by how much a row may be missed, in logits
+TOLERANCE = 1e-6  # by how much a row may be missed, in logits: far above rounding, far below a margin
 MAX_STEPS = 500  # rows that are tried before the word counts as one that cannot lead
 SMALLEST = 1e-14  # multiplier below which a row is inactive
 

@@ -15,7 +15,7 @@ import torch
 from models.backpack.answering.confidence import write_scales
 from models.backpack.answering.prompt import Speller, write_exchange
 from models.backpack.answering.reader import DEFAULT as CHECKPOINT
-from models.backpack.answering.reader import FILES
+from models.backpack.answering.reader import FILES, Reader
 from models.backpack.checkpoint import TOKENIZER, save_backpack
 from models.checkpoint import write_sums
 from models.confidence import Confidence
@@ -23,6 +23,7 @@ from models.packs.pack import WORLD, Pack
 from models.training.backpack import plan as plans
 from models.training.backpack.calibrate import fit_choice, fit_free, free_error, share_declined
 from models.training.backpack.card import read_figures, write_card
+from models.training.backpack.edits import try_edits
 from models.training.backpack.learning import Batches, Learning, Say
 from models.training.backpack.measure import Outcome, perplexity, put, share_right
 from models.training.backpack.net import BackpackNet, PlainNet, build_net, count_parameters
@@ -33,7 +34,7 @@ from models.training.backpack.tokens import learn_tokenizer
 from models.training.progress import Progress, seconds_by_phase
 
 WORK = Path("var/backpack/train")
-N_QUESTIONS, N_CHOICES, N_DOCUMENTS = 1_000, 400, 2_000
+N_QUESTIONS, N_CHOICES, N_DOCUMENTS, N_EDITS = 1_000, 400, 2_000, 200
 TOKENIZER_EPOCHS = 2  # epochs whose documents the tokenizer is learned from
 
 
@@ -125,13 +126,13 @@ def measure(
 def write_checkpoint(
     setup: Setup, net: BackpackNet, outcomes: Mapping[Split, list[Outcome]], out: Path
 ) -> dict[str, float]:
-    """Fit the scales, write the checkpoint, and return how well the scales keep on other questions."""
+    """Fit the scales, write the checkpoint, and return how its scales and its edits hold."""
     plan, texts, speller = setup.plan, setup.texts, setup.speller
     tuning, strangers = (put(net, speller, texts.strangers(split, N_QUESTIONS)) for split in ("tune", "test"))
     free = fit_free(outcomes["choosing"], tuning, plan.max_declined)
     choice = fit_choice(net, speller, texts.questions("choosing", N_CHOICES), plan.seed)
     write_files(out, net, speller, {"free": free, "choice": choice})
-    return {
+    return try_edits(Reader.load(out), texts.corrections(N_EDITS)) | {
         "calibration_error": round(free_error(free, outcomes["test"]), 1),
         "declined_right": round(share_declined(free, outcomes["test"]), 1),
         "declined_strangers": round(share_declined(free, strangers), 1),

@@ -19,6 +19,9 @@ ROWS = {  # figure -> what the card calls it
     "calibration_error": "calibration error on that writer's phrasings, points",
     "declined_right": "answers on them withheld",
     "declined_strangers": "answers about unknown names withheld",
+    "edits_hold": "corrected facts that hold in the wordings given",
+    "edits_reach": "the same in a new writer's words, by the stored rows alone",
+    "edit_ms": "milliseconds for an edit",
     "minutes": "minutes of training",
 }
 

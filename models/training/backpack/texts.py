@@ -34,6 +34,21 @@ class Question:
     answer: str
 
 
+@dataclass(frozen=True)
+class Correction:
+    """A fact with another answer, to see how an edit of it holds.
+
+    Attributes:
+        wordings: Ways to ask that the edit is given.
+        new_wordings: Ways to ask that it is not given, of a writer who was not trained on.
+        answer: The answer of another fact of the relation.
+    """
+
+    wordings: tuple[str, ...]
+    new_wordings: tuple[str, ...]
+    answer: str
+
+
 class Texts:
     """The text that a pack gives.
 
@@ -70,7 +85,22 @@ class Texts:
         rng = random.Random(f"{self._seed} {split}")
         places = [place for place in range(len(self.items)) if self._is_in(place, split)]
         sample = rng.sample(places, min(limit, len(places)))
-        return [self._question(place, rng.choice(self._ways(place, split))) for place in sample]
+        return [self._question(place, rng.choice(self.ways(place, split))) for place in sample]
+
+    def corrections(self, limit: int) -> list[Correction]:
+        """Return corrections of facts, at most `limit`, always the same: two wordings each, and two new ones."""
+        rng = random.Random(f"{self._seed} corrections")
+        answers: dict[str, list[str]] = defaultdict(list)
+        for item in self.items:
+            answers[item.relation.id].append(item.answer)
+        return [
+            Correction(
+                tuple(self._question(place, way).text for way in rng.sample(self.ways(place, "trained"), 2)),
+                tuple(self._question(place, way).text for way in rng.sample(self.ways(place, "test"), 2)),
+                rng.choice(answers[self.items[place].relation.id]),
+            )
+            for place in rng.sample(range(len(self.items)), min(limit, len(self.items)))
+        ]
 
     def strangers(self, split: Literal["tune", "test"], limit: int) -> list[Question]:
         """Return questions about names that the pack does not hold, in held phrasings."""
@@ -97,7 +127,7 @@ class Texts:
         if rng.random() < self._plan.p_statement:
             statement = rng.choice(item.relation.statements)
             return statement.replace("{subject}", item.subject.label).replace("{object}", item.answer) + "\n"
-        question = self._question(place, rng.choice(self._ways(place, "trained")))
+        question = self._question(place, rng.choice(self.ways(place, "trained")))
         return write_exchange(question.text, question.answer)
 
     def _question(self, place: int, phrasing: str) -> Question:
@@ -112,14 +142,14 @@ class Texts:
             return self._is_sparse(place)
         return split == "trained" or place % 2 == (split == "test")
 
-    def _ways(self, place: int, split: Split) -> Sequence[str]:
+    def ways(self, place: int, split: Split) -> Sequence[str]:
         """Return the phrasings of a fact in one split."""
         relation = self.items[place].relation
-        if split == "choosing":
-            return relation.held_out
-        if split == "test":
-            return self._test_phrasings[relation.id].questions
         every = (*relation.phrasings, *self._trained_phrasings[relation.id].questions)
+        if split in ("choosing", "test"):
+            ways = relation.held_out if split == "choosing" else self._test_phrasings[relation.id].questions
+            trained = set(map(_normalize, every))
+            return [way for way in ways if _normalize(way) not in trained]
         if not self._is_sparse(place):
             return every
         return every[1::2] if split == "other" else every[::2]
@@ -131,3 +161,8 @@ class Texts:
         for place, item in enumerate(self.items):
             places[item.subject.id].append(place)
         return places
+
+
+def _normalize(phrasing: str) -> str:
+    """Return a phrasing without case and final punctuation: two writers may have hit on the same words."""
+    return phrasing.casefold().rstrip(" .?!")

@@ -49,10 +49,10 @@ def test_the_push_suffices_and_no_shorter_one_of_many_does(seed: int, margin: fl
     if push is None:
         return
     missing = needs - (embedding[target] @ push - embedding @ push)
-    assert float(missing.max()) <= 1e-8
+    assert float(missing.max()) <= 1e-6
     for _ in range(
         20
     ):  # the feasible set is convex, so a shorter push would lie in the direction of a nearby one
         other = push + 0.05 * push.norm() * torch.randn(16, generator=generator, dtype=torch.float64)
         is_enough = float((needs - (embedding[target] @ other - embedding @ other)).max()) <= 0
-        assert not is_enough or float(other.norm()) >= float(push.norm()) - 1e-7
+        assert not is_enough or float(other.norm()) >= float(push.norm()) - 1e-5

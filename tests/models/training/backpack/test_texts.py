@@ -2,6 +2,8 @@
 
 import pytest
 
+from models.packs.pack import Pack
+from models.training.backpack.plan import DEFAULT
 from models.training.backpack.texts import SPLITS, Split, Texts
 
 
@@ -31,6 +33,22 @@ def test_held_phrasings_are_never_trained_on(texts: Texts, split: Split) -> None
     assert not [question for question in questions if f"Q: {question.text}\n" in trained]
 
 
+def test_no_writer_is_tested_with_words_that_another_one_trained() -> None:
+    texts = Texts(Pack.load(), DEFAULT.texts, seed=0)
+    ways = {
+        split: {
+            (item.relation.id, way)
+            for place, item in enumerate(texts.items)
+            for way in texts.ways(place, split)
+        }
+        for split in ("trained", "choosing", "test")
+    }
+    assert ways["trained"]
+    for split in ("choosing", "test"):
+        assert len({relation for relation, _ in ways[split]}) == 49
+        assert not ways["trained"] & ways[split]
+
+
 def test_every_tenth_fact_is_asked_in_half_of_the_phrasings_alone(texts: Texts) -> None:
     trained = "".join(document for epoch in range(60) for document in texts.documents(epoch))
     questions = texts.questions("other", 100)
@@ -47,6 +65,11 @@ def test_choosing_and_test_share_no_fact(texts: Texts) -> None:
     places = [{texts.items[p].answer for p in range(len(texts.items)) if p % 2 == odd} for odd in (0, 1)]
     for split, answers in zip(("choosing", "test"), places, strict=True):
         assert {question.answer for question in texts.questions(split, 100)} <= answers
+
+
+def test_a_correction_is_asked_in_words_that_its_edit_is_not_given(texts: Texts) -> None:
+    for correction in texts.corrections(20):
+        assert len({*correction.wordings, *correction.new_wordings}) == 4
 
 
 def test_strangers_have_no_answer(texts: Texts) -> None:

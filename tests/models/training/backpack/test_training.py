@@ -30,7 +30,7 @@ def pack_folder(tmp_path: Path) -> Path:
 def test_a_training_writes_a_checkpoint_that_opens(
     plan: Plan, pack_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("N_QUESTIONS", "N_CHOICES", "N_DOCUMENTS"):
+    for name in ("N_QUESTIONS", "N_CHOICES", "N_DOCUMENTS", "N_EDITS"):
         monkeypatch.setattr(training, name, 6)
     out = tmp_path / "out"
     lines: list[str] = []
@@ -43,6 +43,7 @@ def test_a_training_writes_a_checkpoint_that_opens(
     figures = json.loads((out / "measured.json").read_text())
     assert set(figures) == {"backpack", "plain"}
     assert set(figures["plain"]) < set(figures["backpack"])
+    assert figures["backpack"]["edits_hold"] == 100
     reader = Reader.load(out)
     assert reader.model.config == plan.model
     assert reader.speller.say(reader.speller.answer("Lima, Peru")) == "Lima, Peru"
