@@ -10,10 +10,13 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
 from models.encoder.minilm import MiniLM
 from models.graph.knowledge import Mention
 from models.kbert.query import CACHED_TEXTS, MENTION, VectorCache, label_question
+
+CACHED_QUESTIONS = 1_024  # some 25 KB each; probes come again with every commit
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ class TextReader:
     def __init__(self, encoder: MiniLM) -> None:
         self._encoder = encoder
         self._labels = VectorCache(self._read_labels, CACHED_TEXTS)
+        self._questions = VectorCache(self._read_questions, CACHED_QUESTIONS)
 
     @property
     def device(self) -> torch.device:
@@ -77,17 +81,23 @@ class TextReader:
 
     @torch.no_grad()
     def read(self, questions: Sequence[MaskedQuestion]) -> TokenStates:
-        """Read questions in one forward pass."""
-        encoded = self._encoder.encode([question.text for question in questions])
-        n_mentions = max(1, *(len(question.places) for question in questions)) if questions else 1
-        starts = torch.zeros(len(questions), n_mentions, encoded.mask.shape[1], dtype=torch.bool)
-        for row, question in enumerate(questions):
-            offsets = self._encoder.tokenizer.encode(question.text).offsets
+        """Read questions; those that are not cached in one forward pass."""
+        rows = self._questions.vectors(question.text for question in questions)
+        encodings = [self._encoder.tokenizer.encode(question.text) for question in questions]
+        lengths = [min(len(encoding.ids), self._encoder.max_tokens) for encoding in encodings]
+        pairs = zip(questions, lengths, strict=True)
+        states = pad_sequence([rows[question.text][:length] for question, length in pairs], batch_first=True)
+        mask = torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+        starts = torch.zeros(len(questions), max(1, *(len(q.places) for q in questions)), max(lengths))
+        for row, (question, encoding) in enumerate(zip(questions, encodings, strict=True)):
             for number, place in enumerate(question.places):
-                for token, (first, last) in enumerate(offsets[: encoded.mask.shape[1] - 1]):
+                for token, (first, last) in enumerate(encoding.offsets[: lengths[row] - 1]):
                     starts[row, number, token] = first <= place < last
-        states = encoded.states.clone()  # an inference tensor cannot take part in training
-        return TokenStates(states, encoded.mask.clone(), starts.to(self.device), encoded.truncated)
+        truncated = tuple(len(encoding.ids) > self._encoder.max_tokens for encoding in encodings)
+        return TokenStates(states, mask.to(self.device), starts.bool().to(self.device), truncated)
+
+    def _read_questions(self, texts: Sequence[str]) -> Float[Tensor, "text token width"]:
+        return self._encoder.encode(texts).states
 
     def label_vectors(self, labels: Iterable[str]) -> dict[str, Float[Tensor, " width"]]:
         """Return the unit vector of each label, read as "What is the <label>?"."""

@@ -14,8 +14,6 @@ from torch import Tensor
 from models.relational.network import FIRST_LABEL, NULL, STAY, Reading, RelationalNetwork
 from models.relational.subgraph import Subgraph
 
-MIN_WEIGHT = 1e-3  # walks lighter than this are followed no further
-
 
 @dataclass(frozen=True)
 class Rival:
@@ -201,7 +199,7 @@ class Searcher:
         return [
             (
                 _average(self._fields[front.question], front.walk.nodes, rows, self._labels),
-                self._network.carry(state[None], self._labels.vectors),
+                self._network.carry(state.expand(len(self._labels.vectors), -1), self._labels.vectors),
             )
             for front, state, rows in zip(fronts, states, weights.split_with_sizes(counts), strict=True)
         ]
@@ -259,8 +257,7 @@ def _grow(walk: Walk, field: Field, spread: Spread) -> list[Walk]:
 
 
 def _keep(fronts: Sequence[_Front], beams: int) -> list[_Front]:
-    heavy = [front for front in fronts if front.walk.weight >= MIN_WEIGHT]
-    return sorted(heavy, key=lambda front: -front.walk.weight)[:beams]
+    return sorted(fronts, key=lambda front: -front.walk.weight)[:beams]
 
 
 def _by_weight(walks: Sequence[Walk]) -> tuple[Walk, ...]:

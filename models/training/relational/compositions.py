@@ -11,6 +11,8 @@ from models.training.kbert.relations import ANY, KINDS, RelationText
 
 ENTITY_TYPES = frozenset({"person", "organization", "place", "country", "work", "product", *KINDS})
 
+MAX_DRAWS = 10_000  # random sequences until one fits
+
 Path = tuple[RelationText, ...]
 
 
@@ -37,13 +39,26 @@ class Compositions:
         }
 
     def draw(self, n_hops: int, is_held: bool, rng: random.Random) -> Path:
-        """Draw a path; `is_held` wants one that training never sees, which a single relation cannot be."""
-        while True:
+        """Draw a path.
+
+        Args:
+            n_hops: Its length.
+            is_held: Whether it has to be one that training never sees; a single relation is no composition.
+            rng: Source of all choices.
+
+        Raises:
+            ValueError: The relations make no such path.
+        """
+        for _ in range(MAX_DRAWS):
             ids = [rng.choice(list(self.relations))]
             while len(ids) < n_hops and self.followers[ids[-1]]:
                 ids.append(rng.choice(self.followers[ids[-1]]))
             if len(ids) == n_hops and (n_hops == 1 or self.is_held(ids) == is_held):
                 return tuple(self.relations[id] for id in ids)
+        kind = "held out" if is_held else "trained"
+        raise ValueError(
+            f"{len(self.relations)} relations make no {kind} path of {n_hops} hops: give more relations"
+        )
 
     def is_held(self, ids: Sequence[str]) -> bool:
         """Return whether a sequence is held out: itself, or two neighbours in it."""

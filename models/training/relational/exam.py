@@ -48,7 +48,7 @@ class Figures:
     """Measures of one group, in per cent.
 
     Attributes:
-        n: Questions.
+        n: Number of questions.
         right: Answers that are right to the letter, or rightly withheld.
         best: Best answers that are right, before the threshold; of unanswerable ones there are none.
         faithful: Share of the right answers that rest on the path that was asked for.

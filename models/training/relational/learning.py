@@ -14,6 +14,7 @@ from torch import Tensor
 
 from models.relational.network import FIRST_LABEL, FORMS, NULL, STAY, Reading, RelationalNetwork
 from models.relational.question import TextReader, mask_mentions
+from models.relational.walk import Labels
 from models.training.progress import Progress
 from models.training.relational.examples import Example, Visit
 from models.training.relational.plan import Plan
@@ -110,9 +111,8 @@ def hops_of(
     labels = dict.fromkeys(
         label for e in examples for hop in e.hops for visit in hop for label in visit.labels
     )
-    rows = {**SPECIAL, **{label: FIRST_LABEL + place for place, label in enumerate(labels)}}
-    vectors = torch.stack([*reader.label_vectors(labels).values()])
-    keys = network.keys(vectors)
+    relations = Labels.of(reader.label_vectors(labels), network)
+    rows = {**SPECIAL, **relations.rows}
     walks, value = list(range(len(examples))), None
     for hop in range(network.config.hops):
         going = [place for place, example in enumerate(walks) if len(examples[example].hops) > hop]
@@ -123,12 +123,13 @@ def hops_of(
         states = network.states(reading, hop, torch.tensor(walks), value)
         visits = [(number, visit) for number, walk in enumerate(walks) for visit in examples[walk].hops[hop]]
         numbers = torch.tensor([number for number, _ in visits])
-        allowed = allowed_keys([visit for _, visit in visits], rows, len(keys), hop)
+        allowed = allowed_keys([visit for _, visit in visits], rows, len(relations.keys), hop)
         targets = torch.tensor([rows[visit.target] for _, visit in visits])
         shares = torch.tensor([1 / len(examples[walks[number]].hops[hop]) for number, _ in visits])
-        yield network.weights(states, keys, allowed, numbers), targets, shares
-        rows_walked = torch.tensor([_label_row(examples[walk], hop, rows) for walk in walks])
-        value = network.carry(states, vectors[rows_walked])
+        yield network.weights(states, relations.keys, allowed, numbers), targets, shares
+        if len(relations.vectors):
+            places = torch.tensor([_label_place(examples[walk], hop, rows) for walk in walks])
+            value = network.carry(states, relations.vectors[places])
 
 
 def allowed_keys(visits: Sequence[Visit], rows: dict[str, int], n_keys: int, hop: int) -> Tensor:
@@ -140,7 +141,7 @@ def allowed_keys(visits: Sequence[Visit], rows: dict[str, int], n_keys: int, hop
     return allowed
 
 
-def _label_row(example: Example, hop: int, rows: dict[str, int]) -> int:
-    """Return the row of the label that is walked at a hop; any one where the walk ends there."""
+def _label_place(example: Example, hop: int, rows: dict[str, int]) -> int:
+    """Return the place of the label that is walked at a hop; any one where the walk ends there."""
     label = example.labels[hop] if hop < len(example.labels) else ""
     return rows.get(label, FIRST_LABEL) - FIRST_LABEL

@@ -17,14 +17,14 @@ def triples(graph: Subgraph) -> set[tuple[str, str, str]]:
 
 
 def test_a_neighbourhood_of_one_hop_holds_the_facts_of_the_start(graph: EntityNeighbours) -> None:
-    found = build_subgraph(graph, [WORLD["kim"]], replace(TINY, hops=1))
-    assert triples(found) == {
+    around = build_subgraph(graph, [WORLD["kim"]], replace(TINY, hops=1))
+    assert triples(around) == {
         ("KIM", "place_of_birth", "OSLO"),
         ("KIM", "spouse", "ADA"),
         ("KIM", "height", "1.80 m"),
     }
-    assert found.starts == {"kim": 0}
-    assert found.cuts == ()
+    assert around.starts == {"kim": 0}
+    assert around.cuts == ()
 
 
 def test_each_further_hop_adds_the_facts_of_what_was_reached(graph: EntityNeighbours) -> None:
@@ -37,8 +37,8 @@ def test_each_further_hop_adds_the_facts_of_what_was_reached(graph: EntityNeighb
 
 
 def test_an_entity_that_two_paths_reach_is_one_node(graph: EntityNeighbours) -> None:
-    found = build_subgraph(graph, [WORLD["kim"]], TINY)
-    assert sum(node.id == "oslo" for node in found.nodes) == 1
+    around = build_subgraph(graph, [WORLD["kim"]], TINY)
+    assert sum(node.id == "oslo" for node in around.nodes) == 1
 
 
 def test_a_text_is_no_entity_of_the_same_name() -> None:
@@ -56,8 +56,8 @@ def test_what_the_bounds_leave_out_is_reported(graph: EntityNeighbours) -> None:
 
 
 def test_the_edges_that_leave_a_node_are_grouped_by_relation(graph: EntityNeighbours) -> None:
-    found = build_subgraph(graph, [WORLD["norway"]], TINY)
-    assert {relation: len(edges) for relation, edges in found.leaving[0].items()} == {
+    around = build_subgraph(graph, [WORLD["norway"]], TINY)
+    assert {relation: len(edges) for relation, edges in around.leaving[0].items()} == {
         "capital": 1,
         "neighbours": 2,
     }
@@ -81,8 +81,8 @@ def test_a_view_of_the_graph_gives_neighbours_at_its_version() -> None:
     def homes(view: GraphView) -> list[str]:
         source = EntityNeighbours.of_view(view)
         assert isinstance(source, Neighbours)
-        found = source.neighbours(["a"], 2, 8, 8)
-        return [fact.object for fact in found["b"].facts]
+        around = source.neighbours(["a"], 2, 8, 8)
+        return [fact.object for fact in around["b"].facts]
 
     assert homes(after) == ["Y"]
     assert homes(memory.view(Image(memory.base.base))) == ["X"]

@@ -1,0 +1,84 @@
+"""Questions that are drawn: their answers follow from their graphs, and their words name every relation of the path."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from models.graph.knowledge import Entity
+from models.training.relational.examples import COUNT, ENTITIES, YES_NO, Example, ExampleMaker
+from tests.models.training.relational.toy import MAKER, MIXTURE, RELATIONS
+
+
+def walk(entities: Mapping[str, Entity], start: str, labels: tuple[str, ...]) -> list[str]:
+    """Return the labels of what a path of labels leads to."""
+    ids, ends = [start], list[str]()
+    for label in labels:
+        facts = [f for id in ids if id in entities for f in entities[id].facts if f.label == label]
+        ids, ends = [fact.object_id for fact in facts], [fact.object for fact in facts]
+    return ends
+
+
+def of_form(count: float, yes_no: float) -> ExampleMaker:
+    return replace(MAKER, mixture=replace(MIXTURE, count=count, yes_no=yes_no))
+
+
+def examples(maker: ExampleMaker, is_broken: bool, number: int = 60) -> list[Example]:
+    rng = random.Random("examples")
+    return [
+        maker.make(maker.compositions.draw(rng.choice((1, 2, 3)), False, rng), rng, is_broken)
+        for _ in range(number)
+    ]
+
+
+def start_of(example: Example) -> str:
+    return example.ask.mentions[example.start].entities[0].id
+
+
+@pytest.mark.parametrize("form", [ENTITIES, COUNT, YES_NO])
+def test_the_expected_answer_is_what_the_path_leads_to(form: str) -> None:
+    for example in examples(of_form(float(form == COUNT), float(form == YES_NO)), False):
+        ends = walk(example.entities, start_of(example), example.labels)
+        assert example.form == form
+        if form == ENTITIES:
+            assert example.expected == ", ".join(sorted(ends))
+        elif form == COUNT:
+            assert example.expected == str(len(ends))
+        else:
+            assert (example.expected == "yes") == any(
+                end
+                in example.ask.question.removesuffix(example.ask.mentions[example.start].entities[0].label)
+                for end in ends
+            )
+
+
+def test_where_a_fact_is_missing_the_path_leads_nowhere_and_the_walk_is_told() -> None:
+    for example in examples(MAKER, True):
+        assert walk(example.entities, start_of(example), example.labels) == []
+        assert example.expected is None
+        assert {visit.target for visit in example.hops[-1]} == {"@null"}
+
+
+def test_mentions_are_the_names_in_the_question() -> None:
+    for example in examples(of_form(0.0, 1.0), False):
+        for mention in example.ask.mentions:
+            assert example.ask.question[mention.start : mention.end] == mention.entities[0].label
+
+
+def test_what_a_walk_finds_are_the_facts_of_the_entity_where_it_stands() -> None:
+    for example in examples(MAKER, False):
+        [visit] = example.hops[0]
+        labels = {fact.label for fact in example.entities[start_of(example)].facts}
+        assert set(visit.labels) == labels
+        assert visit.target in labels
+
+
+def test_the_same_seed_draws_the_same_question() -> None:
+    first, second = (MAKER.draw(random.Random(7)) for _ in range(2))
+    assert first == second
+    assert MAKER.draw(random.Random(8)) != first
+
+
+def test_every_relation_of_the_toy_is_asked_for() -> None:
+    assert {id for example in examples(MAKER, False, 100) for id in example.path} == set(RELATIONS)

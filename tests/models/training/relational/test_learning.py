@@ -1,0 +1,46 @@
+"""The training works at all: a toy world of five relations is learned to the last question."""
+
+import random
+
+import pytest
+import torch
+
+from models.relational.answer import NO_PATH, Answerer
+from models.training.relational.exam import figures, put
+from models.training.relational.learning import Learning, loss_of
+from tests.models.training.relational.toy import MAKER, PLAN, reader, toy_model
+
+
+@pytest.mark.parametrize("n_hops", [1, 2, 3])
+def test_a_toy_world_is_learned_to_the_last_question(n_hops: int) -> None:
+    rng = random.Random(f"other questions/{n_hops}")
+    paths = [MAKER.compositions.draw(n_hops, False, rng) for _ in range(30)]
+    outcomes = put(Answerer(toy_model()), [MAKER.make(path, rng, False) for path in paths])
+    result = figures(outcomes)
+    assert (result.best, result.faithful) == (100.0, 100.0)
+
+
+def test_a_missing_fact_is_noticed_at_any_hop() -> None:
+    rng = random.Random("broken")
+    paths = [MAKER.compositions.draw(n_hops, False, rng) for n_hops in (1, 2, 3) for _ in range(10)]
+    outcomes = put(Answerer(toy_model()), [MAKER.make(path, rng, True) for path in paths])
+    assert [outcome.reply.answer for outcome in outcomes] == [None] * 30
+    assert {outcome.reply.reason for outcome in outcomes} == {NO_PATH}
+
+
+def test_training_twice_gives_the_same_bits() -> None:
+    first, second = (Learning(PLAN, reader(), MAKER.draw) for _ in range(2))
+    for learning in (first, second):
+        learning._step(0)
+        learning._step(1)
+    pairs = zip(first.network.parameters(), second.network.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_the_loss_of_a_question_does_not_depend_on_the_others_of_its_batch() -> None:
+    rng = random.Random("batch")
+    examples = [MAKER.draw(rng) for _ in range(6)]
+    network = toy_model().network
+    together = float(loss_of(network, reader(), examples).total)
+    alone = [float(loss_of(network, reader(), [example]).total) for example in examples]
+    assert together == pytest.approx(sum(alone) / len(alone), abs=1e-4)  # float32, other order of sums

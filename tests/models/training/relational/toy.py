@@ -1,0 +1,80 @@
+"""Five relations, two ways to ask for each, and a reader that learns them in seconds."""
+
+from dataclasses import replace
+from functools import cache
+
+from models.encoder.minilm import MiniLM
+from models.relational.checkpoint import Model
+from models.relational.config import Config
+from models.relational.question import TextReader
+from models.training.kbert.relations import RelationText
+from models.training.phrasings import Phrasings
+from models.training.relational.calibrate import calibrate
+from models.training.relational.compositions import Compositions
+from models.training.relational.examples import ExampleMaker
+from models.training.relational.learning import Learning
+from models.training.relational.plan import DEFAULT
+from models.training.relational.wordings import Frames, Wordings
+
+ROWS = {
+    "capital": ("country", "place", "Name the capital of {subject}.", "the capital of {subject}"),
+    "mayor": ("place", "person", "Who is the mayor of {subject}?", "the mayor of {subject}"),
+    "spouse": ("person", "person", "Who married {subject}?", "the spouse of {subject}"),
+    "employer": ("person", "organization", "Who employs {subject}?", "the employer of {subject}"),
+    "founded": ("organization", "year", "When was {subject} founded?", "the founding year of {subject}"),
+}
+LABELS = {"founded": "year of foundation"}
+RELATIONS = {
+    id: RelationText(id, (LABELS.get(id, id),), subject, object, (question,))
+    for id, (subject, object, question, _) in ROWS.items()
+}
+MIXTURE = replace(
+    DEFAULT.mixture,
+    broken=0.25,
+    count=0.1,
+    yes_no=0.1,
+    other_label=0.0,
+    slip=0.0,
+    bare=0.0,
+    most_facts=3,
+)
+PLAN = replace(
+    DEFAULT,
+    threads=1,
+    config=Config(width=64, heads=4, layers=1, rank=16, hops=3, fan_out=8, max_nodes=64, beams=4),
+    mixture=MIXTURE,
+    steps=300,
+    batch=16,
+    lr=4e-3,
+    warmup=10,
+    n_exam=40,
+    max_declined=0.0,
+)
+FRAMES = Frames(("How many are {noun}?",), ("Is {object} {noun}?",))
+MAKER = ExampleMaker(
+    Compositions(RELATIONS, 10**9, 1),
+    Wordings(
+        {id: Phrasings((question,), (noun,)) for id, (_, _, question, noun) in ROWS.items()},
+        FRAMES,
+        MIXTURE,
+        True,
+    ),
+    MIXTURE,
+    RELATIONS,
+    {},
+    PLAN.config.hops,
+)
+
+
+@cache
+def reader() -> TextReader:
+    return TextReader(MiniLM())
+
+
+@cache
+def toy_model() -> Model:
+    """Train on the toy world, and calibrate."""
+    learning = Learning(PLAN, reader(), MAKER.draw)
+    learning.run(None, print)
+    confidence = calibrate(PLAN, learning.network, reader(), (MAKER,))
+    return Model(learning.network, reader(), confidence, "sha256:toy")
