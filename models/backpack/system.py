@@ -228,7 +228,7 @@ class BackpackSystem(Router):
     def _write(
         self, case: Case, best: str, score: float, is_sure: bool, alternatives: Sequence[Alternative]
     ) -> Reply:
-        is_near = case.fact is None and case.match is not None
+        near = case.match if case.fact is None else None
         return Reply(
             best if is_sure else None,
             score,
@@ -237,7 +237,7 @@ class BackpackSystem(Router):
             () if case.fact is None else (case.fact.edit,),
             tuple(sorted(alternatives, key=lambda alternative: -alternative.score)),
             case.truncated,
-            nearby_edit=case.match.nearby_edit if is_near and case.match is not None else None,
+            nearby_edit=None if near is None else near.nearby_edit,
         )
 
     def _find_shifts(
