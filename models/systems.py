@@ -7,6 +7,7 @@ KNOWN = {
     "nkb": "models.nkb.system:load",
     "kbert": "models.kbert.system:load",
     "backpack": "models.backpack.system:load",
+    "ernie-doc": "models.ernie_doc.system:load",
 }
 SERVED = (
     "nkb",

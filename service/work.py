@@ -18,6 +18,7 @@ CHARS = 100  # of a short question
 MAX_SENTENCES = 64  # of a context that are read one by one
 EXPLANATION = 8  # times the work of the answer
 ALTERNATIVES = 3  # that cost as much as a question
+DOCUMENT = 64  # of a document of 1,000 words; more than a batch, so that it is read by itself and in steps
 MAX_WORK = 6_000  # of one request: 256 questions of the longest text fit
 
 
@@ -28,16 +29,18 @@ def measure(
     top_k: int = 1,
     explain: bool = False,
     n_names: int = 0,
+    reads_document: bool = False,
 ) -> int:
     """Return the work of one question.
 
     Args:
+        reads_document: The question names a document, whose length is not known here.
         n_names: Names of the graph in the question, for each of which it is read once more.
     """
     n_sentences = min(MAX_SENTENCES, sum(map(context.count, ".!?\n")))
     readings = [len(question) + len(context), *[len(question)] * (n_names + n_sentences)]
     readings += [len(question) + len(candidate) for candidate in candidates]
-    work = sum(ceil(n_chars / CHARS) for n_chars in readings)
+    work = sum(ceil(n_chars / CHARS) for n_chars in readings) + (DOCUMENT if reads_document else 0)
     return work * (EXPLANATION if explain else 1) + (top_k - 1) // ALTERNATIVES
 
 
@@ -49,6 +52,7 @@ def measure_request(request: Mapping[str, Any]) -> int:
         request.get("candidates") or (),
         request.get("top_k", 1),
         request.get("explain", False),
+        reads_document=request.get("document") is not None,
     )
 
 

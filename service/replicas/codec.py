@@ -81,7 +81,10 @@ def to_ask(request: Mapping[str, Any], system: System) -> Ask:
 def measure_ask(ask: Ask) -> int:
     """Its work, in short questions."""
     names = len(ask.mentions)
-    return measure(ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, names)
+    reads_document = ask.document is not None
+    return measure(
+        ask.question, ask.context or "", ask.candidates, ask.top_k, ask.explain, names, reads_document
+    )
 
 
 def delta_to_wire(delta: AnswerDelta) -> bytes:

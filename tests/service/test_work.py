@@ -23,6 +23,7 @@ from service.work import MAX_WORK, check_work, measure_request
         ({"question": "x", "context": ". " * 1_000}, 85),
         ({"question": "x", "explain": True}, 8),
         ({"question": "x", "top_k": 10}, 4),
+        ({"question": "x", "document": "mill"}, 65),
         ({"question": "x", "candidates": ["y"] * 256, "explain": True}, 2_056),
     ],
 )

@@ -8,6 +8,7 @@ sees what it was trained on.
 from collections.abc import Mapping
 
 from safetensors.torch import load_file
+from tokenizers import Tokenizer
 from torch import Tensor
 
 from models.encoder.weights import find
@@ -51,6 +52,18 @@ def minilm_weights(expected: Mapping[str, Tensor]) -> dict[str, Tensor]:
         for name, value in tensors.items()
         if name in expected and value.shape == expected[name].shape
     }
+
+
+def load_tokenizer() -> Tokenizer:
+    """Return MiniLM's tokenizer, which cuts nothing and pads nothing.
+
+    Raises:
+        EncoderNotFound: MiniLM's files are not there.
+    """
+    tokenizer = Tokenizer.from_file(str(find().tokenizer))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
 
 
 def n_layers(weights: Mapping[str, Tensor]) -> int:

@@ -18,7 +18,7 @@ from torch import Tensor
 from models.ernie_doc.reading.document import Document, DocumentRefused
 from models.ernie_doc.reading.packing import SPECIAL_TOKENS, Window, cover
 from models.ernie_doc.reading.reader import Reader
-from models.ernie_doc.reading.spans import Span, SpanRule, best_spans
+from models.ernie_doc.reading.spans import Span, SpanRule, follow_spans
 from models.ernie_doc.reading.state import State
 
 Pack = Literal["document", "authors"]
@@ -65,6 +65,13 @@ class Answer:
     is_retrospective: bool
 
 
+class Progress(NamedTuple):
+    """Windows that were asked, of all that there are."""
+
+    done: int
+    total: int
+
+
 class WindowLogits(NamedTuple):
     """The windows of a document, and a stream of the logits of start and end in each."""
 
@@ -80,14 +87,30 @@ def answer(
     Raises:
         DocumentRefused: The question has no words.
     """
+    *_, result = answer_in_steps(reader, document, question, tokenizer, rule)
+    assert isinstance(result, Answer)
+    return result
+
+
+def answer_in_steps(
+    reader: Reader, document: Document, question: str, tokenizer: Tokenizer, rule: AnswerRule
+) -> Iterator[Progress | Answer]:
+    """Yield the progress after each window, and last the answer.
+
+    Raises:
+        DocumentRefused: The question has no words.
+    """
     ids = torch.tensor(tokenizer.encode(question, add_special_tokens=False).ids, dtype=torch.long)
     if not len(ids):
         raise DocumentRefused("the question has no words: ask something")
     room = reader.packing.question_room
     windows, logits = read_windows(reader, document, ids[:room], rule)
-    spans = best_spans(document, windows, logits, rule.spans)
+    spans: Sequence[Span] = ()
+    for done, best in enumerate(follow_spans(document, windows, logits, rule.spans), 1):
+        spans = best
+        yield Progress(done, len(windows))
     text, reason = decide(spans, rule.threshold)
-    return Answer(text, reason, tuple(spans), len(ids) > room, rule.is_retrospective)
+    yield Answer(text, reason, tuple(spans), len(ids) > room, rule.is_retrospective)
 
 
 def decide(spans: Sequence[Span], threshold: float | None) -> tuple[str | None, str | None]:

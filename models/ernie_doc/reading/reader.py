@@ -19,7 +19,7 @@ from models.ernie_doc.model import Reading
 from models.ernie_doc.reading.document import Document
 from models.ernie_doc.reading.packing import Packing, Segments, Window
 from models.ernie_doc.reading.state import State, StateError, chain, name_digest
-from models.ernie_doc.reading.store import StateStore
+from models.ernie_doc.reading.store import States
 
 
 class Route(NamedTuple):
@@ -41,7 +41,7 @@ class Reader:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, packing: Packing, store: StateStore | None = None, every: int = 1
+        self, checkpoint: Checkpoint, packing: Packing, store: States | None = None, every: int = 1
     ) -> None:
         self.model, self.packing, self.every = checkpoint.model, packing, every
         self.origin = name_digest(checkpoint.digest, repr(sorted(asdict(packing).items())))

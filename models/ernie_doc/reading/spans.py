@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from jaxtyping import Bool, Float
+from more_itertools import last
 from torch import Tensor
 
 from models.ernie_doc.reading.document import Document
 from models.ernie_doc.reading.packing import OFFSET, Window, owners
 
+MOST_CHARS = 1_000  # of a span; a longer one is a single token that no text has, such as a million letters
 Rank = Literal["margin", "total"]
 
 
@@ -23,6 +25,7 @@ class SpanRule:
 
     Attributes:
         longest: Most tokens of a span; the authors allow 100.
+        most_chars: Most characters of a span.
         n_best: Spans that are returned; the authors keep 20.
         rank: `margin` ranks by the log-odds against no answer in the same window; `total`, the authors' way, by the sum
             of both logits.
@@ -31,6 +34,7 @@ class SpanRule:
     longest: int
     n_best: int
     rank: Rank
+    most_chars: int = MOST_CHARS
 
     def value(self, span: "Span") -> float:
         """Return by what a span is ranked."""
@@ -69,7 +73,17 @@ def best_spans(
     logits: Iterable[Float[Tensor, "token 2"]],
     rule: SpanRule,
 ) -> list[Span]:
-    """Return the best spans over all windows, the best first; of equal ones the earlier.
+    """Return the best spans over all windows, as `follow_spans` finds them."""
+    return last(follow_spans(document, windows, logits, rule), [])
+
+
+def follow_spans(
+    document: Document,
+    windows: Sequence[Window],
+    logits: Iterable[Float[Tensor, "token 2"]],
+    rule: SpanRule,
+) -> Iterator[list[Span]]:
+    """Yield after each window the best spans so far, the best first; of equal ones the earlier.
 
     Args:
         document: The text that was read.
@@ -88,11 +102,13 @@ def best_spans(
             rule.longest,
         )
         null = float(scores[0].sum())
-        for total, first, last in top_pairs(pairs, rule.n_best):
-            start, end = document.cut(window.first + first, window.first + last)
+        for total, head, tail in top_pairs(pairs, rule.n_best):
+            start, end = document.cut(window.first + head, window.first + tail)
+            if end - start > rule.most_chars:
+                continue
             best.append(Span(total, null, start, end, document.text[start:end], number))
         best = sorted(best, key=rule.value, reverse=True)[: rule.n_best]
-    return best
+        yield best
 
 
 def pair_scores(

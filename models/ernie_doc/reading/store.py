@@ -1,16 +1,53 @@
-"""States of documents as files, bounded in bytes; the least recently used is deleted first.
+"""States of documents in memory or as files, bounded in bytes; the least recently used is deleted first.
 
-One folder of one process, a file a state, named after its digest. What a restart finds there is used on, in the order
-in which it was last used; a damaged file is deleted, for a state can always be read again.
+Files lie in one folder of one process, a file a state, named after its digest. What a restart finds there is used on,
+in the order in which it was last used; a damaged file is deleted, for a state can always be read again.
 """
 
 import os
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
+from typing import Protocol, runtime_checkable
 
 from cachetools import LRUCache
 
 from models.ernie_doc.reading.state import State, StateError, decode
+
+
+@runtime_checkable
+class States(Protocol):
+    """Where states are kept between readings. Thread-safe."""
+
+    def get(self, digest: str) -> State | None:
+        """Return a state, or None if it is not there."""
+
+    def put(self, state: State) -> None:
+        """Keep a state for a while."""
+
+
+class RecentStates:
+    """The states that were used last, in memory.
+
+    Args:
+        most_bytes: Bound of all states together; a state that is larger is not kept.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._states: LRUCache[str, State] = LRUCache(most_bytes, getsizeof=lambda state: state.memory.nbytes)
+        self._lock = Lock()
+
+    def get(self, digest: str) -> State | None:
+        """Return a state, or None if it is not there."""
+        with self._lock:
+            return self._states.get(digest)
+
+    def put(self, state: State) -> None:
+        """Keep a state for a while."""
+        with self._lock, suppress(ValueError):  # it is larger than the bound
+            self._states[state.digest] = replace(state, memory=state.memory.cpu())
+
 
 SUFFIX, PARTIAL = ".safetensors", ".partial"
 

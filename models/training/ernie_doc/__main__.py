@@ -9,11 +9,10 @@ import time
 from pathlib import Path
 
 import torch
-from tokenizers import Tokenizer
 
 from models.device import resolve_device
-from models.encoder.weights import find
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings, load, save
+from models.ernie_doc.loading.minilm import load_tokenizer
 from models.ernie_doc.reading.answer import AnswerRule
 from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
@@ -89,14 +88,6 @@ def train(
         }
     write_card(out, exam, threshold, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")
-
-
-def load_tokenizer() -> Tokenizer:
-    """Return MiniLM's tokenizer, which cuts nothing."""
-    tokenizer = Tokenizer.from_file(str(find().tokenizer))
-    tokenizer.no_padding()
-    tokenizer.no_truncation()
-    return tokenizer
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from models.ernie_doc.reading.state import State, StateError, decode
-from models.ernie_doc.reading.store import StateStore
+from models.ernie_doc.reading.store import RecentStates, States, StateStore
 
 
 def state(digest: str) -> State:
@@ -98,3 +98,21 @@ def test_half_a_file_of_an_earlier_life_is_deleted(tmp_path: Path) -> None:
 def test_bytes_that_are_no_state_are_refused(content: bytes) -> None:
     with pytest.raises(StateError, match="no state of a document"):
         decode(content)
+
+
+def test_states_in_memory_keep_to_their_bound() -> None:
+    size = state("a").memory.nbytes
+    states = RecentStates(2 * size)
+    for digest in ("a", "b"):
+        states.put(state(digest))
+    assert states.get("a") is not None
+    states.put(state("c"))
+    assert [states.get(digest) is not None for digest in "abc"] == [True, False, True]
+    small = RecentStates(size - 1)
+    small.put(state("a"))
+    assert small.get("a") is None
+
+
+def test_both_stores_are_used_alike(tmp_path: Path) -> None:
+    assert isinstance(RecentStates(1), States)
+    assert isinstance(StateStore(tmp_path, 1), States)

@@ -4,7 +4,7 @@ import pytest
 from tokenizers import Tokenizer
 
 from models.packs.pack import Pack
-from models.training.ernie_doc.__main__ import load_tokenizer
+from models.ernie_doc.loading.minilm import load_tokenizer
 from models.training.ernie_doc.composed import World, build_world
 
 

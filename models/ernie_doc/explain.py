@@ -1,0 +1,69 @@
+"""What an answer from a document rests on, as JSON values: the document, the spans, and the passage around each."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from models.confidence import sigmoid
+from models.documents.document import Document
+from models.ernie_doc.reading.spans import Span
+
+PASSAGE_CHARS = 160  # characters on each side of a span, up to the next space
+
+
+def explain(
+    id: str | None, document: Document, spans: Sequence[Span], n_windows: int, n_tokens: int
+) -> Mapping[str, Any]:
+    """Describe what was read and found.
+
+    Args:
+        id: The document's id; None for a context.
+        document: What was read.
+        spans: What was found, the best first.
+        n_windows: Windows that were asked.
+        n_tokens: Tokens of the document.
+    """
+    return {
+        "document": {
+            "id": id,
+            "title": document.title,
+            "digest": document.digest,
+            "edits": list(document.edits),
+            "characters": len(document.text),
+            "tokens": n_tokens,
+            "windows": n_windows,
+        },
+        "spans": [_describe(span, document.text) for span in spans],
+    }
+
+
+def _describe(span: Span, text: str) -> Mapping[str, Any]:
+    start, end = find_passage(text, span.start, span.end)
+    return {
+        "text": span.text,
+        "start": span.start,
+        "end": span.end,
+        "score": sigmoid(span.margin),
+        "window": span.window,
+        "passage": {"text": text[start:end], "start": start, "end": end},
+    }
+
+
+def find_passage(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the characters around a span that are worth showing: whole words of its own paragraph.
+
+    Args:
+        text: The document.
+        start: First character of the span.
+        end: Character behind it.
+    """
+    first, last = max(0, start - PASSAGE_CHARS), min(len(text), end + PASSAGE_CHARS)
+    before, after = text[first:start], text[end:last]
+    if "\n" in before:
+        before = before[before.rindex("\n") + 1 :]
+    elif first:
+        before = before[before.find(" ") + 1 :]
+    if "\n" in after:
+        after = after[: after.index("\n")]
+    elif last < len(text):
+        after = after[: after.rfind(" ") if " " in after else 0]
+    return start - len(before), end + len(after)

@@ -1,0 +1,191 @@
+"""`ernie-doc`: answers from a document that a curator has put, or from a context, with a span of its text.
+
+Ding et al., ERNIE-Doc (arXiv:2012.15688), as `reading/` reads it. Its memory is the documents themselves
+(models/documents), so that an edit is a text; the weights never change. A text is read once for all questions and all
+versions that have it, for its states are found by its digest.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeAlias
+
+import torch
+from cachetools import LRUCache
+from more_itertools import unique_everseen
+from tokenizers import Tokenizer
+
+from models.checkpoint import ADVICE, CheckpointError
+from models.confidence import sigmoid
+from models.documents.document import Document
+from models.documents.memory import DOCUMENTS, DocumentsView, Texts
+from models.ernie_doc.explain import explain
+from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
+from models.ernie_doc.loading.checkpoint import load as load_checkpoint
+from models.ernie_doc.loading.minilm import load_tokenizer
+from models.ernie_doc.reading.answer import Answer, AnswerRule, Progress, answer_in_steps
+from models.ernie_doc.reading.document import Document as Tokens
+from models.ernie_doc.reading.document import DocumentRefused, tokenize
+from models.ernie_doc.reading.packing import Packing
+from models.ernie_doc.reading.reader import Reader
+from models.ernie_doc.reading.spans import SpanRule
+from models.ernie_doc.reading.store import RecentStates
+from models.memory import Views
+from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reason, Reply
+
+DEFAULT = Path(__file__).parents[1] / "checkpoints" / "ernie-doc"
+N_BEST = 10  # spans that are kept of a document; a question asks for ten answers at the most
+BATCH = {"cpu": 2, "cuda": 32}  # windows that are read at once: a step of less than 0.1 s on one core
+STATE_BYTES = 256 * 2**20  # of the states of all documents, in memory
+EVERY = 2  # of how many segments one state is kept
+MAX_TOKENS = 400_000  # of a document
+CACHED_TOKENS = 1_000_000  # of all documents whose tokens are kept, 32 bytes each
+
+NO_DOCUMENT = Reason("no_document", "The question names no document, and gives no context to read.")
+TWO_TEXTS = Reason("two_texts", "The question names a document and gives a context: leave one of them out.")
+NOT_SAID = Reason("not_said", "The document does not say.")
+
+Steps: TypeAlias = Iterator[Progress | Reply]
+"""Progress after each window, and last the reply."""
+
+
+class ErnieDocSystem:
+    """A checkpoint that was trained to answer, reading documents. Thread-safe.
+
+    Args:
+        checkpoint: The model.
+        settings: How it reads.
+        tokenizer: Without truncation.
+    """
+
+    name = "ernie-doc"
+    memories = (DOCUMENTS,)
+    inputs: frozenset[Input] = frozenset({"document", "context"})
+    probes = Probes()
+
+    def __init__(self, checkpoint: Checkpoint, settings: Settings, tokenizer: Tokenizer) -> None:
+        segment = checkpoint.model.config.segment
+        packing = Packing.of(tokenizer, segment, settings.question_room, settings.overlap)
+        self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
+        self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
+        spans = SpanRule(settings.longest, N_BEST, "margin")
+        self.rule = AnswerRule(spans, settings.threshold, BATCH[self.reader.device.type])
+        self._tokens: LRUCache[str, Tokens] = LRUCache(CACHED_TOKENS, getsizeof=len)
+        self._lock = Lock()
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        """Answer one after the other: each reads its own document."""
+        return [self._finish(ask, view) for ask, view in zip(asks, views, strict=True)]
+
+    def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
+        """A step is a window, or a few that are read at once."""
+        for step in self._read(ask, views[DOCUMENTS]):
+            yield step if isinstance(step, Reply) else None
+
+    def stream(self, ask: Ask, views: Views) -> Iterator[AnswerDelta | Reply]:
+        """Tell how much of the document is read, then the answer."""
+        for step in self._read(ask, views[DOCUMENTS]):
+            if isinstance(step, Reply):
+                if step.answer is not None:
+                    yield AnswerDelta(step.answer)
+                yield step
+            elif step.done % self.rule.batch == 0 or step.done == step.total:
+                yield AnswerDelta(progress={"phase": "reading", **step._asdict()})
+
+    def describe(self) -> Mapping[str, Any]:
+        """Return sizes, checkpoint, engine and device."""
+        config = self._checkpoint.model.config
+        return {
+            "checkpoint": self._checkpoint.digest,
+            "engine": "torch",
+            "device": str(self.reader.device),
+            "layers": config.layers,
+            "width": config.width,
+            "segment": config.segment,
+            "memory": config.memory,
+            "window": self.reader.packing.window,
+            "reads": sorted(self.inputs),
+            "retrospective": self.rule.is_retrospective,
+            "longest_document": MAX_TOKENS,
+            "unsure_below": sigmoid(self._settings.threshold),
+            "score": "odds of the span against no answer in its window; not calibrated",
+        }
+
+    def _finish(self, ask: Ask, views: Views) -> Reply:
+        *_, reply = self._read(ask, views[DOCUMENTS])
+        assert isinstance(reply, Reply)
+        return reply
+
+    def _read(self, ask: Ask, documents: DocumentsView) -> Steps:
+        document = find_text(ask, documents)
+        if isinstance(document, Reason):
+            yield decline(document)
+            return
+        try:
+            tokens = self._tokenize(document)
+            for step in answer_in_steps(self.reader, tokens, ask.question, self._tokenizer, self.rule):
+                yield step if isinstance(step, Progress) else self._reply(ask, document, tokens, step)
+        except DocumentRefused as cause:
+            sentence = f"{str(cause)[:1].upper()}{str(cause)[1:]}."
+            yield decline(Reason("unreadable", sentence), document.edits)
+
+    def _tokenize(self, document: Document) -> Tokens:
+        with self._lock:
+            tokens = self._tokens.get(document.digest)
+        if tokens is None:
+            tokens = tokenize(document.text, self._tokenizer, MAX_TOKENS)
+            with self._lock:
+                self._tokens[document.digest] = tokens
+        return tokens
+
+    def _reply(self, ask: Ask, document: Document, tokens: Tokens, result: Answer) -> Reply:
+        spans = list(unique_everseen(result.spans, key=lambda span: span.text))
+        n_windows = len(self.reader.packing.windows(len(tokens)))
+        explanation = explain(ask.document, document, spans, n_windows, len(tokens)) if ask.explain else None
+        return Reply(
+            result.text,
+            sigmoid(spans[0].margin) if spans else 0.0,
+            spans[0].text if spans else "",
+            NOT_SAID if result.text is None else None,
+            document.edits,
+            tuple(
+                Alternative(span.text, sigmoid(span.margin)) for span in spans[: ask.top_k] if ask.top_k > 1
+            ),
+            result.is_question_cut,
+            explanation,
+        )
+
+
+def find_text(ask: Ask, documents: DocumentsView) -> Document | Reason:
+    """Return what the question is to be answered from, or why there is nothing to read."""
+    if ask.document is None and ask.context is None:
+        return NO_DOCUMENT
+    if ask.document is not None and ask.context is not None:
+        return TWO_TEXTS
+    if ask.document is None:
+        return Document(ask.context or "", "", "text/plain", ())
+    unknown = Reason("unknown_document", f"There is no document {ask.document!r} at this version.")
+    return documents.get(ask.document, unknown)
+
+
+def decline(reason: Reason, edits: tuple[str, ...] = ()) -> Reply:
+    """Return the reply of a question for which nothing was found to read."""
+    return Reply(None, 0.0, "", reason, edits)
+
+
+def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
+    """Load the checkpoint in a folder.
+
+    Raises:
+        CheckpointError: It is not there, damaged, or was not trained to answer from documents.
+        EncoderNotFound: MiniLM's tokenizer is not there.
+    """
+    checkpoint, tokenizer = load_checkpoint(folder, device, dtype), load_tokenizer()
+    if checkpoint.settings is None:
+        raise CheckpointError(f"{folder} does not say how it reads documents, as a converted model: {ADVICE}")
+    n_words = checkpoint.model.config.vocab
+    if n_words != tokenizer.get_vocab_size():
+        raise CheckpointError(
+            f"{folder} has {n_words:,} words and MiniLM's tokenizer {tokenizer.get_vocab_size():,}: {ADVICE}"
+        )
+    return Bundle(ErnieDocSystem(checkpoint, checkpoint.settings, tokenizer), (Texts(),))

@@ -1,0 +1,17 @@
+"""A tiny random checkpoint on disk, as `load` of the system takes it."""
+
+from pathlib import Path
+
+import torch
+
+from models.ernie_doc.loading.checkpoint import Settings, save
+from tests.models.ernie_doc.documents import OVERLAP, ROOM, tiny_reader
+
+SETTINGS = Settings(question_room=ROOM, overlap=OVERLAP, longest=6, threshold=-100.0)
+
+
+def write_checkpoint(folder: Path, threshold: float = SETTINGS.threshold) -> Path:
+    """Write the model of `tiny_reader`, whose answers are spans without a meaning."""
+    settings = Settings(ROOM, OVERLAP, SETTINGS.longest, threshold)
+    save(tiny_reader().model, folder, dtype=torch.float32, settings=settings)
+    return folder

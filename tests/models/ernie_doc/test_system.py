@@ -1,0 +1,199 @@
+"""A document is answered from with a span of its text; what cannot be answered says why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from models.checkpoint import CheckpointError
+from models.documents.document import Document
+from models.documents.memory import DOCUMENTS
+from models.ernie_doc.loading.checkpoint import save
+from models.ernie_doc.system import DEFAULT, ErnieDocSystem, load
+from models.memory import Views
+from models.system import AnswerDelta, Ask, Bundle, Reply, check_contract, check_reply
+from tests.models.ernie_doc.checkpoints import SETTINGS, write_checkpoint
+from tests.models.ernie_doc.documents import Counter, text, tiny_reader
+
+CPU = torch.device("cpu")
+QUESTION = "when was it built?"
+
+
+def load_tiny(folder: Path, threshold: float = -100.0) -> Bundle:
+    return load(CPU, torch.float32, write_checkpoint(folder, threshold))
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
+    return load_tiny(tmp_path_factory.mktemp("checkpoint"))
+
+
+@pytest.fixture(scope="module")
+def system(bundle: Bundle) -> ErnieDocSystem:
+    assert isinstance(bundle.system, ErnieDocSystem)
+    return bundle.system
+
+
+def view(**texts: str) -> Views:
+    documents = {
+        id: Document(content, f"Title of {id}", "text/plain", (f"e-{id}",)) for id, content in texts.items()
+    }
+    return {DOCUMENTS: documents}
+
+
+def reply(system: ErnieDocSystem, views: Views, document: str | None = "mill", **fields: Any) -> Reply:
+    [result] = system.answer([Ask(QUESTION, document=document, **fields)], [views])
+    return result
+
+
+def test_it_keeps_the_contract(bundle: Bundle) -> None:
+    check_reply(check_contract(bundle, "ernie-doc"))
+    assert bundle.system.describe()["window"] == 10
+
+
+def test_the_answer_is_a_span_of_the_document_with_the_passage_around_it(system: ErnieDocSystem) -> None:
+    content = "\n".join(text(40, seed) for seed in range(3))
+    views = view(mill=content, hill=text(40, 9))
+    result = reply(system, views, explain=True)
+    assert result.answer is not None
+    assert (result.edits, result.reason, 0 <= result.score <= 1) == (("e-mill",), None, True)
+    explanation: Any = result.explanation
+    document = views[DOCUMENTS]["mill"]
+    names = {"id": "mill", "title": "Title of mill", "digest": document.digest, "edits": ["e-mill"]}
+    sizes = {"characters": len(content), "tokens": 120, "windows": 15}
+    assert explanation["document"] == names | sizes
+    assert explanation["spans"][0]["text"] == result.answer
+    for span in explanation["spans"]:
+        passage = span["passage"]
+        assert content[span["start"] : span["end"]] == span["text"]
+        assert content[passage["start"] : passage["end"]] == passage["text"]
+        assert span["text"] in passage["text"]
+        assert "\n" not in passage["text"].replace(span["text"], "")
+
+
+def test_without_explain_there_is_no_explanation(system: ErnieDocSystem) -> None:
+    assert reply(system, view(mill=text(40))).explanation is None
+
+
+def test_a_context_is_read_like_a_document(system: ErnieDocSystem) -> None:
+    content = text(60)
+    from_document = reply(system, view(mill=content))
+    from_context = reply(system, view(), document=None, context=content)
+    assert (from_context.answer, from_context.score) == (from_document.answer, from_document.score)
+    assert from_context.edits == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "sentence"),
+    [
+        ({"document": None}, "no_document", "The question names no document"),
+        ({"document": "hill"}, "unknown_document", "There is no document 'hill' at this version."),
+        ({"context": "x"}, "two_texts", "leave one of them out"),
+        ({"document": None, "context": " "}, "unreadable", "The document has no words: give a text."),
+    ],
+)
+def test_what_cannot_be_read_is_declined_in_words(
+    system: ErnieDocSystem, fields: dict[str, Any], code: str, sentence: str
+) -> None:
+    result = reply(system, view(mill=text(40)), **fields)
+    assert (result.answer, result.score, result.reason) == (None, 0.0, code)
+    assert result.reason is not None
+    assert sentence in result.reason.sentence
+
+
+def test_a_document_that_does_not_say_is_declined_with_the_best_guess(tmp_path: Path) -> None:
+    system = load_tiny(tmp_path, threshold=1e6).system
+    assert isinstance(system, ErnieDocSystem)
+    result = reply(system, view(mill=text(40)))
+    assert (result.answer, result.reason, result.edits) == (None, "not_said", ("e-mill",))
+    assert result.best in text(40)
+
+
+def test_a_million_letters_without_a_space_have_no_answer(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill="a" * 1_000_000))
+    assert (result.answer, result.best, result.reason) == (None, "", "not_said")
+
+
+def test_other_answers_are_given_where_they_are_asked_for(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill=text(80)), top_k=3)
+    answers = [alternative.answer for alternative in result.alternatives]
+    assert answers[0] == result.answer
+    assert len(set(answers)) == 3
+    assert [a.score for a in result.alternatives] == sorted(
+        (a.score for a in result.alternatives), reverse=True
+    )
+
+
+def test_a_long_question_is_cut_and_it_is_said(system: ErnieDocSystem) -> None:
+    views = view(mill=text(40))
+    [long] = system.answer([Ask("when was the old pump by the river built?", document="mill")], [views])
+    assert (long.truncated, reply(system, views).truncated) == (True, False)
+
+
+def test_a_reading_yields_after_each_window_and_tells_how_far_it_is(system: ErnieDocSystem) -> None:
+    ask, views = Ask(QUESTION, document="mill"), view(mill=text(60, 3))
+    *steps, result = system.answer_in_steps(ask, views)
+    assert steps == [None] * 8
+    *deltas, last_item = system.stream(ask, views)
+    assert result == last_item == reply(system, views)
+    progress = [delta.progress for delta in deltas if isinstance(delta, AnswerDelta) and delta.progress]
+    assert progress == [{"phase": "reading", "done": done, "total": 8} for done in (2, 4, 6, 8)]
+
+
+def test_a_text_is_read_once_for_all_ids_versions_and_questions(tmp_path: Path) -> None:
+    system = load_tiny(tmp_path).system
+    assert isinstance(system, ErnieDocSystem)
+    counter, content = Counter(system.reader), text(40, 4)
+    n_windows = len(system.reader.packing.windows(40))
+    first = reply(system, view(mill=content))
+    assert counter.take() == 2 * n_windows - 1
+    again = reply(system, view(hill=content), document="hill")
+    n_kept = (n_windows - 1) // 2
+    assert counter.take() == 2 * n_windows - 1 - n_kept
+    assert (again.answer, again.score) == (first.answer, first.score)
+
+
+def test_a_corrected_text_is_read_from_the_last_state_before_the_change(tmp_path: Path) -> None:
+    system = load_tiny(tmp_path).system
+    assert isinstance(system, ErnieDocSystem)
+    content = text(80, 5)
+    new_text = f"{content[:-40]} in 1904 {content[-40:]}"
+    reply(system, view(mill=content))
+    counter = Counter(system.reader)
+    result = reply(system, view(mill=new_text))
+    n_windows = len(system.reader.packing.windows(82))
+    assert counter.take() < 2 * n_windows - 2
+    fresh = load_tiny(tmp_path / "fresh").system
+    assert isinstance(fresh, ErnieDocSystem)
+    assert result == reply(fresh, view(mill=new_text))
+
+
+def test_each_text_is_one_alternative_the_likeliest_first(system: ErnieDocSystem) -> None:
+    result = reply(system, view(mill="march sand " * 30), top_k=10)
+    answers: Sequence[str] = [alternative.answer for alternative in result.alternatives]
+    assert 0 < len(answers) == len(set(answers))
+    assert (result.alternatives[0].answer, result.alternatives[0].score) == (result.answer, result.score)
+    scores = [alternative.score for alternative in result.alternatives]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_a_checkpoint_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="SHA256SUMS is missing: fetch it again, or train"):
+        load(CPU, torch.float32, tmp_path / "none")
+    assert DEFAULT.parts[-2:] == ("checkpoints", "ernie-doc")
+
+
+def test_a_converted_model_says_that_it_was_not_trained_to_read_documents(tmp_path: Path) -> None:
+    save(tiny_reader().model, tmp_path)
+    with pytest.raises(CheckpointError, match="does not say how it reads documents"):
+        load(CPU, torch.float32, tmp_path)
+
+
+def test_another_vocabulary_is_refused(tmp_path: Path) -> None:
+    save(tiny_reader(vocab=40).model, tmp_path, settings=SETTINGS)
+    with pytest.raises(CheckpointError, match="has 40 words and MiniLM's tokenizer 30,522"):
+        load(CPU, torch.float32, tmp_path)
