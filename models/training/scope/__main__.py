@@ -99,7 +99,7 @@ def learn(
     work.mkdir(parents=True, exist_ok=True)
     forms = read_forms()
     names = Names(Pack.load(WORLD), "train", forms)
-    parts = names, Natural(sets), facts, Rewriter(forms, WordNet()), forms, plan.pack
+    parts = names, Natural(sets), facts, Rewriter(forms, WordNet()), forms
     torch.manual_seed(plan.seed)
     net = Net(encoder)
     learning = Learning(plan, net, encoder, partial(PairMaker, relations.train, *parts))

@@ -28,7 +28,7 @@ class Learning:
         self._plan, self._net, self._encoder, self._make = plan, net, encoder, make
         head = [net.sides, *net.out.parameters()]
         groups = [{"params": list(net.layers.parameters())}, {"params": head}]
-        self._optimizer = torch.optim.AdamW(groups, lr=plan.lr, weight_decay=0.01)
+        self._optimizer = torch.optim.AdamW(groups, lr=plan.stages[0].lr, weight_decay=0.01)
 
     def run(self, progress: Progress, say: Say) -> None:
         """In place; goes on behind the last steps that `progress` holds, at the beginning of a pool."""
@@ -50,7 +50,7 @@ class Learning:
         """Pairs of one pool, those of like length together, in random order."""
         plan, rng = self._plan, random.Random(f"{self._plan.seed}/{step}")
         maker = self._make(rng)
-        pairs = maker.draw(plan.pool, plan.same, plan.with_statement, plan.sentences, plan.fact_share)
+        pairs = maker.draw(plan.pool, plan.stage_at(step)[0])
         pairs.sort(key=lambda pair: len(pair.first) + len(pair.second))
         batches = [pairs[start : start + plan.batch] for start in range(0, len(pairs), plan.batch)]
         rng.shuffle(batches)
@@ -74,10 +74,10 @@ class Learning:
         return float(loss.detach())
 
     def _set_learning_rates(self, step: int) -> None:
-        """Linear warm-up, then linear decay."""
-        plan = self._plan
-        slope = min((step + 1) / plan.warmup, max(0.02, 1 - step / plan.steps))
-        for group, lr in zip(self._optimizer.param_groups, (plan.lr, plan.head_lr), strict=True):
+        """Set the rates of a step: in each stage a linear warm-up, then a linear decay."""
+        stage, n_done = self._plan.stage_at(step)
+        slope = min((n_done + 1) / stage.warmup, max(0.02, 1 - n_done / stage.steps))
+        for group, lr in zip(self._optimizer.param_groups, (stage.lr, stage.head_lr), strict=True):
             group["lr"] = lr * slope
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from models.training.scope.facts import WrittenFact
 from models.training.scope.names import ANY, Names
 from models.training.scope.natural import Natural
-from models.training.scope.plan import FOLDER
+from models.training.scope.plan import FOLDER, Stage
 from models.training.scope.relations import SUBJECT, AskedRelation
 from models.training.scope.rewrites import Rewriter
 
@@ -57,7 +57,17 @@ def read_forms() -> dict[str, list[str]]:
 
 
 class PairMaker:
-    """pack: share of the facts that are of the pack's relations. rng: all pairs follow from it."""
+    """Draws pairs to learn from.
+
+    Args:
+        relations: Relations by id.
+        names: Names of subjects.
+        natural: Pairs and questions that other people wrote.
+        facts: Written facts.
+        rewriter: Changes questions in one thing.
+        forms: Sentences that are made of a relation and its names.
+        rng: Source of all draws.
+    """
 
     def __init__(
         self,
@@ -67,12 +77,12 @@ class PairMaker:
         facts: Sequence[WrittenFact],
         rewriter: Rewriter,
         forms: Mapping[str, list[str]],
-        pack: float,
         rng: random.Random,
     ) -> None:
         self._relations, self._names, self._natural, self._facts = relations, names, natural, facts
         self._rewriter, self._forms, self._rng = rewriter, forms, rng
-        self._pack, self._of_pack = pack, [relation for relation in relations.values() if relation.is_of_pack]
+        self._of_pack = [relation for relation in relations.values() if relation.is_of_pack]
+        self._pack, self._weights = 0.0, dict(DIFFERENT)
         self._by_subject: dict[str, list[AskedRelation]] = defaultdict(list)
         for relation in relations.values():
             self._by_subject[relation.subject].append(relation)
@@ -88,25 +98,17 @@ class PairMaker:
             "other_name": lambda text: rewriter.other_name(text, natural.names, rng),
         }
 
-    def draw(
-        self,
-        count: int,
-        same: float,
-        with_statement: float = 0.0,
-        sentences: float = 0.0,
-        fact_share: float = 0.0,
-    ) -> list[TrainingPair]:
-        """same: share of the pairs that ask for the same. with_statement: share in which something else is said first.
-        sentences: share in which sentences are to be completed, instead of questions answered. fact_share: share about
-        written facts.
-        """
-        n_written = round(fact_share * count)
+    def draw(self, count: int, stage: Stage) -> list[TrainingPair]:
+        """Draw pairs in the shares of a stage."""
+        self._pack, self._weights = stage.pack, DIFFERENT | {"other_relation": stage.other_relation}
+        n_written = round(stage.fact_share * count)
         pairs = [
-            self.same() if self._rng.random() < same else self.different() for _ in range(count - n_written)
+            self.same() if self._rng.random() < stage.same else self.different()
+            for _ in range(count - n_written)
         ]
-        pairs = [self._as_sentences(pair) if self._rng.random() < sentences else pair for pair in pairs]
-        pairs = [self._precede(pair) if self._rng.random() < with_statement else pair for pair in pairs]
-        return pairs + [self.about_written_fact(self._rng.random() < same) for _ in range(n_written)]
+        pairs = [self._as_sentences(pair) if self._rng.random() < stage.sentences else pair for pair in pairs]
+        pairs = [self._precede(pair) if self._rng.random() < stage.with_statement else pair for pair in pairs]
+        return pairs + [self.about_written_fact(self._rng.random() < stage.same) for _ in range(n_written)]
 
     def same(self) -> TrainingPair:
         share = self._rng.random()
@@ -128,7 +130,7 @@ class PairMaker:
     def different(self) -> TrainingPair:
         """Of a kind drawn by weight; another kind where it does not apply."""
         while True:
-            kind = self._rng.choices(list(DIFFERENT), list(DIFFERENT.values()))[0]
+            kind = self._rng.choices(list(self._weights), list(self._weights.values()))[0]
             pair = self._different(kind)
             if pair is not None and pair.first.casefold() != pair.second.casefold():
                 return pair if self._rng.random() < 0.5 else pair.flip()

@@ -13,13 +13,49 @@ HAND_FILES = "../../packs/world/phrasings"
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A part of the training, with a learning rate that falls to zero.
+
+    Attributes:
+        steps: Steps of the stage.
+        lr, head_lr: Highest learning rates of the layers and of what reads them.
+        warmup: Steps of a rising rate.
+        same: Share of the pairs that ask for the same.
+        with_statement: Share of the pairs in which something else is said first.
+        sentences: Share of the pairs whose sentences are to be completed.
+        fact_share: Share of the pairs that are about written facts.
+        pack: Share of the facts of relations that are of the pack's relations.
+        other_relation: Weight of two relations of one subject among the kinds of different pairs.
+    """
+
+    steps: int
+    lr: float
+    head_lr: float
+    warmup: int
+    same: float
+    with_statement: float
+    sentences: float
+    fact_share: float
+    pack: float
+    other_relation: int
+
+
+@dataclass(frozen=True)
 class Plan:
-    """n_test, n_choose: practice relations kept for the test and for choosing; n_choose_pack: of the pack.
-    same: share of the pairs that ask for the same. with_statement: share in which something else is said first.
-    sentences: share in which sentences are to be completed. pool: pairs
-    drawn together, and sorted by length. smoothing: how far the wanted probability stays from 0 and 1.
-    fact_share: share about written facts; n_choose_facts: of them, kept for choosing. pack: share of the facts of
-    relations that are of the pack's.
+    """Every number of the training.
+
+    Attributes:
+        seed: Seed of all draws.
+        threads: Threads that compute.
+        n_test: Practice relations kept for the test.
+        n_choose: Practice relations kept for choosing.
+        n_choose_pack: Relations of the pack kept for choosing.
+        n_choose_facts: Written facts kept for choosing.
+        batch: Pairs of one step.
+        pool: Pairs that are drawn together, and sorted by length.
+        keep_every: Steps between two savings.
+        smoothing: Distance of the wanted probability from 0 and 1.
+        stages: Parts of the training, in order.
     """
 
     seed: int
@@ -27,20 +63,30 @@ class Plan:
     n_test: int
     n_choose: int
     n_choose_pack: int
-    steps: int
+    n_choose_facts: int
     batch: int
     pool: int
     keep_every: int
-    lr: float
-    head_lr: float
-    warmup: int
     smoothing: float
-    same: float
-    with_statement: float
-    sentences: float
-    fact_share: float
-    n_choose_facts: int
-    pack: float
+    stages: tuple[Stage, ...]
+
+    @property
+    def steps(self) -> int:
+        """Return the steps of all stages; each stage ends with a whole pool."""
+        return sum(self.length(stage) for stage in self.stages)
+
+    def length(self, stage: Stage) -> int:
+        """Return the steps of a stage, rounded up to whole pools."""
+        per_pool = -(-self.pool // self.batch)
+        return -(-stage.steps // per_pool) * per_pool
+
+    def stage_at(self, step: int) -> tuple[Stage, int]:
+        """Return the stage of a step, and how many steps of it are done."""
+        for stage in self.stages:
+            if step < self.length(stage):
+                return stage, step
+            step -= self.length(stage)
+        return self.stages[-1], self.length(self.stages[-1])
 
 
 DEFAULT = Plan(
@@ -49,20 +95,15 @@ DEFAULT = Plan(
     n_test=32,
     n_choose=12,
     n_choose_pack=6,
-    steps=3_000,
+    n_choose_facts=150,
     batch=64,
     pool=1_024,
     keep_every=320,
-    lr=1e-4,
-    head_lr=5e-4,
-    warmup=400,
     smoothing=0.01,
-    same=0.46,
-    with_statement=0.1,
-    sentences=0.15,
-    fact_share=0.45,
-    n_choose_facts=150,
-    pack=0.3,
+    stages=(
+        Stage(3_000, 1e-4, 5e-4, 400, 0.46, 0.1, 0.15, 0.45, 0.3, 20),
+        Stage(1_184, 8e-5, 2e-4, 32, 0.46, 0.05, 0.1, 0.3, 0.4, 120),
+    ),
 )
 
 

@@ -26,7 +26,8 @@ from models.training.scope.relations import Relations
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import WordNet
 
-SMALL = replace(DEFAULT, steps=8, batch=4, pool=16, keep_every=4, warmup=2)
+SMALL_STAGE = replace(DEFAULT.stages[0], steps=4, warmup=2)
+SMALL = replace(DEFAULT, batch=4, pool=16, keep_every=4, stages=(SMALL_STAGE, SMALL_STAGE))
 PAIRS = [
     TrainingPair("What is the capital of Peru?", "Peru's capital?", True, ""),
     TrainingPair("Who founded Acme?", "When was Acme founded?", False, ""),
@@ -46,7 +47,7 @@ def learn(
     forms = read_forms()
     names = Names(Pack.load(WORLD), "train", forms)
     make = partial(
-        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms, 0.3
+        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms
     )
     torch.manual_seed(plan.seed)
     net = Net(encoder)
@@ -115,7 +116,14 @@ def test_the_pairs_of_a_step_follow_from_the_seed(
     forms = read_forms()
     names = Names(Pack.load(WORLD), "train", forms)
     make = partial(
-        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms, 0.3
+        PairMaker, relations.train, names, Natural(sets), facts.train, Rewriter(forms, wordnet), forms
     )
-    draws = [make(random.Random("5/16")).draw(50, 0.4, 0.1, 0.1, 0.5) for _ in range(2)]
+    draws = [make(random.Random("5/16")).draw(50, DEFAULT.stages[0]) for _ in range(2)]
     assert draws[0] == draws[1]
+
+
+def test_each_stage_ends_with_a_whole_pool_and_has_rates_of_its_own() -> None:
+    plan = replace(DEFAULT, batch=4, pool=16, stages=(replace(SMALL_STAGE, steps=5), SMALL_STAGE))
+    assert plan.steps == 12
+    assert [plan.stage_at(step) for step in (0, 7)] == [(plan.stages[0], 0), (plan.stages[0], 7)]
+    assert [plan.stage_at(step) for step in (8, 11)] == [(plan.stages[1], 0), (plan.stages[1], 3)]

@@ -13,9 +13,12 @@ from models.training.scope.facts import WrittenFacts
 from models.training.scope.names import Names
 from models.training.scope.natural import Natural
 from models.training.scope.pairs import DIFFERENT, PairMaker, TrainingPair, read_forms, rename
+from models.training.scope.plan import DEFAULT
 from models.training.scope.relations import Relations
 from models.training.scope.rewrites import Rewriter
 from models.training.scope.wordnet import WordNet
+
+PLAIN = replace(DEFAULT.stages[0], same=0.4, with_statement=0.0, sentences=0.0, fact_share=0.0)
 
 
 @pytest.fixture
@@ -23,9 +26,7 @@ def maker(relations: Relations, facts: WrittenFacts, sets: Path, wordnet: WordNe
     forms = read_forms()
     names = Names(Pack.load(WORLD), "train", forms)
     rewriter = Rewriter(forms, wordnet)
-    return PairMaker(
-        relations.train, names, Natural(sets), facts.train, rewriter, forms, 0.3, random.Random(1)
-    )
+    return PairMaker(relations.train, names, Natural(sets), facts.train, rewriter, forms, random.Random(1))
 
 
 def by_kind(pairs: list[TrainingPair]) -> dict[str, list[TrainingPair]]:
@@ -36,7 +37,7 @@ def by_kind(pairs: list[TrainingPair]) -> dict[str, list[TrainingPair]]:
 
 
 def test_every_kind_is_drawn_in_the_shares_of_the_plan(maker: PairMaker) -> None:
-    pairs = maker.draw(12_000, same=0.4)
+    pairs = maker.draw(12_000, PLAIN)
     kinds = by_kind(pairs)
     assert set(DIFFERENT) < set(kinds)
     assert set(kinds) - set(DIFFERENT) == {"template", "pos.rephrase", "pos.disfluent", "slip"}
@@ -46,27 +47,35 @@ def test_every_kind_is_drawn_in_the_shares_of_the_plan(maker: PairMaker) -> None
             assert not any(pair.is_same for pair in group)
 
 
+def test_a_stage_may_ask_more_often_about_two_relations_of_one_subject(maker: PairMaker) -> None:
+    few, many = (
+        len(by_kind(maker.draw(3_000, replace(PLAIN, other_relation=weight)))["other_relation"])
+        for weight in (20, 120)
+    )
+    assert many > 2.5 * few
+
+
 def test_two_sides_of_a_different_pair_never_read_alike(maker: PairMaker) -> None:
-    assert all(p.first.casefold() != p.second.casefold() for p in maker.draw(1_000, same=0.0))
+    assert all(p.first.casefold() != p.second.casefold() for p in maker.draw(1_000, replace(PLAIN, same=0.0)))
 
 
 def test_something_may_be_said_before_either_side(maker: PairMaker) -> None:
     statements = ("The man of the dog barks .", "It often rains in Oslo .")
-    pairs = maker.draw(1_000, same=0.4, with_statement=0.5)
+    pairs = maker.draw(1_000, replace(PLAIN, with_statement=0.5))
     sides = [(p.first.startswith(statements), p.second.startswith(statements)) for p in pairs]
     assert sum(first for first, _ in sides) > 150
     assert sum(second for _, second in sides) > 150
 
 
 def test_questions_may_be_sentences_to_be_completed(maker: PairMaker) -> None:
-    pairs = maker.draw(1_000, same=0.4, sentences=1.0)
+    pairs = maker.draw(1_000, replace(PLAIN, sentences=1.0))
     ends = (" is", " was", " are", " were", " in", " by")
     assert sum(pair.first.rstrip("?").endswith(ends) for pair in pairs) > 150
     assert sum(pair.second.rstrip("?").endswith(ends) for pair in pairs) > 150
 
 
 def test_written_facts_are_asked_for_and_missed(maker: PairMaker, facts: WrittenFacts) -> None:
-    pairs = maker.draw(1_000, same=0.4, fact_share=1.0)
+    pairs = maker.draw(1_000, replace(PLAIN, fact_share=1.0))
     assert sum(pair.is_same for pair in pairs) == pytest.approx(400, abs=60)
     assert len({pair.kind for pair in pairs}) > 15
     texts = {text for fact in facts.train for text in (*fact.wordings, *(near for _, near in fact.near))}
