@@ -35,7 +35,10 @@ from models.system import Alternative, AnswerDelta, Ask, Bundle, Input, Probes, 
 
 DEFAULT = Path(__file__).parents[1] / "checkpoints" / "ernie-doc"
 N_BEST = 10  # spans that are kept of a document; a question asks for ten answers at the most
-BATCH = {"cpu": 2, "cuda": 32}  # windows that are read at once: a step of less than 0.1 s on one core
+BATCH = {
+    "cpu": 1,
+    "cuda": 32,
+}  # windows that are read at once: on a processor two are no quicker than one and one
 STATE_BYTES = 256 * 2**20  # of the states of all documents, in memory
 EVERY = 2  # of how many segments one state is kept
 MAX_TOKENS = 400_000  # of a document

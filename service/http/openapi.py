@@ -30,8 +30,9 @@ SCHEMA = "#/components/schemas/{model}"
 KEY = "key"
 GUARD_PROBLEMS, SCOPE_PROBLEMS = (401, 429, 503), (403,)
 BODY_PROBLEMS, PARAMETER_PROBLEMS = (400, 408, 413, 415, 422), (422,)
+ALWAYS: list[dict[str, list[str]]] = [{KEY: []}]
 SECURITY: dict[str, list[dict[str, list[str]]]] = {
-    "/admin/": [{KEY: []}],
+    "/admin/": ALWAYS,
     "/v1/": [{KEY: []}, {}],  # none where only this machine can connect
 }
 UNUSED_SCHEMAS = ("HTTPValidationError", "ValidationError")  # FastAPI's own shape of a 422
@@ -98,10 +99,14 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
     operation["operationId"] = route.name
     operation["summary"] = operation["description"].partition(". ")[0].removesuffix(".")
     problems: set[int] = set()
+    security = next(
+        (value for prefix, value in SECURITY.items() if str(route.path_format).startswith(prefix)), []
+    )
     for dependency in _dependencies(route.dependant):
         match dependency.call:
             case Guard(scope=scope):
                 problems.update(GUARD_PROBLEMS, SCOPE_PROBLEMS if scope is not None else ())
+                security = security if scope in (None, "ask") else ALWAYS
             case JsonBody(kind=kind, text_types=text_types):
                 problems.update(BODY_PROBLEMS)
                 models[kind.__name__] = kind
@@ -126,9 +131,7 @@ def _complete(operation: dict[str, Any], route: RouteContext, models: dict[str, 
             if int(status) >= 400:
                 response["description"] = HTTPStatus(int(status)).phrase
                 response["content"] = {"application/json": reference}
-    operation["security"] = next(
-        (security for prefix, security in SECURITY.items() if str(route.path_format).startswith(prefix)), []
-    )
+    operation["security"] = security
 
 
 def _describe_parameters(operation: dict[str, Any]) -> None:

@@ -85,6 +85,17 @@ async def test_every_operation_has_a_readable_id_of_its_own(shared_app: FastAPI)
     assert {"ask", "ask_many", "edit", "revert", "list_versions", "import_graph"} <= set(ids)
 
 
+async def test_a_route_that_changes_something_always_takes_a_key(shared_app: FastAPI) -> None:
+    document = shared_app.openapi()["paths"]["/v1/documents/{id}"]
+    assert (document["put"]["security"], document["delete"]["security"]) == ([{"key": []}], [{"key": []}])
+    assert document["get"]["security"] == [{"key": []}, {}]
+
+
+async def test_a_body_of_text_is_listed_beside_json(shared_app: FastAPI) -> None:
+    content = shared_app.openapi()["paths"]["/v1/documents/{id}"]["put"]["requestBody"]["content"]
+    assert list(content) == ["application/json", "text/plain", "text/markdown"]
+
+
 async def test_every_operation_and_parameter_is_described(shared_app: FastAPI) -> None:
     for where, operation in operations(shared_app):
         assert 0 < len(operation["summary"]) < 120, where
