@@ -4,14 +4,14 @@ specs/rules.md, section 9: the answer carries its proof, the facts that were wal
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from models.kbert.answer import NO_ENTITY, NO_GRAPH
 from models.relational.checkpoint import Model
-from models.relational.constraints import Constraints
+from models.relational.constraints import Constraints, EdgeRules
 from models.relational.neighbours import Neighbours
 from models.relational.network import FORMS
 from models.relational.question import MaskedQuestion, mask_mentions
@@ -31,11 +31,11 @@ class Sources:
 
     Attributes:
         graph: The graph at the asked version.
-        constraints: Rules about the edges that may be walked.
+        rules: Rules about the edges that may be walked.
     """
 
     graph: Neighbours
-    constraints: Constraints = NO_RULES
+    rules: EdgeRules = NO_RULES
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Reading:
     Attributes:
         ask: The question.
         masked: The question without its names.
+        rules: Rules about the edges that may be walked.
         field: Where it may walk.
         form: What it wants of the nodes at the end: one of FORMS.
         form_share: Probability of the form.
@@ -55,6 +56,7 @@ class Reading:
 
     ask: Ask
     masked: MaskedQuestion
+    rules: EdgeRules
     field: Field
     form: str
     form_share: float
@@ -76,6 +78,14 @@ class Reading:
         """Return the weight of all walks from the same start that miss a fact."""
         same_start = (w for w in self.search.broken if (w.mention, w.start) == (walk.mention, walk.start))
         return math.fsum(other.weight for other in same_start)
+
+    def rule_edits(self, nodes: Iterable[int]) -> tuple[str, ...]:
+        """Return the edits of rules that forbid an edge at one of these nodes: without them the weights are others."""
+        graph, places_of_walk = self.graph, set(nodes)
+        places = set(range(len(graph.edges))) - self.field.allowed
+        at_nodes = sorted(place for place in places if graph.edges[place].source in places_of_walk)
+        edits = (self.rules.why_forbidden(graph, place)[0] for place in at_nodes)
+        return tuple(dict.fromkeys(edit for edit in edits if edit))
 
     def features(self, walk: Walk) -> tuple[float, ...]:
         """Return what the confidence of an answer is made of: log-odds of path, start and form."""
@@ -111,21 +121,31 @@ class Answerer:
         vectors = self.model.reader.label_vectors(labels)
         searches = Searcher(network, reading, fields, Labels.of(vectors, network)).search()
         starts, forms = reading.starts.exp().tolist(), reading.forms.exp().max(-1)
-        for row, ((ask, masked, _), field, search) in enumerate(
+        for row, ((ask, masked, sources), field, search) in enumerate(
             zip(questions, fields, searches, strict=True)
         ):
             form, share = FORMS[int(forms.indices[row])], float(forms.values[row])
-            yield Reading(ask, masked, field, form, share, tuple(starts[row]), search, texts.truncated[row])
+            yield Reading(
+                ask,
+                masked,
+                sources.rules,
+                field,
+                form,
+                share,
+                tuple(starts[row]),
+                search,
+                texts.truncated[row],
+            )
 
     def _field(self, masked: MaskedQuestion, sources: Sources) -> Field:
         entities = [entity for mention in masked.mentions for entity in mention.entities]
-        graph = build_subgraph(sources.graph, entities, self.model.config)
+        graph = sources.rules.extend(build_subgraph(sources.graph, entities, self.model.config))
         starts = tuple(
             (number, graph.starts[entity.id])
             for number, mention in enumerate(masked.mentions)
             for entity in sorted(mention.entities, key=lambda entity: (-entity.degree, entity.id))
         )
-        return Field(graph, sources.constraints.allowed(graph), starts)
+        return Field(graph, sources.rules.allowed(graph), starts)
 
     def reply(self, reading: Reading | Reason) -> Reply:
         """Answer from what was read."""
@@ -133,23 +153,24 @@ class Answerer:
             return Reply(None, 0.0, "", reading)
         candidates = reading.candidates
         if not candidates:
-            return Reply(None, 0.0, "", NO_PATH, truncated=reading.truncated)
+            edits = reading.rule_edits(node for _, node in reading.field.starts)
+            return Reply(None, 0.0, "", NO_PATH, edits, truncated=reading.truncated)
         best = candidates[0]
         answer, score = conclude(reading, best), self._score(reading, best)
         is_broken = reading.broken_share(best) > best.weight
         reason = NO_PATH if is_broken else UNSURE if score < self.model.confidence.threshold else None
-        facts = tuple(
-            fact_json(reading.graph, edge) for edges in proof(reading.graph, best) for edge in edges
-        )
+        path = [edge for edges in proof(reading.graph, best) for edge in edges]
+        nodes = {best.start, *(edge.source for edge in path), *best.nodes}
+        edits = (*(edge.fact.edit for edge in path if edge.fact.edit), *reading.rule_edits(nodes))
         return Reply(
             answer if reason is None else None,
             score,
             answer,
             reason,
-            edits=tuple(dict.fromkeys(fact["edit"] for fact in facts if fact["edit"])),
+            edits=tuple(dict.fromkeys(edits)),
             alternatives=self._alternatives(reading, candidates, answer)[: reading.ask.top_k - 1],
             truncated=reading.truncated,
-            facts=facts,
+            facts=tuple(fact_json(reading.graph, edge) for edge in path),
         )
 
     def _score(self, reading: Reading, walk: Walk) -> float:

@@ -12,6 +12,7 @@ for the softmax. The facts that rules may name:
 """
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 from models.attention.explain import Explanation
 from models.attention.mask import Mask, compile_mask
@@ -21,6 +22,23 @@ from models.relational.subgraph import Subgraph
 
 EVERY_EDGE = "attend(I,E) <= hidden.edge(E,I,J)"  # attention over all existing edges
 STAY = "attend(I,E) <= hidden.node(I), hidden.stay(E)"  # a walk may end anywhere, so no mask is empty
+
+
+@runtime_checkable
+class EdgeRules(Protocol):
+    """Rules about the edges of a sub-graph: `Constraints`, or the edited rules of `rules/program`."""
+
+    def extend(self, graph: Subgraph) -> Subgraph:
+        """Add the edges that rules infer."""
+
+    def allowed(self, graph: Subgraph) -> frozenset[int]:
+        """Return the edges that may be walked."""
+
+    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
+        """Return the edit of a rule that forbids an edge, "" where it is none, and a sentence."""
+
+    def failures(self, graph: Subgraph) -> list[str]:
+        """Say which rules could not be applied, and why."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +71,18 @@ class Constraints:
             return frozenset(range(len(graph.edges)))
         pairs = self.compile(graph).pairs.tolist()
         return frozenset(e for i, e in pairs if e < len(graph.edges) and graph.edges[e].source == i)
+
+    def extend(self, graph: Subgraph) -> Subgraph:
+        """Return the graph as it is: these rules infer nothing."""
+        return graph
+
+    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
+        """Return no edit, and the constraint that forbids an edge."""
+        return "", str(self.explain(graph, edge))
+
+    def failures(self, graph: Subgraph) -> list[str]:
+        """Return nothing: a rule that cannot be applied raises."""
+        return []
 
     def explain(self, graph: Subgraph, edge: int) -> Explanation:
         """Name the rule that allows an edge, or the first constraint of each rule that forbids it."""

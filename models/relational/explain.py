@@ -6,13 +6,12 @@ Everything is JSON and bounded by MAX_ENTRIES.
 from typing import Any
 
 from models.relational.answer import Reading, conclude, fact_json, proof
-from models.relational.constraints import Constraints
 from models.relational.walk import Step, Walk
 
 MAX_ENTRIES = 16  # of each list
 
 
-def explain(reading: Reading, constraints: Constraints) -> dict[str, Any]:
+def explain(reading: Reading) -> dict[str, Any]:
     """Explain a question that was read."""
     candidates = reading.candidates
     best = candidates[0] if candidates else None
@@ -22,7 +21,8 @@ def explain(reading: Reading, constraints: Constraints) -> dict[str, Any]:
         "path": [] if best is None else _path(reading, best),
         "losing": [_losing(reading, walk, candidates[0]) for walk in candidates[1 : MAX_ENTRIES + 1]],
         "broken": [_broken(reading, walk) for walk in reading.search.broken[:MAX_ENTRIES] if walk.weight],
-        "forbidden": _forbidden(reading, constraints),
+        "forbidden": _forbidden(reading),
+        "failed_rules": reading.rules.failures(reading.graph)[:MAX_ENTRIES],
         "cut": [
             {"entity": cut.node, "facts": cut.n_facts, "reason": cut.reason}
             for cut in reading.graph.cuts[:MAX_ENTRIES]
@@ -90,10 +90,11 @@ def _broken(reading: Reading, walk: Walk) -> dict[str, Any]:
     }
 
 
-def _forbidden(reading: Reading, constraints: Constraints) -> list[dict[str, Any]]:
+def _forbidden(reading: Reading) -> list[dict[str, Any]]:
     graph = reading.graph
     places = [place for place in range(len(graph.edges)) if place not in reading.field.allowed]
+    reasons = [(place, *reading.rules.why_forbidden(graph, place)) for place in places[:MAX_ENTRIES]]
     return [
-        {**fact_json(graph, graph.edges[place]), "rule": str(constraints.explain(graph, place))}
-        for place in places[:MAX_ENTRIES]
+        {**fact_json(graph, graph.edges[place]), "rule": sentence, "rule_edit": edit}
+        for place, edit, sentence in reasons
     ]

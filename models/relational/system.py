@@ -1,6 +1,7 @@
 """`relational`: answers over several facts, by attention over the graph around a question.
 
-specs/rules.md, section 9. Its memory is the graph (models/graph), so an edit is a triple; the weights never change.
+specs/rules.md, section 9. Its memories are the graph (models/graph), edited by triples, and the rules
+about walks (rules/), edited by rules; the weights never change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,20 +14,21 @@ import torch
 from models.graph.memory import GRAPH, graph_memory
 from models.memory import Views
 from models.packs.probes import pack_probes
-from models.relational.answer import Answerer, Reading, Sources
+from models.relational.answer import NO_RULES, Answerer, Reading, Sources
 from models.relational.checkpoint import DEFAULT, Model
 from models.relational.checkpoint import load as load_model
 from models.relational.explain import explain
 from models.relational.neighbours import EntityNeighbours, Neighbours
+from models.relational.rules.memory import PROGRAM, rule_memory
 from models.relational.subgraph import build_subgraph
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
 
 
 class RelationalSystem:
-    """A trained reader over the graph."""
+    """A trained reader over the graph, within the rules."""
 
     name = "relational"
-    memories = (GRAPH,)
+    memories = (GRAPH, PROGRAM)
     inputs: frozenset[Input] = frozenset({"graph"})
 
     def __init__(self, model: Model) -> None:
@@ -44,10 +46,10 @@ class RelationalSystem:
         readings = self._answerer.read(asks, sources)
         replies = [self._answerer.reply(reading) for reading in readings]
         return [
-            replace(reply, explanation=explain(reading, source.constraints))
+            replace(reply, explanation=explain(reading))
             if ask.explain and isinstance(reading, Reading)
             else reply
-            for ask, source, reading, reply in zip(asks, sources, readings, replies, strict=True)
+            for ask, reading, reply in zip(asks, readings, replies, strict=True)
         ]
 
     def may_differ(self, before: Side, after: Side) -> list[bool]:
@@ -59,7 +61,9 @@ class RelationalSystem:
 
     def _graph(self, ask: Ask, views: Views) -> object:
         entities = [entity for mention in ask.mentions for entity in mention.entities]
-        return build_subgraph(sources_of(ask, views).graph, entities, self.model.config)
+        sources = sources_of(ask, views)
+        graph = sources.rules.extend(build_subgraph(sources.graph, entities, self.model.config))
+        return graph, sources.rules.allowed(graph)
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint and engine."""
@@ -77,13 +81,13 @@ class RelationalSystem:
 
 def sources_of(ask: Ask, views: Views) -> Sources:
     """Return what a question reads: a view that gives neighbours itself, else base and edits of the view."""
-    view = views.get(GRAPH)
+    view, rules = views.get(GRAPH), views.get(PROGRAM, NO_RULES)
     if isinstance(view, Neighbours):
-        return Sources(view)
+        return Sources(view, rules)
     entities = [entity for mention in ask.mentions for entity in mention.entities]
     if view is None:
-        return Sources(EntityNeighbours({entity.id: entity for entity in entities}.get))
-    return Sources(EntityNeighbours.of_view(view, entities))
+        return Sources(EntityNeighbours({entity.id: entity for entity in entities}.get), rules)
+    return Sources(EntityNeighbours.of_view(view, entities), rules)
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:
@@ -92,4 +96,4 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     Raises:
         CheckpointError: It is missing or damaged; the sentence names the file.
     """
-    return Bundle(RelationalSystem(load_model(folder, device, dtype)), (graph_memory(),))
+    return Bundle(RelationalSystem(load_model(folder, device, dtype)), (graph_memory(), rule_memory()))

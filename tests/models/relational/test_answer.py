@@ -93,13 +93,13 @@ def test_a_rule_takes_an_edge_out_of_the_softmax(answerer: Answerer) -> None:
     rules = Constraints('attend(I,E) <= hidden.edge(E,I,J), hidden.relation(E,R), neq(R,"spouse")')
     reading = read(answerer, question, rules)
     assert not any(step.label == "spouse" for walk in reading.candidates for step in walk.steps)
-    [forbidden, *_] = explain(reading, rules)["forbidden"]
+    [forbidden, *_] = explain(reading)["forbidden"]
     assert forbidden["label"] == "spouse"
     assert "neq(R," in forbidden["rule"]
 
 
 def test_an_explanation_shows_each_hop_and_why_other_paths_lost(answerer: Answerer) -> None:
-    explanation = explain(read(answerer, ask("Who employs the spouse of Ada?", "Ada")), Constraints())
+    explanation = explain(read(answerer, ask("Who employs the spouse of Ada?", "Ada")))
     assert [hop["label"] for hop in explanation["path"]] == ["spouse", "employer"]
     assert all(hop["weight"] > 0.5 for hop in explanation["path"])
     assert explanation["start"]["entity"] == "Ada"

@@ -14,6 +14,7 @@ from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Material, Options
 from models.relational.checkpoint import load, save
+from models.relational.rules.memory import RuleMemory
 from models.relational.system import RelationalSystem
 from models.relational.system import load as load_bundle
 from models.system import Ask, Bundle, Side, check_contract, check_reply
@@ -58,7 +59,7 @@ def answers(system: RelationalSystem, views: Sequence[GraphView], question: str 
 
 
 def test_it_keeps_the_contract_of_a_system(system: RelationalSystem, memory: GraphMemory) -> None:
-    bundle = check_contract(Bundle(system, (memory,)), "relational")
+    bundle = check_contract(Bundle(system, (memory, RuleMemory())), "relational")
     check_reply(bundle)
     assert system.inputs == {"graph"}
     assert system.describe()["hops"] == 3

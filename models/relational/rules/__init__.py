@@ -1,0 +1,1 @@
+"""Rules about walks, as a memory that is edited."""

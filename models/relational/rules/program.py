@@ -1,0 +1,102 @@
+"""All rules of one version: the edges that they add to a sub-graph, and those that they leave to be walked.
+
+Inferences come first, from the facts of the graph alone. Then an edge may be walked if no rule forbids it and every
+rule that requires something holds of it. So the order of the rules does not matter.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from models.attention.rules.ground import TooManyBindings
+from models.attention.rules.syntax import RuleError
+from models.graph.base import to_words
+from models.graph.knowledge import Fact
+from models.relational.constraints import facts_of
+from models.relational.rules.rule import Act, WalkRule
+from models.relational.subgraph import Cut, Edge, Subgraph
+
+MAX_INFERRED = 512  # edges that rules may add to a sub-graph
+
+
+@dataclass(frozen=True)
+class EditedRule:
+    """A rule and where it comes from.
+
+    Attributes:
+        rule: The rule.
+        edit: Id of the edit.
+        label: What people call the relation that it infers; "" for its name as words.
+    """
+
+    rule: WalkRule
+    edit: str
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class RuleProgram:
+    """Immutable; two programs of the same rules are equal.
+
+    Attributes:
+        rules: In the ledger's order.
+    """
+
+    rules: tuple[EditedRule, ...] = ()
+
+    def extend(self, graph: Subgraph) -> Subgraph:
+        """Add the edges that rules infer and that the graph does not have."""
+        present = {(edge.source, edge.fact.relation, edge.target) for edge in graph.edges}
+        edges: list[Edge] = []
+        cuts = list(graph.cuts)
+        for entry, heads in self._ground(graph, "infer"):
+            relation, label = entry.rule.relation, entry.label or to_words(entry.rule.relation)
+            for source, target in heads:
+                if (source, relation, target) not in present and source < len(graph.nodes) > target:
+                    present.add((source, relation, target))
+                    node = graph.nodes[target]
+                    edges.append(Edge(source, target, Fact(relation, label, node.label, node.id, entry.edit)))
+        if len(edges) > MAX_INFERRED:
+            cuts.append(Cut("inferences", len(edges) - MAX_INFERRED, "max_inferred"))
+        new_edges = tuple(edges[:MAX_INFERRED])
+        return replace(graph, edges=graph.edges + new_edges, cuts=tuple(cuts)) if edges else graph
+
+    def allowed(self, graph: Subgraph) -> frozenset[int]:
+        """Return the edges that may be walked."""
+        allowed = set(range(len(graph.edges)))
+        for _, heads in self._ground(graph, "forbid"):
+            allowed -= {edge for (edge,) in heads}
+        for _, heads in self._ground(graph, "require"):
+            allowed &= {edge for (edge,) in heads}
+        return frozenset(allowed)
+
+    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
+        """Return the edit of the first rule that keeps an edge from being walked, and a sentence."""
+        for entry, heads in self._ground(graph, "forbid"):
+            if (edge,) in heads:
+                return entry.edit, f"forbidden: {entry.rule.text}"
+        for entry, heads in self._ground(graph, "require"):
+            if (edge,) not in heads:
+                return entry.edit, f"not allowed: {entry.rule.text}"
+        return "", ""
+
+    def failures(self, graph: Subgraph) -> list[str]:
+        """Say which rules could not be applied to this graph, and why; such a rule changes nothing."""
+        return [sentence for entry in self.rules if (sentence := _try(entry, graph))]
+
+    def _ground(self, graph: Subgraph, act: Act) -> Iterator[tuple[EditedRule, Sequence[tuple[int, ...]]]]:
+        rules = [entry for entry in self.rules if entry.rule.act == act]
+        facts = facts_of(graph) if rules else None
+        for entry in rules:
+            assert facts is not None
+            try:
+                yield entry, entry.rule.ground(facts)
+            except (RuleError, TooManyBindings):
+                continue  # `failures` names it
+
+
+def _try(entry: EditedRule, graph: Subgraph) -> str:
+    try:
+        entry.rule.ground(facts_of(graph))
+    except (RuleError, TooManyBindings) as error:
+        return f"edit {entry.edit}: {error}"
+    return ""
