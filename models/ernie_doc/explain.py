@@ -49,7 +49,7 @@ def _describe(span: Span, text: str) -> Mapping[str, Any]:
 
 
 def find_passage(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the characters around a span that are worth showing: whole words of its own paragraph.
+    """Return the characters around a span that are worth showing: whole words of the paragraph it stands in.
 
     Args:
         text: The document.
