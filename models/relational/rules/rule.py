@@ -5,7 +5,8 @@
     infer(I,"grandparent",J) <= hidden.edge(A,I,K), hidden.relation(A,"parent"),
                                 hidden.edge(B,K,J), hidden.relation(B,"parent")    # there is such an edge, too
 
-The facts that a body may name are those of constraints.py. A rule is one line (the last one is wrapped here), text that a grammar reads; it is never run.
+The facts that a body may name are those of constraints.py. A rule is one line (the last one here is wrapped). It is
+text that a grammar reads; it is never run.
 """
 
 from dataclasses import dataclass

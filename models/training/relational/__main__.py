@@ -74,7 +74,7 @@ def measure(plan: Plan, setup: Setup, out: Path, say: Say) -> None:
     """Measure the checkpoint in `out` and write its figures beside it."""
     answerer = Answerer(load(out))
     measures = {}
-    for name, examples in groups(plan, setup.test, setup.new).items():
+    for name, examples in groups(plan, setup.test, setup.new, setup.pack).items():
         measures[name] = asdict(figures(put(answerer, examples)))
         say(f"{name}: " + ", ".join(f"{key} {value}" for key, value in measures[name].items()))
     (out / MEASURES).write_text(json.dumps(measures, indent=1) + "\n", "utf-8")

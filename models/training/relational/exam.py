@@ -12,6 +12,7 @@ from models.relational.answer import Answerer, Reading, Sources
 from models.relational.neighbours import EntityNeighbours
 from models.system import Reason, Reply
 from models.training.relational.examples import Example, ExampleMaker
+from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import Plan
 
 BATCH = 32
@@ -86,13 +87,16 @@ def figures(outcomes: Sequence[Outcome]) -> Figures:
     )
 
 
-def groups(plan: Plan, maker: ExampleMaker, new_relations: ExampleMaker) -> Mapping[str, list[Example]]:
+def groups(
+    plan: Plan, maker: ExampleMaker, new_relations: ExampleMaker, pack: PackQuestions
+) -> Mapping[str, list[Example]]:
     """Draw the questions of the exam.
 
     Args:
         plan: Seed, and size of each group.
         maker: Asks in the words of the third writer for relations of training.
         new_relations: Asks for paths over relations of which training saw none.
+        pack: Asks about the facts of the pack.
     """
     examples: dict[str, list[Example]] = {}
     for hops in range(1, plan.config.hops + 1):
@@ -100,6 +104,10 @@ def groups(plan: Plan, maker: ExampleMaker, new_relations: ExampleMaker) -> Mapp
         examples[f"{hops} hops, unanswerable"] = _draw(plan, maker, hops, False, True)
         if hops > 1:
             examples[f"{hops} hops, new composition"] = _draw(plan, maker, hops, True, False)
+        rng = random.Random(f"{plan.seed}/exam/pack/{hops}")
+        examples[f"{hops} hops, facts of the pack"] = [
+            pack.draw(hops, False, rng) for _ in range(plan.n_exam)
+        ]
     examples["1 hops, new relation"] = _draw(plan, new_relations, 1, False, False)
     examples["2 hops, new relations"] = _draw(plan, new_relations, 2, False, False)
     for form, count, yes_no in (("count", 1.0, 0.0), ("yes_no", 0.0, 1.0)):

@@ -7,12 +7,14 @@ from pathlib import Path
 import torch
 import torch.nn.functional as F
 
+from models.graph.memory import GraphMemory
 from models.packs.pack import Pack
 from models.relational.question import TextReader
 from models.training.kbert.relations import Relations, RelationText, split_relations
 from models.training.phrasings import read_phrasings
 from models.training.relational.compositions import Compositions
 from models.training.relational.examples import ExampleMaker
+from models.training.relational.pack import PackQuestions
 from models.training.relational.plan import TEST_HANDS, TRAIN_HANDS, Plan, fingerprint
 from models.training.relational.wordings import TEST_FRAMES, TRAIN_FRAMES, Wordings
 
@@ -27,6 +29,7 @@ class Setup:
         tune: Relations that only calibration sees, in trained words.
         test: Trained relations in the words of the third writer.
         new: Relations that nothing has seen, in the words of the third writer.
+        pack: Facts of the pack, of trained relations, in the words of the third writer.
     """
 
     fingerprint: str
@@ -34,6 +37,7 @@ class Setup:
     tune: ExampleMaker
     test: ExampleMaker
     new: ExampleMaker
+    pack: PackQuestions
 
 
 def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], None]) -> Setup:
@@ -50,12 +54,21 @@ def prepare(plan: Plan, folder: Path, reader: TextReader, say: Callable[[str], N
         beside = relations.train if words is trained_words and paths is relations.train else every
         return ExampleMaker(compositions, words, plan.mixture, beside, near, plan.config.hops)
 
+    memory = GraphMemory.of(folder)
+    view = memory.view(memory.base)
     return Setup(
         fingerprint(plan, folder),
         maker(relations.train, trained_words),
         maker(relations.tune, trained_words),
         maker(relations.train, other_words),
         maker(_without_training(relations), other_words),
+        PackQuestions(
+            view,
+            Compositions(relations.train, plan.held_compositions, plan.seed),
+            other_words,
+            plan.config.fan_out,
+            plan.config.max_nodes,
+        ),
     )
 
 

@@ -1,0 +1,79 @@
+"""Questions about the facts of the pack, whose graph is a real one: other paths go on, meet and lead back there."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from models.graph.knowledge import Fact
+from models.graph.view import GraphView
+from models.relational.neighbours import EntityNeighbours
+from models.training.kbert.relations import RelationText
+from models.training.relational.compositions import MAX_DRAWS, Compositions
+from models.training.relational.examples import ENTITIES, Example, put_names
+from models.training.relational.wordings import Wordings
+
+
+@dataclass(frozen=True)
+class PackQuestions:
+    """Draws paths from a graph.
+
+    Attributes:
+        view: The graph.
+        compositions: Relations that may be asked for, and which sequences training never sees.
+        wordings: The words of those who ask.
+        fan_out: Facts of an entity that a reader walks.
+        max_entities: Entities of a sub-graph.
+    """
+
+    view: GraphView
+    compositions: Compositions
+    wordings: Wordings
+    fan_out: int
+    max_entities: int
+
+    @cached_property
+    def _ids(self) -> Sequence[str]:
+        entities = (self.view.entity(id) for id in sorted(self.view.base.statements))
+        return [entity.id for entity in entities if entity is not None and entity.facts]
+
+    def draw(self, n_hops: int, is_held: bool, rng: random.Random) -> Example:
+        """Draw a question about a path that the graph has.
+
+        Raises:
+            ValueError: The graph has no such path.
+        """
+        for _ in range(MAX_DRAWS):
+            start = rng.choice(self._ids)
+            path, ends = self._walk(start, n_hops, rng)
+            if len(path) == n_hops and (n_hops == 1 or self._is_held(path) == is_held):
+                return self._ask(start, path, ends, rng)
+        raise ValueError(f"the graph has no path of {n_hops} hops to ask for")
+
+    def _walk(self, start: str, n_hops: int, rng: random.Random) -> tuple[list[RelationText], list[Fact]]:
+        """Follow random relations, each from all entities that the one before led to."""
+        path: list[RelationText] = []
+        ids, ends = [start], list[Fact]()
+        for _ in range(n_hops):
+            entities = [entity for id in ids if (entity := self.view.entity(id)) is not None]
+            facts = [fact for entity in entities for fact in entity.facts]
+            choices = sorted({f.relation for f in facts if f.relation in self.compositions.relations})
+            if not choices:
+                break
+            path.append(self.compositions.relations[rng.choice(choices)])
+            ends = [fact for fact in facts if fact.relation == path[-1].id]
+            ids = list(dict.fromkeys(fact.object_id for fact in ends if fact.object_id))
+        return path, ends
+
+    def _is_held(self, path: Sequence[RelationText]) -> bool:
+        return self.compositions.is_held([relation.id for relation in path])
+
+    def _ask(
+        self, start: str, path: Sequence[RelationText], ends: Sequence[Fact], rng: random.Random
+    ) -> Example:
+        source = EntityNeighbours.of_view(self.view)
+        entities = source.neighbours([start], len(path) + 1, self.fan_out, self.max_entities)
+        ask, number = put_names(self.wordings.draw(path, ENTITIES, rng), entities[start], None, entities)
+        expected = ", ".join(sorted({fact.object for fact in ends}))
+        ids, labels = tuple(r.id for r in path), tuple(r.labels[0] for r in path)
+        return Example(ask, entities, ids, labels, number, ENTITIES, expected, ())
