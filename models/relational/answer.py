@@ -144,6 +144,7 @@ class Answerer:
             (number, graph.starts[entity.id])
             for number, mention in enumerate(masked.mentions)
             for entity in sorted(mention.entities, key=lambda entity: (-entity.degree, entity.id))
+            if entity.id in graph.starts
         )
         return Field(graph, sources.rules.allowed(graph), starts)
 

@@ -63,7 +63,7 @@ class Subgraph:
     Attributes:
         nodes: Breadth first, those that the question names in front.
         edges: In the order of their subjects, then of the graph.
-        starts: Entity id -> place, of the entities that the question names.
+        starts: Entity id -> place, of the entities that the question names and that there is room for.
         cuts: What the bounds left out.
     """
 
@@ -92,9 +92,10 @@ def build_subgraph(graph: Neighbours, starts: Sequence[Entity], config: Config) 
         starts: Entities that the question names, each with its facts.
         config: Bounds of the sub-graph.
     """
-    ids = list(dict.fromkeys(entity.id for entity in starts))
+    distinct = {entity.id: entity for entity in starts}
+    ids = list(distinct)[: config.max_nodes]
     neighbours = graph.neighbours(ids, config.hops, config.fan_out, config.max_nodes)
-    entities = {**{entity.id: entity for entity in starts}, **neighbours}
+    entities = {**distinct, **neighbours}
     builder = _Builder(config)
     for id in ids:
         builder.place(id, entities[id].label)
@@ -107,7 +108,9 @@ def build_subgraph(graph: Neighbours, starts: Sequence[Entity], config: Config) 
                     distance[target] = distance[id] + 1
                     queue.append(target)
     nodes = tuple(Node(*node) for node in builder.nodes)
-    return Subgraph(nodes, tuple(builder.edges), {id: builder.places[id] for id in ids}, tuple(builder.cuts))
+    cuts = [Cut(entity.label, entity.degree, "max_nodes") for entity in list(distinct.values())[len(ids) :]]
+    places = {id: builder.places[id] for id in ids}
+    return Subgraph(nodes, tuple(builder.edges), places, (*builder.cuts, *cuts))
 
 
 class _Builder:

@@ -120,6 +120,27 @@ def test_nothing_is_read_without_a_name_or_without_the_graph(answerer: Answerer)
     assert say(answerer, ask("Who employs Ada?", "Ada", use_graph=False)).reason == NO_GRAPH
 
 
+def test_an_entity_without_facts_has_no_path(answerer: Answerer) -> None:
+    bare = Mention(12, 15, (Entity("zed", "Zed"),))
+    assert say(answerer, Ask("Who employs Zed?", mentions=(bare,))).reason == NO_PATH
+
+
+def test_of_two_entities_of_one_name_the_one_with_a_path_answers(answerer: Answerer) -> None:
+    other = Entity("ada2", "Ada", facts=(Fact("founded", LABELS["founded"], "1850"),))
+    mention = Mention(12, 15, (other, GRAPH["Ada"]))
+    reply = say(answerer, Ask("Who employs Ada?", mentions=(mention,)))
+    assert reply.best == "Acme"
+    assert reply.facts[0]["entity"] == "Ada"
+
+
+def test_alternatives_are_the_ends_of_other_paths(answerer: Answerer) -> None:
+    mention = Mention(12, 15, (GRAPH["Ada"],))
+    reply = say(answerer, Ask("Who employs Ada?", mentions=(mention,), top_k=3))
+    assert reply.best == "Acme"
+    assert 1 <= len(reply.alternatives) <= 2
+    assert all(other.answer != "Acme" and other.score < reply.score for other in reply.alternatives)
+
+
 def test_a_batch_answers_as_each_question_alone(answerer: Answerer) -> None:
     questions = [
         ask("Name the capital of Norland.", "Norland"),

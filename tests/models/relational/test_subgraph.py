@@ -55,6 +55,12 @@ def test_what_the_bounds_leave_out_is_reported(graph: EntityNeighbours) -> None:
     assert full.cuts == (Cut("KIM", 2, "max_nodes"),)
 
 
+def test_entities_of_the_question_that_have_no_room_are_reported(graph: EntityNeighbours) -> None:
+    around = build_subgraph(graph, [WORLD["kim"], WORLD["ada"]], replace(TINY, max_nodes=1))
+    assert around.starts == {"kim": 0}
+    assert Cut("ADA", 2, "max_nodes") in around.cuts
+
+
 def test_the_edges_that_leave_a_node_are_grouped_by_relation(graph: EntityNeighbours) -> None:
     around = build_subgraph(graph, [WORLD["norway"]], TINY)
     assert {relation: len(edges) for relation, edges in around.leaving[0].items()} == {

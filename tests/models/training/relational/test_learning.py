@@ -1,11 +1,14 @@
 """The training works at all: a toy world of five relations is learned to the last question."""
 
 import random
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 from models.relational.answer import NO_PATH, Answerer
+from models.training.progress import Progress
 from models.training.relational.exam import figures, put
 from models.training.relational.learning import Learning, loss_of
 from tests.models.training.relational.toy import MAKER, PLAN, reader, toy_model
@@ -34,6 +37,19 @@ def test_training_twice_gives_the_same_bits() -> None:
         learning._step(0)
         learning._step(1)
     pairs = zip(first.network.parameters(), second.network.parameters(), strict=True)
+    assert all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_an_interrupted_training_comes_to_the_same_bits(tmp_path: Path) -> None:
+    plan = replace(PLAN, steps=4, keep_every=2)
+    whole, first, second = (Learning(plan, reader(), MAKER.draw) for _ in range(3))
+    whole.run(None, print)
+    progress = Progress(tmp_path, "a plan")
+    for step in range(2):
+        first._step(step)
+    progress.keep(first.network, first._optimizer, 2)
+    second.run(progress, print)
+    pairs = zip(whole.network.parameters(), second.network.parameters(), strict=True)
     assert all(torch.equal(a, b) for a, b in pairs)
 
 

@@ -1,0 +1,56 @@
+"""The exam counts what is right, and its groups are what they are called."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from models.graph.memory import GraphMemory
+from models.relational.answer import Answerer
+from models.training.relational.compositions import Compositions
+from models.training.relational.exam import figures, groups, put
+from models.training.relational.examples import Example
+from models.training.relational.pack import PackQuestions
+from tests.models.training.relational.test_pack import BASE
+from tests.models.training.relational.toy import MAKER, PLAN, RELATIONS, toy_model
+
+
+@pytest.fixture(scope="module")
+def drawings() -> dict[str, list[Example]]:
+    plan = replace(PLAN, n_exam=12)
+    maker = replace(MAKER, compositions=Compositions(RELATIONS, 2, 0))
+    memory = GraphMemory(BASE)
+    pack = PackQuestions(memory.view(memory.base), MAKER.compositions, MAKER.wordings, 8, 64)
+    return dict(groups(plan, maker, MAKER, pack))
+
+
+def test_new_compositions_are_those_that_are_held_out(drawings: dict[str, list[Example]]) -> None:
+    compositions = Compositions(RELATIONS, 2, 0)
+    for hops in (2, 3):
+        assert not any(compositions.is_held(example.path) for example in drawings[f"{hops} hops"])
+        new = drawings[f"{hops} hops, new composition"]
+        assert all(compositions.is_held(example.path) and len(example.path) == hops for example in new)
+
+
+def test_unanswerable_questions_have_no_answer_and_all_others_do(drawings: dict[str, list[Example]]) -> None:
+    for name, examples in drawings.items():
+        if "unanswerable" in name:
+            assert all(example.expected is None for example in examples)
+        elif name not in ("count", "yes_no"):
+            assert all(example.expected is not None for example in examples)
+
+
+def test_groups_of_forms_have_that_form(drawings: dict[str, list[Example]]) -> None:
+    for form in ("count", "yes_no"):
+        assert {example.form for example in drawings[form]} == {form}
+
+
+def test_the_exam_counts_right_and_faithful_answers() -> None:
+    rng = random.Random("count")
+    path = MAKER.compositions.draw(2, False, rng)
+    right = put(Answerer(toy_model()), [MAKER.make(path, rng, False) for _ in range(4)])
+    wrong = [replace(outcome, example=replace(outcome.example, expected="?")) for outcome in right[:1]]
+    other_path = [replace(outcome, example=replace(outcome.example, labels=("?",))) for outcome in right[:1]]
+    assert (figures(right).right, figures(right).faithful) == (100.0, 100.0)
+    assert figures([*right[1:], *wrong]).right == 75.0
+    assert figures([*right[1:], *other_path]).faithful == 75.0
