@@ -84,7 +84,8 @@ class Reading:
         graph, places_of_walk = self.graph, set(nodes)
         places = set(range(len(graph.edges))) - self.field.allowed
         at_nodes = sorted(place for place in places if graph.edges[place].source in places_of_walk)
-        edits = (self.rules.why_forbidden(graph, place)[0] for place in at_nodes)
+        reasons = self.rules.why_forbidden(graph, at_nodes)
+        edits = (reasons[place].edit for place in at_nodes)
         return tuple(dict.fromkeys(edit for edit in edits if edit))
 
     def features(self, walk: Walk) -> tuple[float, ...]:

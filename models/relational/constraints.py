@@ -11,17 +11,33 @@ for the softmax. The facts that rules may name:
     stay(E)           E is no fact: the walk ends where it is
 """
 
-from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import torch
 
 from models.attention.explain import Explanation
 from models.attention.mask import Mask, compile_mask
 from models.attention.pairs import Shape
-from models.attention.rules.facts import Facts
+from models.attention.rules.facts import Facts, Relation
 from models.relational.subgraph import Subgraph
 
 EVERY_EDGE = "attend(I,E) <= hidden.edge(E,I,J)"  # attention over all existing edges
+ARITIES = {"node": 1, "start": 1, "edge": 3, "relation": 2, "name": 2, "stay": 1}  # terms of each fact
 STAY = "attend(I,E) <= hidden.node(I), hidden.stay(E)"  # a walk may end anywhere, so no mask is empty
+
+
+class Refusal(NamedTuple):
+    """Why an edge may not be walked.
+
+    Attributes:
+        edit: Edit of the rule that forbids it; "" where it is none.
+        sentence: The rule or its constraint, in words.
+    """
+
+    edit: str
+    sentence: str
 
 
 @runtime_checkable
@@ -34,8 +50,8 @@ class EdgeRules(Protocol):
     def allowed(self, graph: Subgraph) -> frozenset[int]:
         """Return the edges that may be walked."""
 
-    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
-        """Return the edit of a rule that forbids an edge, "" where it is none, and a sentence."""
+    def why_forbidden(self, graph: Subgraph, edges: Sequence[int]) -> Mapping[int, Refusal]:
+        """Say of edges that may not be walked which rule forbids them."""
 
     def failures(self, graph: Subgraph) -> list[str]:
         """Say which rules could not be applied, and why."""
@@ -76,9 +92,12 @@ class Constraints:
         """Return the graph as it is: these rules infer nothing."""
         return graph
 
-    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
-        """Return no edit, and the constraint that forbids an edge."""
-        return "", str(self.explain(graph, edge))
+    def why_forbidden(self, graph: Subgraph, edges: Sequence[int]) -> Mapping[int, Refusal]:
+        """Name the constraints that forbid edges; they come from no edit."""
+        if not edges:
+            return {}
+        mask = self.compile(graph)
+        return {edge: Refusal("", str(mask.explain(graph.edges[edge].source, edge))) for edge in edges}
 
     def failures(self, graph: Subgraph) -> list[str]:
         """Return nothing: a rule that cannot be applied raises."""
@@ -90,7 +109,7 @@ class Constraints:
 
 
 def facts_of(graph: Subgraph) -> Facts:
-    """State a sub-graph as ground facts."""
+    """State a sub-graph as ground facts; a relation that has none may be named all the same."""
     rows: list[tuple[str, tuple[int | str, ...], tuple[float, ...]]] = []
     for place, node in enumerate(graph.nodes):
         rows += [("node", (place,), ()), ("name", (place, node.label), ())]
@@ -98,4 +117,6 @@ def facts_of(graph: Subgraph) -> Facts:
     for place, edge in enumerate(graph.edges):
         rows.append(("edge", (place, edge.source, edge.target), ()))
         rows.append(("relation", (place, edge.fact.relation), ()))
-    return Facts.of_rows([*rows, ("stay", (len(graph.edges),), ())])
+    facts = Facts.of_rows([*rows, ("stay", (len(graph.edges),), ())])
+    empty = {name: Relation(torch.zeros(0, arity, dtype=torch.long)) for name, arity in ARITIES.items()}
+    return replace(facts, relations={**empty, **facts.relations})

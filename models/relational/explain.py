@@ -92,9 +92,13 @@ def _broken(reading: Reading, walk: Walk) -> dict[str, Any]:
 
 def _forbidden(reading: Reading) -> list[dict[str, Any]]:
     graph = reading.graph
-    places = [place for place in range(len(graph.edges)) if place not in reading.field.allowed]
-    reasons = [(place, *reading.rules.why_forbidden(graph, place)) for place in places[:MAX_ENTRIES]]
+    places = [place for place in range(len(graph.edges)) if place not in reading.field.allowed][:MAX_ENTRIES]
+    reasons = reading.rules.why_forbidden(graph, places)
     return [
-        {**fact_json(graph, graph.edges[place]), "rule": sentence, "rule_edit": edit}
-        for place, edit, sentence in reasons
+        {
+            **fact_json(graph, graph.edges[place]),
+            "rule": reasons[place].sentence,
+            "rule_edit": reasons[place].edit,
+        }
+        for place in places
     ]

@@ -4,14 +4,14 @@ Inferences come first, from the facts of the graph alone. Then an edge may be wa
 rule that requires something holds of it. So the order of the rules does not matter.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from models.attention.rules.ground import TooManyBindings
 from models.attention.rules.syntax import RuleError
 from models.graph.base import to_words
 from models.graph.knowledge import Fact
-from models.relational.constraints import facts_of
+from models.relational.constraints import Refusal, facts_of
 from models.relational.rules.rule import Act, WalkRule
 from models.relational.subgraph import Cut, Edge, Subgraph
 
@@ -69,15 +69,16 @@ class RuleProgram:
             allowed &= {edge for (edge,) in heads}
         return frozenset(allowed)
 
-    def why_forbidden(self, graph: Subgraph, edge: int) -> tuple[str, str]:
-        """Return the edit of the first rule that keeps an edge from being walked, and a sentence."""
-        for entry, heads in self._ground(graph, "forbid"):
-            if (edge,) in heads:
-                return entry.edit, f"forbidden: {entry.rule.text}"
-        for entry, heads in self._ground(graph, "require"):
-            if (edge,) not in heads:
-                return entry.edit, f"not allowed: {entry.rule.text}"
-        return "", ""
+    def why_forbidden(self, graph: Subgraph, edges: Sequence[int]) -> Mapping[int, Refusal]:
+        """Name for each edge the first rule that keeps it from being walked, and its edit."""
+        reasons: dict[int, Refusal] = {}
+        for entry, heads in self._ground(graph, "forbid") if edges else ():
+            for edge in set(edges) & {edge for (edge,) in heads}:
+                reasons.setdefault(edge, Refusal(entry.edit, f"forbidden: {entry.rule.text}"))
+        for entry, heads in self._ground(graph, "require") if edges else ():
+            for edge in set(edges) - {edge for (edge,) in heads}:
+                reasons.setdefault(edge, Refusal(entry.edit, f"not allowed: {entry.rule.text}"))
+        return reasons
 
     def failures(self, graph: Subgraph) -> list[str]:
         """Say which rules could not be applied to this graph, and why; such a rule changes nothing."""

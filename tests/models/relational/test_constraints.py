@@ -3,6 +3,7 @@
 import pytest
 
 from models.attention.rules.syntax import RuleError
+from models.graph.knowledge import Entity
 from models.relational.constraints import EVERY_EDGE, Constraints
 from models.relational.neighbours import EntityNeighbours
 from models.relational.subgraph import Subgraph, build_subgraph
@@ -45,6 +46,11 @@ def test_rules_that_allow_no_edge_leave_only_staying(kim: Subgraph) -> None:
     assert (
         Constraints('attend(I,E) <= hidden.edge(E,I,J), hidden.relation(E,"nothing")').allowed(kim) == set()
     )
+
+
+def test_rules_hold_of_a_graph_without_edges(graph: EntityNeighbours) -> None:
+    bare = build_subgraph(graph, [Entity("zed", "Zed")], TINY)
+    assert Constraints('attend(I,E) <= hidden.edge(E,I,J), hidden.relation(E,"x")').allowed(bare) == set()
 
 
 def test_it_says_which_constraint_forbids_an_edge(kim: Subgraph) -> None:

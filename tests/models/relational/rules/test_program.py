@@ -5,6 +5,7 @@ from itertools import permutations
 import pytest
 
 from models.attention.rules.syntax import RuleError
+from models.graph.knowledge import Entity
 from models.relational.neighbours import EntityNeighbours
 from models.relational.rules.program import EditedRule, RuleProgram
 from models.relational.rules.rule import WalkRule
@@ -78,8 +79,11 @@ def test_it_names_the_rule_and_the_edit_that_forbid_an_edge(kim: Subgraph) -> No
     rules = program(ONLY_PLACES, NO_SPOUSE)
     spouse = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "spouse")
     height = next(place for place, edge in enumerate(kim.edges) if edge.fact.relation == "height")
-    assert rules.why_forbidden(kim, spouse) == ("e1", f"forbidden: {NO_SPOUSE}")
-    assert rules.why_forbidden(kim, height) == ("e0", f"not allowed: {ONLY_PLACES}")
+    assert rules.why_forbidden(kim, [height, spouse]) == {
+        spouse: ("e1", f"forbidden: {NO_SPOUSE}"),
+        height: ("e0", f"not allowed: {ONLY_PLACES}"),
+    }
+    assert rules.why_forbidden(kim, []) == {}
 
 
 def test_a_rule_that_cannot_be_applied_changes_nothing_and_is_named(kim: Subgraph) -> None:
@@ -88,6 +92,14 @@ def test_a_rule_that_cannot_be_applied_changes_nothing_and_is_named(kim: Subgrap
     [sentence] = numbers.failures(kim)
     assert sentence.startswith("edit e0: ")
     assert "compares numbers" in sentence
+
+
+def test_rules_hold_of_a_graph_without_edges(graph: EntityNeighbours) -> None:
+    bare = build_subgraph(graph, [Entity("zed", "Zed")], TINY)
+    rules = program(NO_SPOUSE, ONLY_PLACES, HOME_COUNTRY)
+    assert rules.failures(bare) == []
+    assert rules.extend(bare) is bare
+    assert rules.allowed(bare) == set()
 
 
 @pytest.mark.parametrize(
