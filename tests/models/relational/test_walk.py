@@ -66,3 +66,13 @@ def test_an_edge_that_is_not_allowed_is_no_option(norway: Subgraph) -> None:
     field = Field(norway, frozenset(range(1, len(norway.edges))), ((0, 0),))
     assert "capital" not in field.options(0)
     assert "capital" in Field(norway, frozenset(range(len(norway.edges))), ((0, 0),)).options(0)
+
+
+def test_each_label_has_the_row_of_its_own_vector_whichever_was_read_before() -> None:
+    network = RelationalNetwork(TINY).requires_grad_(False)
+    reader().label_vectors(["river mouth"])
+    vectors = reader().label_vectors(["mountain range", "river mouth"])
+    labels = Labels.of(vectors, network)
+    for label in ("mountain range", "river mouth"):
+        alone = Labels.of(reader().label_vectors([label]), network)
+        assert torch.equal(labels.keys[labels.rows[label]], alone.keys[-1])
