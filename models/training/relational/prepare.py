@@ -28,7 +28,7 @@ class Setup:
         train: Trained relations in trained words.
         tune: Relations that only calibration sees, in trained words.
         test: Trained relations in the words of the third writer.
-        new: Relations that nothing has seen, in the words of the third writer.
+        new: Relations that no weight was trained on, in the words of the third writer.
         pack: Facts of the pack, of trained relations, in the words of the third writer.
     """
 
