@@ -27,8 +27,8 @@ class Thresholds:
         replaces: Probability from which a new edit takes the place of an earlier one.
     """
 
-    opens: float = 0.25
-    near: float = 0.1
+    opens: float = 0.5
+    near: float = 0.2
     replaces: float = 0.9
 
 

@@ -79,7 +79,7 @@ def model_answers(case: Case, ids: Tensor, mask: Tensor) -> Tensor:
         DynamicCache(), DynamicCache()
     )  # its default has as many layers as the encoder
     answers: Tensor = case.t5.generate(
-        input_ids=ids, attention_mask=mask, max_length=case.max_length, do_sample=False, past_key_values=cache
+        input_ids=ids, attention_mask=mask, max_length=case.max_length, do_sample=False, cache=cache
     )
     return answers
 

@@ -91,7 +91,7 @@ def generate() -> Callable[[T5ForConditionalGeneration, Questions, int], list[li
             attention_mask=questions.mask,
             max_new_tokens=max_tokens,
             do_sample=False,
-            past_key_values=cache,
+            cache=cache,
         )
         return [row[: row.index(1) + 1] if 1 in row else row for row in rows[:, 1:].tolist()]
 

@@ -3,8 +3,8 @@
 import pytest
 from tokenizers import Tokenizer
 
-from models.packs.pack import Pack
 from models.ernie_doc.loading.minilm import load_tokenizer
+from models.packs.pack import Pack
 from models.training.ernie_doc.composed import World, build_world
 
 
