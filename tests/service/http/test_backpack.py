@@ -67,8 +67,8 @@ async def test_a_fact_and_a_change_of_senses_are_made_and_taken_back(http: httpx
     assert report["holds"]
     answer = await ask(http, QUESTION, min_version=1)
     assert (answer["answer"], answer["edits"]) == (ANSWER, [report["id"]])
-    streamed = await http.post("/v1/answers", json={"question": QUESTION, "stream": True})
-    assert streamed.text.count("event: delta") > 1
+    stream = await http.post("/v1/answers", json={"question": QUESTION, "stream": True})
+    assert stream.text.count("event: delta") > 1
     change = await edit(http, SILENT_THE)
     assert change.status_code == 201, change.text
     (sense_report,) = change.json()["report"]["edits"]

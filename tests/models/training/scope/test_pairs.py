@@ -48,11 +48,11 @@ def test_every_kind_is_drawn_in_the_shares_of_the_plan(maker: PairMaker) -> None
 
 
 def test_a_stage_may_ask_more_often_about_two_relations_of_one_subject(maker: PairMaker) -> None:
-    few, many = (
+    rare, often = (
         len(by_kind(maker.draw(3_000, replace(PLAIN, other_relation=weight)))["other_relation"])
         for weight in (20, 120)
     )
-    assert many > 2.5 * few
+    assert often > 2.5 * rare
 
 
 def test_two_sides_of_a_different_pair_never_read_alike(maker: PairMaker) -> None:
