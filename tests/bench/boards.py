@@ -45,8 +45,8 @@ def main() -> None:
 
 @contextmanager
 def run_service(var: Path) -> Iterator[Service]:
-    first, *others = SERVED
-    words = [word for name in others for word in ("--system", name)]
+    first, *rest = SERVED
+    words = [word for name in rest for word in ("--system", name)]
     service = Service(var, replicas=2, system=first, words=words)
     try:
         process = service.launch()

@@ -24,6 +24,7 @@ TOKEN = "t" * 64
 KEY = "a-key-for-the-tests-of-a-cluster"
 TOYS = {"nkb": "tests.service.toy:load_toy"}
 LIMIT_S = 150.0
+GONE_S = 10.0
 BIN = Path(sys.executable).parent
 
 
@@ -122,13 +123,25 @@ class RayHead:
 
     def die(self) -> None:
         """At once: asked to end, it would wait half a minute for work that nobody has."""
-        for pid in find_family(self._process.pid):
+        family = find_family(self._process.pid)
+        for pid in family:
             kill(pid)
         self._process.wait(10)
+        deadline = time.monotonic() + GONE_S
+        while any(map(is_running, family)) and time.monotonic() < deadline:
+            time.sleep(0.05)  # a proxy that is on its way out still takes connections, and resets them
 
     def stop(self) -> None:
         self.die()
         shutil.rmtree(self._temp, ignore_errors=True)
+
+
+def is_running(pid: int) -> bool:
+    """Return whether a process is there and no zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 def find_family(ancestor: int) -> list[int]:

@@ -20,7 +20,7 @@ from tests.bench.questions import questions
 from tests.bench.timing import percentile
 from tests.cluster.running import Service
 
-FIRST, *OTHERS = SERVED
+FIRST, *FURTHER = SERVED
 ASKERS, ATTACKS, SECONDS, ROUNDS = 8, 4, 4.0, 3
 FACTOR = 2.0  # by which the slowest answers of others may take longer
 MARGIN_S = 0.02  # of what the machine does beside
@@ -55,7 +55,7 @@ WORST = {
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     var = tmp_path_factory.mktemp("fairness") / "var"
     service = Service(
-        var, system=FIRST, words=[word for name in OTHERS for word in ("--system", name)]
+        var, system=FIRST, words=[word for name in FURTHER for word in ("--system", name)]
     ).start()
     try:
         yield service

@@ -17,7 +17,7 @@ from tests.cluster.running import Service, wait_until
 from tests.deploy.prometheus import ALERTS
 from tests.deploy.selectors import find_selectors, samples
 
-FIRST, *OTHERS = SERVED
+FIRST, *FURTHER = SERVED
 LOADED_S = 400.0  # on a machine that others use too
 
 pytestmark = pytest.mark.timeout(600)
@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     service = Service(
         tmp_path_factory.mktemp("shipped") / "var",
         system=FIRST,
-        words=[word for name in OTHERS for word in ("--system", name)],
+        words=[word for name in FURTHER for word in ("--system", name)],
     )
     service.launch()
     try:

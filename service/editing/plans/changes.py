@@ -61,8 +61,8 @@ def _read_fields(item: MemoryItem, memory: Memory, where: str) -> Fields:
     kinds = dict(memory.fields) if isinstance(memory, TakesFields) else {}
     kind = next((kind for kind in kinds if kind == item.kind), None)
     if kind is None:
-        known = f"it takes {', '.join(sorted(kinds))}" if kinds else "it takes no change of its own kind"
-        raise InvalidInput(f"{memory.name} takes no {item.kind!r}: {known}", field=f"{where}.kind")
+        offer = f"it takes {', '.join(sorted(kinds))}" if kinds else "it takes no change of its own kind"
+        raise InvalidInput(f"{memory.name} takes no {item.kind!r}: {offer}", field=f"{where}.kind")
     try:
         return kinds[kind].model_validate(item.change)
     except ValidationError as error:

@@ -190,8 +190,8 @@ class EditPlan:
     async def _plan_all(self, state: EditorState) -> list[PlannedEdit]:
         """In the order of the request, without what is refused."""
         while True:
-            given = [edit for edit in self._given_edits if edit.place not in self._refusals]
-            edits = [*given, *await self._plan_facts(state)]
+            plain_edits = [edit for edit in self._given_edits if edit.place not in self._refusals]
+            edits = [*plain_edits, *await self._plan_facts(state)]
             contradiction = find_contradiction(edits)
             if contradiction is None:
                 return mark_repetitions(edits)
