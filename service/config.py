@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from models.system import Thresholds
-from models.systems import KNOWN, SERVED
+from models.systems import DEFAULT_SYSTEMS, SYSTEMS
 from service.access.rate_limits import Rate
 from service.ledger.redis.address import FORMS
 from service.logs import Format, Level
@@ -134,8 +134,8 @@ class Settings(BaseModel):
     var: Path = Field(Path("var"), description="folder of all data")
     host: str = Field("127.0.0.1", description="address to listen on")
     systems: Annotated[dict[str, ImportPath], Field(min_length=1)] = Field(
-        {name: KNOWN[name] for name in SERVED},
-        description=f"a model to serve, one of {', '.join(KNOWN)} or your own with its loader; may be repeated",
+        {name: SYSTEMS[name] for name in DEFAULT_SYSTEMS},
+        description=f"a model to serve, one of {', '.join(SYSTEMS)} or your own with its loader; may be repeated",
     )
     default_model: str | None = Field(
         None,

@@ -18,7 +18,7 @@ from models.system import Ask, NearbyEdit, ScopeVerdict, Thresholds
 Read = Callable[[Sequence[str]], Readings]
 
 
-class Routed(Protocol):
+class EditsView(Protocol):
     """A view of a memory whose edits are found by a scope."""
 
     @property
@@ -91,7 +91,7 @@ class Router:
         return [_digest(before) != _digest(after) for before, after in sides]
 
     def _active_edits(self, views: Views) -> ActiveEdits:
-        view: Routed = views[self._routed_memory]
+        view: EditsView = views[self._routed_memory]
         return view.active_edits
 
     def _read_asks(self, asks: Sequence[Ask]) -> Readings:

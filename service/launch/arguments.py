@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from models.systems import KNOWN
+from models.systems import SYSTEMS
 from service.config import Oidc, Settings
 
 GROUPS = {
@@ -113,10 +113,10 @@ def _parse_range(text: str) -> dict[str, int]:
 
 def _parse_system(text: str) -> tuple[str, str]:
     name, equals, loader = text.partition("=")
-    if text in KNOWN:
-        return text, KNOWN[text]
+    if text in SYSTEMS:
+        return text, SYSTEMS[text]
     if not (name and equals and ":" in loader):
         raise argparse.ArgumentTypeError(
-            f"{text!r} is neither one of {', '.join(KNOWN)} nor of the form NAME=MODULE:LOADER"
+            f"{text!r} is neither one of {', '.join(SYSTEMS)} nor of the form NAME=MODULE:LOADER"
         )
     return name, loader

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from errata import Errata, ErrataError
 
-from models.systems import SERVED
+from models.systems import DEFAULT_SYSTEMS
 from tests.bench.board_picture import Event, draw
 from tests.bench.questions import questions
 from tests.cluster.running import ROOT, Service, kill, signal, wait_until
@@ -45,7 +45,7 @@ def main() -> None:
 
 @contextmanager
 def run_service(var: Path) -> Iterator[Service]:
-    first, *rest = SERVED
+    first, *rest = DEFAULT_SYSTEMS
     words = [word for name in rest for word in ("--system", name)]
     service = Service(var, replicas=2, system=first, words=words)
     try:

@@ -19,7 +19,7 @@ import pytest
 import yaml
 from ray.serve.schema import ServeDeploySchema
 
-from models.systems import SERVED
+from models.systems import DEFAULT_SYSTEMS
 from service.http.deployment_client import FINISH_S
 from service.launch.environment import CLUSTER_ENVIRONMENT
 from service.launch.serve_deploy import read_settings
@@ -185,7 +185,7 @@ def test_with_as_few_workers_as_may_be_left_each_part_has_a_place(overlay: Overl
 @pytest.mark.parametrize("n_workers", [2, 4], ids=["after a drain", "at their most"])
 def test_a_placement_that_may_get_stuck_is_found(n_workers: int) -> None:
     """As where two ingresses lie on two workers, so that each takes the half of a place."""
-    models = [Part(name, 3 if n_workers == 4 else 1, {"CPU": 2.0}, None) for name in SERVED]
+    models = [Part(name, 3 if n_workers == 4 else 1, {"CPU": 2.0}, None) for name in DEFAULT_SYSTEMS]
     parts = [Part("ingress", 2, {"CPU": 0.5}, None), Part("editor", 1, {"CPU": 2.0}, None), *models]
     assert can_get_stuck(parts, {"CPU": 4.0}, n_workers)
 

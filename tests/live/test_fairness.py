@@ -15,12 +15,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from models.systems import SERVED
+from models.systems import DEFAULT_SYSTEMS
 from tests.bench.questions import questions
 from tests.bench.timing import percentile
 from tests.cluster.running import Service
 
-FIRST, *FURTHER = SERVED
+FIRST, *FURTHER = DEFAULT_SYSTEMS
 ASKERS, ATTACKS, SECONDS, ROUNDS = 8, 4, 4.0, 3
 FACTOR = 2.0  # by which the slowest answers of others may take longer
 MARGIN_S = 0.02  # of what the machine does beside

@@ -12,12 +12,12 @@ import pytest
 from errata import Errata, errors
 from prometheus_client.samples import Sample
 
-from models.systems import SERVED
+from models.systems import DEFAULT_SYSTEMS
 from tests.cluster.running import Service, wait_until
 from tests.deploy.prometheus import ALERTS
 from tests.deploy.selectors import find_selectors, samples
 
-FIRST, *FURTHER = SERVED
+FIRST, *FURTHER = DEFAULT_SYSTEMS
 LOADED_S = 400.0  # on a machine that others use too
 
 pytestmark = pytest.mark.timeout(600)

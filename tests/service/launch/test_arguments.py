@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from models.systems import KNOWN
+from models.systems import SYSTEMS
 from service.config import Settings
 from service.launch.arguments import GROUPS, parse
 
@@ -40,7 +40,7 @@ def test_words_become_the_settings_of_their_names() -> None:
 
 
 def test_a_system_of_the_repository_is_served_by_its_name() -> None:
-    assert parse(["--system", "kbert"])["systems"] == {"kbert": KNOWN["kbert"]}
+    assert parse(["--system", "kbert"])["systems"] == {"kbert": SYSTEMS["kbert"]}
 
 
 @pytest.mark.parametrize(
