@@ -31,6 +31,9 @@ if TYPE_CHECKING:  # torch takes seconds to import, and who passes rows on does 
     from torch import Tensor
 
 
+EDIT_PREFIX = "edit/"  # beginning of the key of a block that one edit owns
+
+
 class BlockError(ValueError):
     """Bytes that are not a block, or not the block their digest names."""
 
@@ -79,6 +82,11 @@ class Block:
     def digest(self) -> str:
         """Return the digest as commits name it."""
         return "sha256:" + self.sha256.hex()
+
+    @property
+    def edit(self) -> str:
+        """Return the id of the edit that owns the block (`block_key`)."""
+        return self.key.removeprefix(EDIT_PREFIX)
 
     @property
     def kind(self) -> str:
@@ -504,4 +512,4 @@ class ChecksFields(Protocol):
 
 def block_key(edit: str) -> str:
     """Return the key of the block that an edit owns."""
-    return f"edit/{edit}"
+    return EDIT_PREFIX + edit

@@ -29,7 +29,6 @@ from models.memory import (
     Usage,
 )
 from models.scope.active import ActiveEdits
-from models.scope.router import name_edit
 from models.scope.wording_table import WordingTable
 
 SENSES = "backpack/senses"
@@ -97,7 +96,7 @@ class SensesMemory:
         changes = [block for block in blocks if block.kind == SENSE]
         edits_by_token: dict[int, list[str]] = defaultdict(list)
         for block in changes:
-            edits_by_token[SenseOperation.of(block).word].append(name_edit(block))
+            edits_by_token[SenseOperation.of(block).word].append(block.edit)
         return SensesView(
             self._wordings.view([block for block in blocks if block.kind == FACT]),
             compose(self._reader.model, changes),

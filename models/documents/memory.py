@@ -150,7 +150,7 @@ def read_block(block: Block) -> TextChange:
     """Return the change that `write_block` wrote."""
     head = read_head(block)
     return TextChange(
-        block.key.removeprefix("edit/"),
+        block.edit,
         head["action"],  # type: ignore[arg-type]
         _to_text(block.tensors[TEXT]),
         _to_text(block.tensors[OLD]),

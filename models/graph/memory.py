@@ -89,14 +89,10 @@ def graph_memory(folder: Path = WORLD) -> GraphMemory:
     return GraphMemory.of(folder)
 
 
-def _edit(block: Block) -> str:
-    return block.key.removeprefix("edit/")
-
-
 def _without(view: GraphView, blocks: Sequence[Block]) -> GraphView:
     if not blocks:
         return view
-    removals = {_edit(block) for block in blocks}
+    removals = {block.edit for block in blocks}
     subjects = {s for block in blocks if block.kind == STATEMENTS for s in read_statements(block)}
     edits = dict(view.edits)
     for subject in subjects:
@@ -111,10 +107,10 @@ def _with(view: GraphView, blocks: Iterable[Block]) -> GraphView:
     imports, fresh = list(view.imports), defaultdict[str, list[tuple[int, SourceStatements]]](list)
     for block in blocks:
         if block.kind == IMPORT:
-            imports.append(ActiveImport(block.order, _edit(block), read_manifest(block)))
+            imports.append(ActiveImport(block.order, block.edit, read_manifest(block)))
             continue
         for subject, statements in read_statements(block).items():
-            fresh[subject].append((block.order, SourceStatements(_edit(block), statements)))
+            fresh[subject].append((block.order, SourceStatements(block.edit, statements)))
     edits = dict(view.edits)
     for subject, pairs in fresh.items():
         edits[subject] = tuple(sorted((*edits.get(subject, ()), *pairs), key=lambda pair: pair[0]))

@@ -195,7 +195,7 @@ def fold(base: Image, decoder: Decoder, active: Sequence[Material]) -> Image:
                 block.tensors["deltas"],
             )
             for layer, slot, delta in zip(*columns, strict=True):
-                deltas[layer, slot].append((block.key.removeprefix("edit/"), delta))
+                deltas[layer, slot].append((block.edit, delta))
     for (layer, slot), moves in deltas.items():
         bank = decoder.layers[layer].feed_forward.slots
         assert bank is not None, f"layer {layer} has no bank"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import torch
 
-from models.memory import Block, Views
+from models.memory import Views
 from models.scope.active import ActiveEdits
 from models.scope.readings import Readings
 from models.scope.scope import Match, Scope
@@ -69,13 +69,13 @@ class Router:
         """Return the active edits whose place a new edit of each question takes."""
         active_edits = self._active_edits(views)
         same = self._scope.find_same(self._read_asks(asks), active_edits)
-        return [tuple(name_edit(active_edits.edits[edit]) for edit in edits) for edits in same]
+        return [tuple(active_edits.edits[edit].edit for edit in edits) for edits in same]
 
     @torch.inference_mode()
     def find_misrouted(self, views: Views) -> dict[str, tuple[str | None, ...]]:
         """Return the edits that do not answer all of their own wordings, and which edit answers each of them."""
         active_edits = self._active_edits(views)
-        names = [name_edit(block) for block in active_edits.edits]
+        names = [block.edit for block in active_edits.edits]
         return {
             names[edit]: tuple(names[other] for other in answering)
             for edit, answering in active_edits.find_misrouted().items()
@@ -96,11 +96,6 @@ class Router:
 
     def _read_asks(self, asks: Sequence[Ask]) -> Readings:
         return self._read_questions([ask.question for ask in asks])
-
-
-def name_edit(block: Block) -> str:
-    """Return the id of the edit that owns a block."""
-    return block.key.removeprefix("edit/")
 
 
 def _digest(match: Match | None) -> tuple[str, str] | None:

@@ -41,12 +41,12 @@ class Match:
     @property
     def edit(self) -> str:
         """Return the id of the edit that answers."""
-        return self.block.key.removeprefix("edit/")
+        return self.block.edit
 
     @property
     def owner(self) -> str:
         """Return the id of the latest edit that was given the wording."""
-        return self.view.edits[int(self.view.owner[self.row])].key.removeprefix("edit/")
+        return self.view.edits[int(self.view.owner[self.row])].edit
 
     @property
     def wording(self) -> str:

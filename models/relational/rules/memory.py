@@ -100,4 +100,4 @@ def rule_memory() -> RuleMemory:
 @lru_cache(maxsize=4_096)
 def _read(block: Block) -> EditedRule:
     content = json.loads(bytes(block.tensors["json"].tolist()))
-    return EditedRule(WalkRule(content["rule"]), block.key.removeprefix("edit/"), content["label"])
+    return EditedRule(WalkRule(content["rule"]), block.edit, content["label"])

@@ -99,7 +99,7 @@ class EntityMemory:
             rows_by_digest[block.sha256] = parsed_rows
             for entity, vector in parsed_rows.items():
                 row = self.table.names.row_of(entity) or new.setdefault(entity, len(self.table) + len(new))
-                vectors[row], edits[row] = vector, block.key.removeprefix("edit/")
+                vectors[row], edits[row] = vector, block.edit
         self._rows_by_digest = rows_by_digest
         return EntityView(self.table, vectors, new, edits)
 

@@ -43,7 +43,7 @@ def image(memory: BankMemory, edits: int) -> Image:
 
 
 @pytest.mark.xfail(
-    strict=True, reason="the judge's first weights keep 91 % of the questions about one subject"
+    strict=True, reason="edits of the pack were not measured again with these weights of the judge"
 )
 def test_the_default_checkpoint_keeps_edits_apart(memory: BankMemory) -> None:
     usage = memory.usage(image(memory, 1))
