@@ -92,7 +92,7 @@ class RelativeAttention(nn.Module):
         by_content = self._split(query + self.r_w_bias) @ (keys + tasks).mT
         by_place = self._split(query + self.r_r_bias) @ tables.rows.mT
         by_task = tasks @ rearrange(self.r_t_bias - self.r_w_bias, "(head d) -> head d 1", head=self.heads)
-        scores = by_content.float() + shift(by_place.float()) + by_task.float().mT
+        scores = by_content.float() + shift(by_place).float() + by_task.float().mT
         return scores / sqrt(keys.shape[-1])
 
     def _split(self, states: Float[Tensor, "batch token width"]) -> Float[Tensor, "batch head token d"]:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from models.confidence import sigmoid
 from models.documents.document import Document
 from models.ernie_doc.reading.spans import Span
 
@@ -11,7 +10,12 @@ PASSAGE_CHARS = 160  # characters on each side of a span, up to the next space
 
 
 def explain(
-    id: str | None, document: Document, spans: Sequence[Span], n_windows: int, n_tokens: int
+    id: str | None,
+    document: Document,
+    spans: Sequence[Span],
+    scores: Sequence[float],
+    n_windows: int,
+    n_tokens: int,
 ) -> Mapping[str, Any]:
     """Describe what was read and found.
 
@@ -19,6 +23,7 @@ def explain(
         id: The document's id; None for a context.
         document: What was read.
         spans: What was found, the best first.
+        scores: Probability that each of them is right.
         n_windows: Windows that were asked.
         n_tokens: Tokens of the document.
     """
@@ -32,17 +37,17 @@ def explain(
             "tokens": n_tokens,
             "windows": n_windows,
         },
-        "spans": [_describe(span, document.text) for span in spans],
+        "spans": [_describe(span, score, document.text) for span, score in zip(spans, scores, strict=True)],
     }
 
 
-def _describe(span: Span, text: str) -> Mapping[str, Any]:
+def _describe(span: Span, score: float, text: str) -> Mapping[str, Any]:
     start, end = find_passage(text, span.start, span.end)
     return {
         "text": span.text,
         "start": span.start,
         "end": span.end,
-        "score": sigmoid(span.margin),
+        "score": score,
         "window": span.window,
         "passage": {"text": text[start:end], "start": start, "end": end},
     }

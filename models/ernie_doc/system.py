@@ -16,9 +16,9 @@ from more_itertools import unique_everseen
 from tokenizers import Tokenizer
 
 from models.checkpoint import ADVICE, CheckpointError
-from models.confidence import sigmoid
 from models.documents.document import Document
 from models.documents.memory import DOCUMENTS, DocumentsView, Texts
+from models.ernie_doc.confidence import rate
 from models.ernie_doc.explain import explain
 from models.ernie_doc.loading.checkpoint import Checkpoint, Settings
 from models.ernie_doc.loading.checkpoint import load as load_checkpoint
@@ -72,7 +72,7 @@ class ErnieDocSystem:
         self.reader = Reader(checkpoint, packing, RecentStates(STATE_BYTES), EVERY)
         self._checkpoint, self._settings, self._tokenizer = checkpoint, settings, tokenizer
         spans = SpanRule(settings.longest, N_BEST, "margin")
-        self.rule = AnswerRule(spans, settings.threshold, BATCH[self.reader.device.type])
+        self.rule = AnswerRule(spans, BATCH[self.reader.device.type])
         self._tokens: LRUCache[str, Tokens] = LRUCache(CACHED_TOKENS, getsizeof=len)
         self._lock = Lock()
 
@@ -110,8 +110,7 @@ class ErnieDocSystem:
             "reads": sorted(self.inputs),
             "retrospective": self.rule.is_retrospective,
             "longest_document": MAX_TOKENS,
-            "unsure_below": sigmoid(self._settings.threshold),
-            "score": "odds of the span against no answer in its window; not calibrated",
+            "unsure_below": self._settings.confidence.threshold,
         }
 
     def _finish(self, ask: Ask, views: Views) -> Reply:
@@ -143,16 +142,23 @@ class ErnieDocSystem:
 
     def _reply(self, ask: Ask, document: Document, tokens: Tokens, result: Answer) -> Reply:
         spans = list(unique_everseen(result.spans, key=lambda span: span.text))
-        n_windows = len(self.reader.packing.windows(len(tokens)))
-        explanation = explain(ask.document, document, spans, n_windows, len(tokens)) if ask.explain else None
+        scores = rate(spans, result.n_windows, self._settings.confidence)
+        is_sure = bool(spans) and scores[0] >= self._settings.confidence.threshold
+        explanation = (
+            explain(ask.document, document, spans, scores, result.n_windows, len(tokens))
+            if ask.explain
+            else None
+        )
         return Reply(
-            result.text,
-            sigmoid(spans[0].margin) if spans else 0.0,
+            spans[0].text if is_sure else None,
+            scores[0] if spans else 0.0,
             spans[0].text if spans else "",
-            NOT_SAID if result.text is None else None,
+            None if is_sure else NOT_SAID,
             document.edits,
             tuple(
-                Alternative(span.text, sigmoid(span.margin)) for span in spans[: ask.top_k] if ask.top_k > 1
+                Alternative(span.text, score)
+                for span, score in list(zip(spans, scores, strict=True))[: ask.top_k]
+                if ask.top_k > 1
             ),
             result.is_question_cut,
             explanation,

@@ -11,7 +11,7 @@ half of the model and lies on every machine anyway.
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from safetensors import SafetensorError
@@ -28,6 +28,7 @@ from models.checkpoint import (
     verify_sums,
     write_sums,
 )
+from models.confidence import Confidence
 from models.ernie_doc.config import ErnieDocConfig
 from models.ernie_doc.loading.minilm import minilm_weights
 from models.ernie_doc.model import ErnieDoc
@@ -45,13 +46,13 @@ class Settings:
         question_room: Tokens of a question.
         overlap: Tokens that windows share.
         longest: Tokens of an answer.
-        threshold: Least margin of an answer, in logits.
+        confidence: How likely an answer is right, and from which probability it is given.
     """
 
     question_room: int
     overlap: int
     longest: int
-    threshold: float
+    confidence: Confidence
 
 
 @dataclass(frozen=True)
@@ -124,13 +125,17 @@ def load(folder: Path, device: torch.device | str = "cpu", dtype: torch.dtype = 
         )
     try:
         model, raw = ErnieDoc(ErnieDocConfig(**config["model"])), config.get("reading")
-        settings = Settings(**raw) if raw is not None else None
+        settings = _parse_settings(raw) if raw is not None else None
         tensors = {name: value.float() for name, value in load_file(folder / WEIGHTS).items()}
     except (SafetensorError, KeyError, TypeError, ValueError) as cause:
         raise CheckpointError(f"{folder} is not a whole checkpoint ({cause}): {ADVICE}") from cause
     base = minilm_weights(model.state_dict()) if config.get("base") == "minilm" else {}
     fill(model, base | tensors, folder)
     return Checkpoint(model.to(device, dtype).eval().requires_grad_(False), digest, settings)
+
+
+def _parse_settings(raw: dict[str, Any]) -> Settings:
+    return Settings(**{**raw, "confidence": Confidence.parse(raw["confidence"])})
 
 
 def fill(model: ErnieDoc, tensors: dict[str, Tensor], folder: Path) -> None:

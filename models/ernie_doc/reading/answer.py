@@ -31,7 +31,6 @@ class AnswerRule:
 
     Attributes:
         spans: How spans are compared.
-        threshold: Least margin of an answer, in logits; None answers in any case, as the authors do.
         batch: Windows that are read at once.
         is_retrospective: True if the whole document is read once before.
         uses_memory: False leaves every memory empty, to see what it contributes.
@@ -39,7 +38,6 @@ class AnswerRule:
     """
 
     spans: SpanRule
-    threshold: float | None
     batch: int
     is_retrospective: bool = False
     uses_memory: bool = True
@@ -51,16 +49,14 @@ class Answer:
     """What was found.
 
     Attributes:
-        text: The answer, or None.
-        reason: Why there is none: `no_span`, or `unsure` where no span reaches the threshold.
-        spans: The best ones, the best first.
+        spans: The best ones, the best first; none where no span of the text keeps the rule.
+        n_windows: Windows that were asked.
         is_question_cut: True if the question was longer than its room.
         is_retrospective: True if the document was read twice.
     """
 
-    text: str | None
-    reason: str | None
     spans: tuple[Span, ...]
+    n_windows: int
     is_question_cut: bool
     is_retrospective: bool
 
@@ -82,7 +78,7 @@ class WindowLogits(NamedTuple):
 def answer(
     reader: Reader, document: Document, question: str, tokenizer: Tokenizer, rule: AnswerRule
 ) -> Answer:
-    """Answer a question about a document.
+    """Find the spans of a document that may answer a question.
 
     Raises:
         DocumentRefused: The question has no words.
@@ -109,17 +105,7 @@ def answer_in_steps(
     for done, best in enumerate(follow_spans(document, windows, logits, rule.spans), 1):
         spans = best
         yield Progress(done, len(windows))
-    text, reason = decide(spans, rule.threshold)
-    yield Answer(text, reason, tuple(spans), len(ids) > room, rule.is_retrospective)
-
-
-def decide(spans: Sequence[Span], threshold: float | None) -> tuple[str | None, str | None]:
-    """Return the best span's text, or the reason why there is no answer."""
-    if not spans:
-        return None, "no_span"
-    if threshold is not None and spans[0].margin < threshold:
-        return None, "unsure"
-    return spans[0].text, None
+    yield Answer(tuple(spans), len(windows), len(ids) > room, rule.is_retrospective)
 
 
 def read_windows(

@@ -1,4 +1,4 @@
-"""`python -m models.training.ernie_doc`: train, choose the threshold, write the checkpoint and measure it.
+"""`python -m models.training.ernie_doc`: train, fit the confidence, write the checkpoint and measure it.
 
 The steps resume where they stopped; the rest takes minutes.
 """
@@ -20,9 +20,10 @@ from models.ernie_doc.reading.spans import SpanRule
 from models.ernie_doc.reading.store import StateStore
 from models.packs.pack import WORLD, Pack
 from models.training.ernie_doc import plan as plans
+from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import write_card
 from models.training.ernie_doc.composed import build_world
-from models.training.ernie_doc.exam import best_threshold, exam_texts, examine
+from models.training.ernie_doc.exam import LONGEST, by_kind, exam_texts, examine
 from models.training.ernie_doc.examples import Examples
 from models.training.ernie_doc.learning import Learning, Say, build_model
 from models.training.ernie_doc.plan import Plan
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument("--pack", type=Path, default=WORLD)
     parser.add_argument("--work", type=Path, default=WORK, help="progress and time spent")
     parser.add_argument("--out", type=Path, default=CHECKPOINT)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--device", default="cpu", help="auto, cpu, cuda or cuda:N")
     parser.add_argument("--until", type=int, help="stop before this step and write nothing but progress")
     arguments = parser.parse_args()
@@ -68,25 +69,23 @@ def train(
     learning.run(Progress(work, plans.fingerprint(plan, pack_folder)), until)
     if until is not None and until < plan.steps:
         return
-    rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), None, BATCH)
+    rule = AnswerRule(SpanRule(plan.longest, N_BEST, "margin"), BATCH)
     with tempfile.TemporaryDirectory() as folder:
         store = StateStore(Path(folder), STORE_BYTES)  # each question of a document finds its states there
-        say("choosing the threshold")
+        say("fitting the confidence")
         texts = [text for part in exam_texts(pack, "choose", plan.seed).values() for text in part]
-        reader = Reader(Checkpoint(model, "choosing"), packing, store)
-        threshold = best_threshold(examine(reader, texts, tokenizer, rule))
-        settings = Settings(plan.question_room, plan.overlap, plan.longest, threshold)
+        scale = calibrate(
+            examine(Reader(Checkpoint(model, "choosing"), packing, store), texts, tokenizer, rule)
+        )
+        settings = Settings(plan.question_room, plan.overlap, plan.longest, scale)
         save(model.cpu(), out, "minilm", torch.float16, settings)
-        say("measuring")
-        reader = Reader(load(out, device), packing, store)
-        exam = {
-            name: (
-                examine(reader, part, tokenizer, rule),
-                examine(reader, part, tokenizer, rule, uses_memory=False),
-            )
-            for name, part in exam_texts(pack, "test", plan.seed).items()
-        }
-    write_card(out, exam, threshold, sum(seconds_by_phase(work).values()))
+        say(f"wrote {out}, measuring")
+        reader, exam = Reader(load(out, device), packing, store), {}
+        for name, part in exam_texts(pack, "test", plan.seed).items():
+            memories = (True,) if name == LONGEST else (True, False)
+            exam[name] = [examine(reader, part, tokenizer, rule, uses_memory) for uses_memory in memories]
+            say(f"{name}: {by_kind(exam[name][0], scale)['all']}")
+    write_card(out, exam, scale, sum(seconds_by_phase(work).values()))
     say(f"wrote {out}")
 
 

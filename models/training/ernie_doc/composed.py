@@ -27,6 +27,7 @@ SUBJECTS = 3  # subjects that share a relation in one document
 PLAIN_FACTS = 5  # facts under their own names
 STATED_SHARE = 0.75  # share of questions in steps whose second fact the document states
 FILLERS = (1, 3)  # paragraphs between clue and fact
+FAR_FILLERS = (16, 19)  # paragraphs between clue and fact in a document of some 2,000 tokens
 MOST_FILLER = 700  # characters of one of them
 
 
@@ -60,6 +61,16 @@ class World:
         """Return a question for a relation of a subject, in one of the split's phrasings."""
         return rng.choice(self.phrasings[relation.id].questions).replace("{subject}", subject)
 
+    def part(self, number: int, count: int) -> "World":
+        """Return one of so many parts that share no subject, so that documents made of them agree."""
+        by_subject = {
+            id: facts for place, (id, facts) in enumerate(self.by_subject.items()) if place % count == number
+        }
+        by_relation: dict[str, list[Fact]] = defaultdict(list)
+        for fact in (fact for facts in by_subject.values() for fact in facts):
+            by_relation[fact.relation.id].append(fact)
+        return replace(self, by_relation=by_relation, by_subject=by_subject)
+
 
 def build_world(pack: Pack, split: Split) -> World:
     """Collect the facts whose subject belongs to a split and has one value only."""
@@ -81,9 +92,14 @@ def build_world(pack: Pack, split: Split) -> World:
 
 
 class Draft:
-    """A text that grows, and the places of what was stated in it."""
+    """A text that grows, and the places of what was stated in it.
 
-    def __init__(self) -> None:
+    Args:
+        fillers: Least and most paragraphs that stand between clue and fact.
+    """
+
+    def __init__(self, fillers: tuple[int, int] = FILLERS) -> None:
+        self.fillers = fillers
         self.parts: list[str] = []
         self.questions: list[Question] = []
         self.length = 0
@@ -104,13 +120,26 @@ class Draft:
 
     def fill(self, world: World, rng: random.Random) -> None:
         """Append paragraphs that have nothing to do with the facts."""
-        count = min(rng.randint(*FILLERS), len(world.fillers))
+        count = min(rng.randint(*self.fillers), len(world.fillers))
         self.add("\n\n" + "\n\n".join(rng.sample(world.fillers, count)) + "\n\n")
 
 
-def compose(world: World, rng: random.Random) -> Text:
+def compose_long(world: World, n_parts: int, rng: random.Random) -> Text:
+    """Write one document of some 2,000 tokens a part; each part is about subjects of its own."""
+    texts = [compose(world.part(number, n_parts), rng, FAR_FILLERS) for number in range(n_parts)]
+    parts: list[str] = []
+    questions: list[Question] = []
+    length = 0
+    for text in texts:
+        questions += [question.shift(length) for question in text.questions]
+        parts.append(text.text + "\n\n")
+        length += len(parts[-1])
+    return Text("Notes", "".join(parts), tuple(questions))
+
+
+def compose(world: World, rng: random.Random, fillers: tuple[int, int] = FILLERS) -> Text:
     """Write one document with some ten questions."""
-    draft = Draft()
+    draft = Draft(fillers)
     plain = [rng.choice(rng.choice(list(world.by_subject.values()))) for _ in range(PLAIN_FACTS)]
     steps = draw_steps(world, rng)
     facts, missing = draw_aliased(world, rng)

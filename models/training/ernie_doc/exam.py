@@ -10,19 +10,26 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from tokenizers import Tokenizer
 
+from models.confidence import Confidence, calibration_error
+from models.ernie_doc.confidence import rate
 from models.ernie_doc.reading.answer import Answer, AnswerRule, answer
 from models.ernie_doc.reading.document import tokenize
 from models.ernie_doc.reading.reader import Reader
 from models.packs.pack import Pack
-from models.training.ernie_doc.composed import build_world, compose
+from models.training.ernie_doc.composed import build_world, compose, compose_long
 from models.training.ernie_doc.examples import MOST_TOKENS
 from models.training.ernie_doc.texts import Question, Split, Text, join, read_texts
 
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 N_COMPOSED = 20  # documents made of the pack's facts, in an exam
+LONGEST = "20,000 tokens"  # name of the longest documents, which are read with memory only
+LONG_PARTS = 10  # parts of the longest documents, of 2,000 tokens each
+N_ASKED = 25  # questions to one document of that length; each reads some 200 windows
+N_LONG = {"choose": 1, "test": 2}  # documents of that length
 
 
 @dataclass(frozen=True)
@@ -31,27 +38,39 @@ class Outcome:
 
     Attributes:
         question: What was asked.
-        result: What was found, without a threshold.
+        result: What was found, before anything is withheld.
     """
 
     question: Question
     result: Answer
 
     @property
-    def margin(self) -> float:
-        """Log-odds of the best span against no answer; minus infinity where there is no span."""
-        return self.result.spans[0].margin if self.result.spans else float("-inf")
+    def is_best_right(self) -> bool:
+        """True if the best span is the answer."""
+        expected = self.question.answer
+        spans = self.result.spans
+        return expected is not None and bool(spans) and normalize(spans[0].text) == normalize(expected)
 
-    def exact(self, threshold: float) -> float:
+    def score(self, scale: Confidence) -> float:
+        """Return the probability that the best span is right; 0 where there is no span."""
+        return rate(self.result.spans, self.result.n_windows, scale)[0] if self.result.spans else 0.0
+
+    def reply(self, scale: Confidence) -> str | None:
+        """Return what the service says."""
+        return (
+            self.result.spans[0].text if self.result.spans and self.score(scale) >= scale.threshold else None
+        )
+
+    def exact(self, scale: Confidence) -> float:
         """Return 1 if the answer is right, else 0."""
-        reply = self.result.text if self.margin >= threshold else None
+        reply = self.reply(scale)
         if reply is None or self.question.answer is None:
             return float(reply is self.question.answer)
-        return float(normalize(reply) == normalize(self.question.answer))
+        return float(self.is_best_right)
 
-    def f1(self, threshold: float) -> float:
+    def f1(self, scale: Confidence) -> float:
         """Return the overlap of the words said and expected."""
-        reply = self.result.text if self.margin >= threshold else None
+        reply = self.reply(scale)
         if reply is None or self.question.answer is None:
             return float(reply is self.question.answer)
         words, expected = normalize(reply).split(), normalize(self.question.answer).split()
@@ -66,21 +85,24 @@ def normalize(text: str) -> str:
 
 
 def exam_texts(pack: Pack, split: Split, seed: int) -> dict[str, Sequence[Text]]:
-    """Return the documents of an exam: single ones, long ones of three, and composed ones."""
+    """Return the documents of an exam: single ones, three joined, and composed ones of several lengths."""
     single, rng, world = read_texts(split), random.Random(seed), build_world(pack, split)
-    long = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
+    joined = [join(single[start : start + 3]) for start in range(0, len(single) - 2, 3)]
+    longest = [compose_long(world, LONG_PARTS, rng) for _ in range(N_LONG.get(split, 0))]
     return {
         "written": single,
-        "three joined": long,
+        "three joined": joined,
         "composed": [compose(world, rng) for _ in range(N_COMPOSED)],
+        "2,000 tokens": [compose_long(world, 1, rng) for _ in range(N_COMPOSED // 2)],
+        LONGEST: [replace(text, questions=tuple(rng.sample(text.questions, N_ASKED))) for text in longest],
     }
 
 
 def examine(
     reader: Reader, texts: Sequence[Text], tokenizer: Tokenizer, rule: AnswerRule, uses_memory: bool = True
 ) -> list[Outcome]:
-    """Ask all questions of all texts, without a threshold."""
-    rule = replace(rule, threshold=None, uses_memory=uses_memory)
+    """Ask all questions of all texts."""
+    rule = replace(rule, uses_memory=uses_memory)
     outcomes = []
     for text in texts:
         document = tokenize(text.text, tokenizer, MOST_TOKENS)
@@ -91,22 +113,39 @@ def examine(
     return outcomes
 
 
-def best_threshold(outcomes: Sequence[Outcome]) -> float:
-    """Return the margin from which on answers are given, with the largest mean F1."""
-    margins = sorted({0.0, *(outcome.margin for outcome in outcomes if outcome.result.spans)})
-    return max(margins, key=lambda margin: sum(outcome.f1(margin) for outcome in outcomes))
+class Figures(NamedTuple):
+    """What one group of outcomes comes to, in per cent and points."""
+
+    questions: int
+    exact: float
+    f1: float
+    wrong: float
+    calibration_error: float
 
 
-def by_kind(outcomes: Sequence[Outcome], threshold: float) -> Mapping[str, tuple[int, float, float]]:
-    """Return the number of questions, exact match and F1 in per cent, for each kind."""
+def by_kind(outcomes: Sequence[Outcome], scale: Confidence) -> Mapping[str, Figures]:
+    """Return the figures of each kind of question, and of all."""
     groups: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         groups[outcome.question.kind].append(outcome)
-    return {
-        kind: (
-            len(group),
-            100 * sum(outcome.exact(threshold) for outcome in group) / len(group),
-            100 * sum(outcome.f1(threshold) for outcome in group) / len(group),
-        )
-        for kind, group in sorted(groups.items())
-    }
+        groups["all"].append(outcome)
+    return {kind: grade(group, scale) for kind, group in sorted(groups.items())}
+
+
+def grade(outcomes: Sequence[Outcome], scale: Confidence) -> Figures:
+    """Return the figures of a group; an answer that is given and not right is wrong."""
+    exact = [outcome.exact(scale) for outcome in outcomes]
+    n_wrong = sum(
+        outcome.reply(scale) is not None and not right for outcome, right in zip(outcomes, exact, strict=True)
+    )
+    error = calibration_error(
+        [outcome.score(scale) for outcome in outcomes], [outcome.is_best_right for outcome in outcomes]
+    )
+    share = 100 / len(outcomes)
+    return Figures(
+        len(outcomes),
+        share * sum(exact),
+        share * sum(outcome.f1(scale) for outcome in outcomes),
+        share * n_wrong,
+        error,
+    )

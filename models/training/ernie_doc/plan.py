@@ -92,14 +92,14 @@ DEFAULT = Plan(
     overlap=12,
     longest=16,
     frozen=("embeddings.word_emb.", "encoder.layers.0.ffn.", "pooler."),
-    adaptation_steps=1000,
-    steps=5000,
-    keep_every=100,
-    warmup=200,
-    lr=1e-4,
-    fresh_lr=5e-4,
+    adaptation_steps=300,
+    steps=1250,
+    keep_every=50,
+    warmup=100,
+    lr=1.5e-4,
+    fresh_lr=6e-4,
     decay=0.01,
-    mixture=Mixture(n_composed=3, n_single=1, n_joined=1, n_rows=32, present=0.6),
+    mixture=Mixture(n_composed=3, n_single=2, n_joined=0, n_rows=24, present=0.5),
 )
 
 

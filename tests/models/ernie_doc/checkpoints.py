@@ -1,17 +1,19 @@
 """A tiny random checkpoint on disk, as `load` of the system takes it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from models.ernie_doc.confidence import NO_SCALE
 from models.ernie_doc.loading.checkpoint import Settings, save
 from tests.models.ernie_doc.documents import OVERLAP, ROOM, tiny_reader
 
-SETTINGS = Settings(question_room=ROOM, overlap=OVERLAP, longest=6, threshold=-100.0)
+SETTINGS = Settings(question_room=ROOM, overlap=OVERLAP, longest=6, confidence=NO_SCALE)
 
 
-def write_checkpoint(folder: Path, threshold: float = SETTINGS.threshold) -> Path:
+def write_checkpoint(folder: Path, threshold: float = 0.0) -> Path:
     """Write the model of `tiny_reader`, whose answers are spans without a meaning."""
-    settings = Settings(ROOM, OVERLAP, SETTINGS.longest, threshold)
+    settings = replace(SETTINGS, confidence=replace(NO_SCALE, threshold=threshold))
     save(tiny_reader().model, folder, dtype=torch.float32, settings=settings)
     return folder

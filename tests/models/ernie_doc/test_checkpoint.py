@@ -10,6 +10,7 @@ from safetensors.torch import load_file, save_file
 
 from models.checkpoint import CONFIG as CONFIG_FILE
 from models.checkpoint import WEIGHTS, CheckpointError, write_sums
+from models.confidence import Confidence
 from models.encoder.minilm import MiniLM
 from models.ernie_doc.loading.checkpoint import FILES, Settings, load, save
 from models.ernie_doc.loading.minilm import WORDS, minilm_weights
@@ -21,7 +22,10 @@ MINILM = replace(CONFIG, vocab=30522, width=384, heads=12, inner=1536)
 
 @pytest.mark.parametrize("shares_biases", [False, True])
 def test_a_saved_model_is_the_same_when_it_is_loaded(tmp_path: Path, shares_biases: bool) -> None:
-    model, settings = tiny_model(shares_biases=shares_biases, skips_padding=True), Settings(3, 2, 4, 0.5)
+    model, settings = (
+        tiny_model(shares_biases=shares_biases, skips_padding=True),
+        Settings(3, 2, 4, Confidence((1.0, 2.0, 3.0), 0.5, 0.25)),
+    )
     save(model, tmp_path, settings=settings)
     checkpoint = load(tmp_path)
     assert checkpoint.settings == settings

@@ -1,11 +1,14 @@
-"""Answers are result as SQuAD does, and the threshold is the one that grades best."""
+"""Answers are graded as SQuAD does, and the scale of confidence is fitted on graded ones."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer
 
+from models.confidence import Confidence
+from models.ernie_doc.confidence import NO_SCALE
 from models.ernie_doc.loading.checkpoint import Checkpoint
 from models.ernie_doc.model import ErnieDoc
 from models.ernie_doc.reading.answer import Answer, AnswerRule
@@ -13,16 +16,21 @@ from models.ernie_doc.reading.packing import Packing
 from models.ernie_doc.reading.reader import Reader
 from models.ernie_doc.reading.spans import Span, SpanRule
 from models.packs.pack import Pack
+from models.training.ernie_doc.calibrate import calibrate
 from models.training.ernie_doc.card import collect, write_card
-from models.training.ernie_doc.exam import Outcome, best_threshold, by_kind, exam_texts, examine, normalize
+from models.training.ernie_doc.exam import LONGEST, Outcome, by_kind, exam_texts, examine, normalize
 from models.training.ernie_doc.texts import Question, Text, check
 from tests.models.training.ernie_doc.tiny import MODEL
+
+
+def scale(threshold: float) -> Confidence:
+    return replace(NO_SCALE, threshold=threshold)
 
 
 def outcome(answer: str | None, reply: str, margin: float) -> Outcome:
     span = Span(margin, 0.0, 0, len(reply), reply, 0)
     question = Question("what?", answer, None, "plain" if answer else "unanswerable")
-    return Outcome(question, Answer(reply, None, (span,), False, False))
+    return Outcome(question, Answer((span,), 1, False, False))
 
 
 @pytest.mark.parametrize(
@@ -36,31 +44,33 @@ def outcome(answer: str | None, reply: str, margin: float) -> Outcome:
 )
 def test_answers_are_compared_by_their_words(answer: str, reply: str, exact: float, f1: float) -> None:
     result = outcome(answer, reply, 1.0)
-    assert result.exact(0.0) == exact
-    assert result.f1(0.0) == pytest.approx(f1)
+    assert result.exact(scale(0.0)) == exact
+    assert result.f1(scale(0.0)) == pytest.approx(f1)
 
 
 def test_below_the_threshold_nothing_is_answered() -> None:
-    assert outcome("Lisbon", "Lisbon", 1.0).exact(2.0) == 0.0
-    assert outcome(None, "Lisbon", 1.0).exact(2.0) == 1.0
-    assert outcome(None, "Lisbon", 1.0).exact(0.0) == 0.0
+    assert outcome("Lisbon", "Lisbon", 1.0).exact(scale(0.9)) == 0.0
+    assert outcome(None, "Lisbon", 1.0).exact(scale(0.9)) == 1.0
+    assert outcome(None, "Lisbon", 1.0).exact(scale(0.0)) == 0.0
 
 
 def test_words_are_compared_without_case_articles_and_marks() -> None:
     assert normalize("The  Old, old Pump!") == "old old pump"
 
 
-def test_the_threshold_grades_best() -> None:
+def test_the_scale_tells_right_from_wrong_and_withholds_the_wrong() -> None:
     outcomes = [
         outcome("a b", "a b", 3.0),
         outcome("c", "c", 2.0),
-        outcome(None, "d", 1.0),
-        outcome("e", "f", -1.0),
+        outcome(None, "d", -1.0),
+        outcome("e", "f", -2.0),
     ]
-    threshold = best_threshold(outcomes)
-    assert 1.0 < threshold <= 2.0
-    assert by_kind(outcomes, threshold)["plain"] == (3, pytest.approx(200 / 3), pytest.approx(200 / 3))
-    assert by_kind(outcomes, threshold)["unanswerable"] == (1, 100.0, 100.0)
+    confidence = calibrate(outcomes)
+    assert [outcome.reply(confidence) for outcome in outcomes] == ["a b", "c", None, None]
+    assert by_kind(outcomes, confidence)["plain"][:4] == (3, pytest.approx(200 / 3), pytest.approx(200 / 3), 0.0)
+    assert by_kind(outcomes, confidence)["unanswerable"][:4] == (1, 100.0, 100.0, 0.0)
+    assert by_kind(outcomes, scale(0.0))["all"].wrong == 50.0
+    assert by_kind(outcomes, confidence)["all"].calibration_error < 10
 
 
 def test_an_exam_asks_every_question_with_and_without_memory(tokenizer: Tokenizer, tmp_path: Path) -> None:
@@ -69,14 +79,17 @@ def test_an_exam_asks_every_question_with_and_without_memory(tokenizer: Tokenize
     text = Text(
         "a", "The pump was built in March. " * 9, (Question("When was it built?", "March", 22, "plain"),)
     )
-    rule = AnswerRule(SpanRule(4, 50, "margin"), None, 4)
+    rule = AnswerRule(SpanRule(4, 50, "margin"), 4)
     sides = [examine(reader, [text], tokenizer, rule, uses_memory) for uses_memory in (True, False)]
     assert [len(side) for side in sides] == [1, 1]
     assert sides[0][0].result.spans != sides[1][0].result.spans
     exam = {"written": (sides[0], sides[1])}
-    write_card(tmp_path, exam, 0.0, 3600.0)
+    write_card(tmp_path, exam, NO_SCALE, 3600.0)
     figures = json.loads((tmp_path / "measured.json").read_text())
-    assert figures.keys() == collect(exam, 0.0).keys() == {"written/with/plain", "written/without/plain"}
+    assert figures.keys() == collect(exam, NO_SCALE).keys()
+    assert figures.keys() == {
+        f"written/{side}/{kind}" for side in ("with", "without") for kind in ("all", "plain")
+    }
     assert "| written | without | plain | 1 |" in (tmp_path / "README.md").read_text()
 
 
@@ -84,6 +97,8 @@ def test_exams_hold_long_documents_of_their_split(pack: Pack) -> None:
     texts = exam_texts(pack, "test", 1)
     assert {name: len(part) > 0 for name, part in texts.items()} == dict.fromkeys(texts, True)
     assert min(len(text.text) for text in texts["three joined"]) > 8_000
+    assert min(len(text.text.split()) for text in texts["2,000 tokens"]) > 1_200
+    assert min(len(text.text.split()) for text in texts[LONGEST]) > 12_000
     for text in (text for part in texts.values() for text in part):
         for question in text.questions:
             check(question, text.text, text.title)

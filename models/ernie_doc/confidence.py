@@ -1,0 +1,38 @@
+"""How likely the best span of a document is right: the features that `models/confidence.py` scales."""
+
+from collections.abc import Sequence
+from math import log
+
+from models.confidence import Confidence
+from models.ernie_doc.reading.spans import Span
+
+MOST = 20.0  # bound of each feature, in logits
+NO_SCALE = Confidence(
+    (1.0, 0.0, 0.0), 0.0, 0.0
+)  # scale that is the odds of the span against no answer in its window
+
+
+def read_features(span: Span, spans: Sequence[Span], n_windows: int) -> tuple[float, float, float]:
+    """Return what tells a right span from a wrong one.
+
+    Args:
+        span: The span in question.
+        spans: All spans that were found, the best first.
+        n_windows: Windows that were asked: in each of them a span may be taken for the answer by chance.
+
+    Returns:
+        The margin against no answer; the distance to the best span with another text; the logarithm of the windows.
+    """
+    others = [other.margin for other in spans if other.text.casefold() != span.text.casefold()]
+    distance = span.margin - max(others) if others else MOST
+    return _bound(span.margin), _bound(distance), log(n_windows)
+
+
+def rate(spans: Sequence[Span], n_windows: int, scale: Confidence) -> list[float]:
+    """Return the probability that each span is right, which never rises from one span to the next."""
+    scores = [scale.score(read_features(span, spans, n_windows)) for span in spans]
+    return [min(scores[: place + 1]) for place in range(len(scores))]
+
+
+def _bound(value: float) -> float:
+    return max(-MOST, min(MOST, value))

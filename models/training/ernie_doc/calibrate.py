@@ -1,0 +1,30 @@
+"""The confidence of answers, fitted on documents, subjects and phrasings that no weight was trained on."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from models.confidence import Confidence, fit
+from models.ernie_doc.confidence import read_features
+from models.training.ernie_doc.exam import Outcome
+
+DECAY, MAX_ITERATIONS = 1e-3, 200
+
+
+def calibrate(outcomes: Sequence[Outcome]) -> Confidence:
+    """Fit the scale, and choose the probability from which answers are given: that with the largest mean F1.
+
+    The best span of a question that the document does not answer is wrong, so what the scale learns is to doubt it.
+    """
+    found = [outcome for outcome in outcomes if outcome.result.spans]
+    features = [
+        read_features(outcome.result.spans[0], outcome.result.spans, outcome.result.n_windows)
+        for outcome in found
+    ]
+    is_right = [outcome.is_best_right for outcome in found]
+    scale = fit(features, is_right, decay=DECAY, max_iterations=MAX_ITERATIONS)
+    thresholds = sorted({0.5, *(outcome.score(scale) for outcome in found)})
+
+    def mean_f1(threshold: float) -> float:
+        return sum(outcome.f1(replace(scale, threshold=threshold)) for outcome in outcomes)
+
+    return replace(scale, threshold=max(thresholds, key=mean_f1))
