@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from inspect import getattr_static
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
-from models.graph.knowledge import Mention
+from models.graph.knowledge import Entity, Mention
 from models.graph.memory import GRAPH
+from models.graph.neighbours import Reach
 from models.memory import CHANGE_KINDS, Fields, Memory, Options, TakesFields, Views
 
 
@@ -51,6 +52,8 @@ class Ask:
         document: Id of the document to take the answer from, for systems with this input.
         candidates: Answers to choose from, for systems with this input.
         mentions: What the graph says about the words of the question, for systems with the input `graph`.
+        neighbours: Further entities around those of `mentions`, the nearest first, for systems that fulfil
+            `ReadsNeighbours`.
         use_graph: False if the caller wants an answer without the graph.
     """
 
@@ -61,6 +64,7 @@ class Ask:
     document: str | None = None
     candidates: tuple[str, ...] = ()
     mentions: tuple[Mention, ...] = ()
+    neighbours: tuple[Entity, ...] = ()
     use_graph: bool = True
 
 
@@ -288,6 +292,15 @@ class AnswersInSteps(Protocol):
 
     def answer_in_steps(self, ask: Ask, views: Views) -> Iterator[Reply | None]:
         """Yield None after each step, and last the Reply that `answer` gives."""
+
+
+@runtime_checkable
+class ReadsNeighbours(Protocol):
+    """Reads facts of entities that a question does not name; the service puts these into `Ask.neighbours`."""
+
+    @property
+    def reach(self) -> Reach:
+        """Return how far from the entities of a question the system reads."""
 
 
 @dataclass(frozen=True)

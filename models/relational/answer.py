@@ -12,7 +12,7 @@ import torch
 from models.kbert.answer import NO_ENTITY, NO_GRAPH
 from models.relational.checkpoint import Model
 from models.relational.constraints import Constraints, EdgeRules
-from models.relational.neighbours import Neighbours
+from models.relational.neighbours import EntityNeighbours
 from models.relational.network import FORMS
 from models.relational.question import MaskedQuestion, mask_mentions
 from models.relational.subgraph import Edge, Subgraph, build_subgraph
@@ -34,7 +34,7 @@ class Sources:
         rules: Rules about the edges that may be walked.
     """
 
-    graph: Neighbours
+    graph: EntityNeighbours
     rules: EdgeRules = NO_RULES
 
 

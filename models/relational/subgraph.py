@@ -10,7 +10,7 @@ from functools import cached_property
 
 from models.graph.knowledge import Entity, Fact
 from models.relational.config import Config
-from models.relational.neighbours import Neighbours
+from models.relational.neighbours import EntityNeighbours
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Subgraph:
         }
 
 
-def build_subgraph(graph: Neighbours, starts: Sequence[Entity], config: Config) -> Subgraph:
+def build_subgraph(graph: EntityNeighbours, starts: Sequence[Entity], config: Config) -> Subgraph:
     """Gather what lies at most `config.hops` facts away from the entities that a question names.
 
     Args:

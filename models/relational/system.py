@@ -12,13 +12,14 @@ from typing import Any
 import torch
 
 from models.graph.memory import GRAPH, graph_memory
+from models.graph.neighbours import Reach
 from models.memory import Views
 from models.packs.probes import pack_probes
 from models.relational.answer import NO_RULES, Answerer, Reading, Sources
 from models.relational.checkpoint import DEFAULT, Model
 from models.relational.checkpoint import load as load_model
 from models.relational.explain import explain
-from models.relational.neighbours import EntityNeighbours, Neighbours
+from models.relational.neighbours import EntityNeighbours
 from models.relational.rules.memory import PROGRAM, rule_memory
 from models.relational.subgraph import build_subgraph
 from models.system import Ask, Bundle, Input, Probes, Reply, Side
@@ -34,6 +35,8 @@ class RelationalSystem:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._answerer = Answerer(model)
+        config = model.config
+        self.reach = Reach(config.hops, config.fan_out, config.max_nodes)
 
     @property
     def probes(self) -> Probes:
@@ -41,7 +44,7 @@ class RelationalSystem:
         return pack_probes()
 
     def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
-        """Answer from the mentions of the asks and from what the views say of the entities around them."""
+        """Answer from the entities that the questions name and from those around them."""
         sources = [sources_of(ask, view) for ask, view in zip(asks, views, strict=True)]
         readings = self._answerer.read(asks, sources)
         replies = [self._answerer.reply(reading) for reading in readings]
@@ -80,14 +83,8 @@ class RelationalSystem:
 
 
 def sources_of(ask: Ask, views: Views) -> Sources:
-    """Return what a question reads: a view that gives neighbours itself, else base and edits of the view."""
-    view, rules = views.get(GRAPH), views.get(PROGRAM, NO_RULES)
-    if isinstance(view, Neighbours):
-        return Sources(view, rules)
-    entities = [entity for mention in ask.mentions for entity in mention.entities]
-    if view is None:
-        return Sources(EntityNeighbours({entity.id: entity for entity in entities}.get), rules)
-    return Sources(EntityNeighbours.of_view(view, entities), rules)
+    """Return what a question reads: the entities of the graph around it, and the rules."""
+    return Sources(EntityNeighbours.of_ask(ask, views.get(GRAPH)), views.get(PROGRAM, NO_RULES))
 
 
 def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bundle:

@@ -10,13 +10,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 from cachetools import LRUCache
 
 from models.graph.memory import GRAPH
+from models.graph.neighbours import Reach
 from models.memory import (
     AnswerChange,
     Change,
@@ -40,6 +41,7 @@ from models.system import (
     HasScope,
     NearbyEdit,
     Probes,
+    ReadsNeighbours,
     Reply,
     Routes,
     ScopeVerdict,
@@ -324,16 +326,19 @@ class Models:
     def assemble(self, model: str, memories: Mapping[str, MemoryAtVersion]) -> ModelAtVersion:
         """The model with its own of these memories."""
         system = self.system(model)
-        inform = self.inform if "graph" in system.inputs else None
+        reach = system.reach if isinstance(system, ReadsNeighbours) else None
+        inform = partial(self.inform, reach=reach) if "graph" in system.inputs else None
         return ModelAtVersion(system, {name: memories[name] for name in system.memories}, self.run, inform)
 
-    async def inform(self, asks: Sequence[Ask], views: Sequence[View]) -> list[Ask]:
+    async def inform(
+        self, asks: Sequence[Ask], views: Sequence[View], reach: Reach | None = None
+    ) -> list[Ask]:
         """Raises what keeps the graph from being read: a report is measured whole or not at all.
 
         Damaged rows are the exception: else nobody could take back the import that they are of. Such a question is
         asked as if the graph said nothing of it, which is what a person sees of it, too: no answer.
         """
-        results = (await self.lookup.inform(asks, views)).asks
+        results = (await self.lookup.inform(asks, views, reach)).asks
         for result in results:
             if isinstance(result, ErrataError) and not isinstance(result, LedgerCorrupt):
                 raise result

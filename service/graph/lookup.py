@@ -18,6 +18,7 @@ from cachetools import LRUCache
 
 from models.graph.blocks import Manifest
 from models.graph.knowledge import Entity, Mention
+from models.graph.neighbours import Neighbourhood, Reach
 from models.graph.statement import ALIAS, LABEL, RELATION, Statement
 from models.graph.view import GraphView
 from models.system import Ask
@@ -32,11 +33,17 @@ FEW_NAMES = 100  # that are linked at once
 SHORT_CHARS = (
     2_000  # of all questions of a batch: what is longer is linked in a thread, a millisecond and more
 )
+FEW_ENTITIES = (
+    500  # entities that are folded at once; more, some milliseconds of work, are folded in a thread
+)
 LOOK_AGAIN_S = 10.0
 
 log = logging.getLogger(__name__)
 
 Entities: TypeAlias = dict[str, Entity | None]
+EntityRows: TypeAlias = dict[
+    str, tuple[Statement, ...]
+]  # edit of an import -> its statements about one entity
 LinkedAsk: TypeAlias = tuple[Ask, Sequence[Span], GraphView]
 
 
@@ -57,7 +64,7 @@ class InformedBatch:
     def facts(self) -> list[int]:
         """How many facts each question got."""
         asks = [ask for ask in self.asks if isinstance(ask, Ask)]
-        return [sum(e.degree for mention in ask.mentions for e in mention.entities) for ask in asks]
+        return [sum(entity.degree for entity in (*_starts(ask), *ask.neighbours)) for ask in asks]
 
 
 class Lookup:
@@ -143,8 +150,16 @@ class Lookup:
         """Whether all names that are linked are of edits and imports that are in force at this view."""
         return self._naming_edits <= _edits_in_force(view)
 
-    async def inform(self, asks: Sequence[Ask], views: Sequence[GraphView]) -> InformedBatch:
-        """Each question with what its view says of its words."""
+    async def inform(
+        self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach | None = None
+    ) -> InformedBatch:
+        """Return each question with what its view says of its words.
+
+        Args:
+            asks: The questions.
+            views: The graph at the version of each question.
+            reach: How far around the entities of a question the system reads; None for these alone.
+        """
         start = perf_counter()
         is_short = sum(len(ask.question) for ask in asks) <= SHORT_CHARS
         spans = self._link(asks) if is_short else await asyncio.to_thread(self._link, asks)
@@ -152,13 +167,13 @@ class Lookup:
         hits, misses = self._rows.hits, self._rows.misses
         linked_asks = list(zip(asks, spans, views, strict=True))
         try:
-            results: list[Ask | ErrataError] = list(await self._add_mentions(linked_asks))
+            results: list[Ask | ErrataError] = list(await self._add_entities(linked_asks, reach))
         except (LedgerUnavailable, LedgerCorrupt) as error:
             # A question that needs what is not cached fails, and no other with it.
             results = []
             for linked_ask in linked_asks:
                 try:
-                    results += await self._add_mentions([linked_ask], error)
+                    results += await self._add_entities([linked_ask], reach, error)
                 except ErrataError as cause:
                     results.append(cause)
         hits, misses = self._rows.hits - hits, self._rows.misses - misses
@@ -167,16 +182,42 @@ class Lookup:
     def _link(self, asks: Sequence[Ask]) -> list[Sequence[Span]]:
         return [self.linker.find(ask.question) if ask.use_graph else () for ask in asks]
 
-    async def _add_mentions(
-        self, linked_asks: Sequence[LinkedAsk], unavailable: ErrataError | None = None
+    async def _add_entities(
+        self,
+        linked_asks: Sequence[LinkedAsk],
+        reach: Reach | None,
+        unavailable: ErrataError | None = None,
     ) -> list[Ask]:
         ids: dict[GraphView, set[str]] = {}
         for _, spans, view in linked_asks:
             ids.setdefault(view, set()).update(id for span in spans for id in span.ids)
         entities = await self._load(ids, unavailable)
-        return [
+        asks = [
             replace(ask, mentions=_mentions(ask.question, spans, entities[view]))
             for ask, spans, view in linked_asks
+        ]
+        if reach is None:
+            return asks
+        return await self._add_neighbours(asks, [view for _, _, view in linked_asks], reach, unavailable)
+
+    async def _add_neighbours(
+        self, asks: Sequence[Ask], views: Sequence[GraphView], reach: Reach, unavailable: ErrataError | None
+    ) -> list[Ask]:
+        """Add the entities around those of the questions; each hop of all questions is one reading."""
+        starts = [{entity.id: entity for entity in _starts(ask)} for ask in asks]
+        areas = [Neighbourhood(entities, reach) for entities in starts]
+        for area, entities in zip(areas, starts, strict=True):
+            area.advance(entities)
+        while any(area.frontier for area in areas):
+            ids: dict[GraphView, set[str]] = {}
+            for area, view in zip(areas, views, strict=True):
+                ids.setdefault(view, set()).update(area.frontier)
+            entities_by_view = await self._load(ids, unavailable)
+            for area, view in zip(areas, views, strict=True):
+                area.advance(entities_by_view[view])
+        return [
+            replace(ask, neighbours=tuple(e for id, e in area.entities.items() if id not in entities))
+            for ask, area, entities in zip(asks, areas, starts, strict=True)
         ]
 
     async def entities(self, ids: Iterable[str], view: GraphView) -> Mapping[str, Entity | None]:
@@ -220,15 +261,20 @@ class Lookup:
             missing[view] = view_ids - entities[view].keys()
             self._rows.hits += len(entities[view]) * len(view.imports)  # the rows that were read for them
         rows = await self._read_rows(missing, unavailable)
-        for view, view_ids in missing.items():
-            fresh = {id: view.entity(id, rows[view].get(id, {})) for id in view_ids}
-            self._cache[view].update(fresh)
-            entities[view] |= fresh
+        n_missing = sum(map(len, missing.values()))
+        fresh = (
+            _fold_entities(rows)
+            if n_missing <= FEW_ENTITIES
+            else await asyncio.to_thread(_fold_entities, rows)
+        )
+        for view, view_entities in fresh.items():
+            self._cache[view].update(view_entities)
+            entities[view] |= view_entities
         return entities
 
     async def _read_rows(
         self, ids: Mapping[GraphView, set[str]], unavailable: ErrataError | None = None
-    ) -> dict[GraphView, dict[str, dict[str, tuple[Statement, ...]]]]:
+    ) -> dict[GraphView, dict[str, EntityRows]]:
         """View -> entity -> import's edit -> statements, by one reading for all."""
         requests = [
             (active.manifest, id)
@@ -243,6 +289,19 @@ class Lookup:
             }
             for view, view_ids in ids.items()
         }
+
+
+def _fold_entities(rows: Mapping[GraphView, Mapping[str, EntityRows]]) -> dict[GraphView, Entities]:
+    """Return the entities of each view from its base, its edits and these rows of imports."""
+    return {
+        view: {id: view.entity(id, of_entity) for id, of_entity in by_entity.items()}
+        for view, by_entity in rows.items()
+    }
+
+
+def _starts(ask: Ask) -> list[Entity]:
+    """Return the entities that the words of a question may mean."""
+    return [entity for mention in ask.mentions for entity in mention.entities]
 
 
 def _edits_in_force(view: GraphView) -> set[str]:

@@ -20,7 +20,7 @@ from ray import serve
 
 from models.graph.memory import GRAPH
 from models.memory import TakesFields, Views
-from models.system import AnswerDelta, AnswersInSteps, Ask, Reply, Streams
+from models.system import AnswerDelta, AnswersInSteps, Ask, ReadsNeighbours, Reply, Streams
 from service import tracing
 from service.batch_queue import NO_ASKER, REQUEUE, BatchQueue, Requeue
 from service.concurrency import cancel_and_wait
@@ -281,7 +281,8 @@ class Replica:
         assert self._lookup is not None
         start = perf_counter()
         views = [snapshot.views[GRAPH] for snapshot in self._pin(questions)]
-        batch = await self._lookup.inform([question.ask for question in questions], views)
+        reach = self._system.reach if isinstance(self._system, ReadsNeighbours) else None
+        batch = await self._lookup.inform([question.ask for question in questions], views, reach)
         cache = batch.hits, batch.misses
         metrics.observe_graph(self._model, batch.link_s, batch.graph_s, cache, batch.facts)
         for question in questions:

@@ -14,6 +14,7 @@ import torch
 from models.graph.base import Base
 from models.graph.knowledge import Entity, Fact
 from models.graph.memory import GRAPH, GraphMemory
+from models.graph.neighbours import Reach
 from models.graph.statement import ALIAS, DESCRIPTION, LABEL, Statement
 from models.kbert.answer import NO_ENTITY, NO_FACT, NO_GRAPH
 from models.memory import Views
@@ -103,7 +104,10 @@ def _reply(ask: Ask) -> Reply:
         raise RuntimeError("this question breaks the atlas")
     if not ask.mentions:
         return Reply(None, 0.0, "", NO_ENTITY if ask.use_graph else NO_GRAPH)
-    facts = list(_asked_for(ask))
+    return _reply_from(list(_asked_for(ask)))
+
+
+def _reply_from(facts: Sequence[tuple[Entity, Fact]]) -> Reply:
     if not facts:
         return Reply(None, 0.0, "", NO_FACT)
     answer = ", ".join(sorted(fact.object for _, fact in facts))
@@ -131,6 +135,35 @@ def _asked_for(ask: Ask) -> Iterator[tuple[Entity, Fact]]:
                 label = max(labels, key=len)
                 yield from ((entity, fact) for fact in entity.facts if fact.label == label)
                 return
+
+
+class Traveller(Atlas):
+    """An atlas that follows the relations of a question from right to left: "the capital of the neighbour of Chile"."""
+
+    name = "traveller"
+    reach = Reach(hops=3, fan_out=8, max_entities=32)
+    probes = Probes(core=("What is the capital of the neighbour of Chile?",))
+
+    def answer(self, asks: Sequence[Ask], views: Sequence[Views]) -> list[Reply]:
+        return [_travel(ask) for ask in asks]
+
+
+def _travel(ask: Ask) -> Reply:
+    starts = [entity for mention in ask.mentions for entity in mention.entities]
+    entities = {entity.id: entity for entity in (*starts, *ask.neighbours)}
+    labels = {fact.label for entity in entities.values() for fact in entity.facts}
+    words = ask.question.casefold().strip("?").split()
+    ids, facts = [entity.id for entity in starts], list[tuple[Entity, Fact]]()
+    for label in [word for word in reversed(words) if word in labels]:
+        at_hop = [entities[id] for id in ids if id in entities]
+        facts = [(entity, fact) for entity in at_hop for fact in entity.facts if fact.label == label]
+        ids = [fact.object_id for _, fact in facts]
+    return _reply_from(facts)
+
+
+def load_traveller(device: torch.device, dtype: torch.dtype) -> Bundle:
+    memory = GraphMemory(base())
+    return Bundle(Traveller(memory), (memory,))
 
 
 class Hybrid:

@@ -7,7 +7,7 @@ from models.graph.memory import GraphMemory, TripleChange
 from models.graph.statement import LABEL, Statement
 from models.graph.view import GraphView
 from models.memory import Image, Material, Options
-from models.relational.neighbours import EntityNeighbours, Neighbours
+from models.relational.neighbours import EntityNeighbours
 from models.relational.subgraph import Cut, Subgraph, build_subgraph
 from tests.models.relational.conftest import TINY, WORLD, entity
 
@@ -85,9 +85,7 @@ def test_a_view_of_the_graph_gives_neighbours_at_its_version() -> None:
     after = memory.view(memory.fold([material]))
 
     def homes(view: GraphView) -> list[str]:
-        source = EntityNeighbours.of_view(view)
-        assert isinstance(source, Neighbours)
-        around = source.neighbours(["a"], 2, 8, 8)
+        around = EntityNeighbours.of_view(view).neighbours(["a"], 2, 8, 8)
         return [fact.object for fact in around["b"].facts]
 
     assert homes(after) == ["Y"]

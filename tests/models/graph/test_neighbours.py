@@ -1,0 +1,41 @@
+"""A neighbourhood grows a hop at a time and stops at its bounds."""
+
+from models.graph.knowledge import Entity, Fact
+from models.graph.neighbours import Neighbourhood, Reach
+
+
+def entity(id: str, *targets: str) -> Entity:
+    return Entity(id, id, facts=tuple(Fact("knows", "knows", target, target) for target in targets))
+
+
+GRAPH = {
+    e.id: e for e in (entity("a", "b", "c"), entity("b", "d", "a"), entity("c", "gone", ""), entity("d"))
+}
+
+
+def read(reach: Reach, *start: str) -> tuple[list[str], list[list[str]]]:
+    """Return the entities that were found, and what was asked for in each hop."""
+    area, hops = Neighbourhood(start, reach), list[list[str]]()
+    while area.frontier:
+        hops.append(area.frontier)
+        area.advance({id: GRAPH.get(id) for id in area.frontier})
+    return list(area.entities), hops
+
+
+def test_each_hop_asks_once_for_what_the_facts_of_the_last_one_lead_to() -> None:
+    assert read(Reach(3, 8, 8), "a") == (["a", "b", "c", "d"], [["a"], ["b", "c"], ["d", "gone"]])
+
+
+def test_the_end_of_the_longest_path_is_not_read() -> None:
+    assert read(Reach(1, 8, 8), "a")[1] == [["a"]]
+    assert read(Reach(2, 8, 8), "a")[1] == [["a"], ["b", "c"]]
+
+
+def test_facts_and_entities_beyond_the_bounds_are_not_followed() -> None:
+    assert read(Reach(3, 1, 8), "a")[0] == ["a", "b", "d"]
+    assert read(Reach(3, 8, 2), "a") == (["a", "b"], [["a"], ["b"]])
+    assert read(Reach(3, 8, 1), "a", "b")[0] == ["a"]
+
+
+def test_nothing_lies_around_nothing() -> None:
+    assert read(Reach(3, 8, 8)) == ([], [])
