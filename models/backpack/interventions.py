@@ -6,6 +6,7 @@ E is never written, for it is tied to the input of both networks and to the outp
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -88,6 +89,12 @@ class SenseOverlay:
                 "a factor has to be a finite number from 0 on: weights of senses are never negative"
             )
         return overlay
+
+    @cached_property
+    def rows_by_token(self) -> Mapping[int, tuple[Tensor, Tensor]]:
+        """Token -> its senses [sense width] and factors [sense]."""
+        pairs = zip(self.senses, self.factors, strict=True)
+        return dict(zip(self.ids.tolist(), pairs, strict=True))
 
     def apply(
         self,

@@ -42,11 +42,13 @@ class SensesView:
         active_edits: Facts, found by the scope.
         overlay: Changed senses of words; None where none is changed.
         edits_by_token: Token with changed senses -> the edits that changed them.
+        changes: Digests of all changes of senses, in their order; equal where the overlays are.
     """
 
     active_edits: ActiveEdits
     overlay: SenseOverlay | None
     edits_by_token: Mapping[int, tuple[str, ...]]
+    changes: tuple[str, ...] = ()
 
 
 class SensesMemory:
@@ -101,6 +103,7 @@ class SensesMemory:
             self._wordings.view([block for block in blocks if block.kind == FACT]),
             compose(self._reader.model, changes),
             {token: tuple(edits) for token, edits in edits_by_token.items()},
+            tuple(block.digest for block in changes),
         )
 
     def usage(self, image: Image) -> Usage:

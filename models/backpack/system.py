@@ -5,6 +5,7 @@ Hewitt et al., arXiv:2305.16765. Its memory is models/backpack/memory.py.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,20 @@ from models.backpack.answering.candidates import rank, score_candidates
 from models.backpack.answering.completion import Completion, Task, complete
 from models.backpack.answering.confidence import choice_features, free_features
 from models.backpack.answering.explain import explain
+from models.backpack.answering.foresight import Foresight, find_changed_tokens
 from models.backpack.answering.reader import DEFAULT, MAX_TOKENS, Reader
 from models.backpack.editing.fact import read_rows
-from models.backpack.editing.operation import is_same
 from models.backpack.editing.rows import TextEdits, complete_rows
 from models.backpack.memory import SENSES, SensesMemory, SensesView
 from models.memory import Views
 from models.nkb.answers import DecodedAnswer, share_remainder
 from models.packs.probes import pack_probes
+from models.scope.probe_index import ProbeIndex
 from models.scope.router import Router
 from models.scope.scope import Match
 from models.system import UNSURE, Alternative, AnswerDelta, Ask, Bundle, Input, Probes, Reply, Side
+
+PROBED = DEFAULT.with_name("nkb")  # the checkpoint beside which the pack's questions lie
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class BackpackSystem(Router):
     inputs: frozenset[Input] = frozenset({"candidates"})
 
     def __init__(self, reader: Reader) -> None:
-        self.reader = reader
+        self.reader, self._foresight = reader, Foresight(reader)
         super().__init__(reader.scope, reader.readings, SENSES)
 
     @property
@@ -121,12 +125,41 @@ class BackpackSystem(Router):
 
     @torch.inference_mode()
     def may_differ(self, before: Side, after: Side) -> list[bool]:
-        """Return False where both sides route a question alike and have the same changed senses."""
+        """Return False where both sides route a question alike and it reads no word with other senses."""
         questions = [ask.question for ask in before.asks]
+        if not questions:
+            return []
         old, new = before.views[SENSES], after.views[SENSES]
-        if not questions or not is_same(old.overlay, new.overlay):
-            return [True] * len(questions)
-        return self.find_rerouted(questions, old.active_edits, new.active_edits)
+        differs = self.find_rerouted(questions, old.active_edits, new.active_edits)
+        changed = find_changed_tokens(old, new)
+        if not changed:
+            return differs
+        is_free = [ask.top_k == 1 and not ask.candidates for ask in before.asks]
+        places = [place for place, is_plain in enumerate(is_free) if is_plain and not differs[place]]
+        texts = [questions[place] for place in places]
+        reads = self._foresight.reads(changed, texts, self.find_routes(texts, old.active_edits), old)
+        stay = {place for place, is_read in zip(places, reads, strict=True) if not is_read}
+        self._foresight.carry_over([questions[place] for place in stay], old, new)
+        return [place not in stay for place in range(len(questions))]
+
+    @torch.inference_mode()
+    def may_reach(self, before: Views, after: Views) -> list[str] | None:
+        """Return the pack's questions that changed facts may answer.
+
+        None after a change of senses, which reaches each answer with the word, and between tables that share no rows.
+        """
+        old, new = before[SENSES], after[SENSES]
+        is_comparable = old.active_edits.generation == new.active_edits.generation
+        if not is_comparable or find_changed_tokens(old, new):
+            return None
+        wordings = new.active_edits.changed_since(old.active_edits)
+        scope = self.reader.scope
+        return self._probe_index.near(wordings, scope.judge.calibration.min_cosine(scope.thresholds.opens))
+
+    @cached_property
+    def _probe_index(self) -> ProbeIndex:
+        """Return the pack's questions as the scope's encoder reads them, which is the same for all systems."""
+        return ProbeIndex.load(PROBED, None, self.reader.model.embedding.device)
 
     def describe(self) -> Mapping[str, Any]:
         """Return sizes, checkpoint and scope for /v1/models."""
@@ -288,8 +321,9 @@ def load(device: torch.device, dtype: torch.dtype, folder: Path = DEFAULT) -> Bu
     """Load the checkpoint in `folder`; it computes in float32, whatever the dtype.
 
     Raises:
-        CheckpointError: A file is missing, damaged or not of this checkpoint.
+        CheckpointError: A file is missing, damaged or not of this checkpoint, the pack's questions among them.
     """
     del dtype  # in bfloat16 a cached step differs from a whole text by more than the margins of edits
+    ProbeIndex.load(PROBED, None)
     reader = Reader.load(folder, device)
     return Bundle(BackpackSystem(reader), (SensesMemory(reader),))

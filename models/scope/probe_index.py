@@ -49,8 +49,13 @@ class ProbeIndex:
         return ProbeIndex(checkpoint, tuple(questions), codes, readings.subjects, float(error))
 
     @staticmethod
-    def load(folder: Path, checkpoint: str, device: torch.device | str = "cpu") -> "ProbeIndex":
+    def load(folder: Path, checkpoint: str | None, device: torch.device | str = "cpu") -> "ProbeIndex":
         """Load the index that lies beside a checkpoint.
+
+        Args:
+            folder: Of the checkpoint.
+            checkpoint: Its digest; None for a system that knows no subjects, since sentence vectors are the encoder's.
+            device: Where the vectors are compared.
 
         Raises:
             CheckpointError: It is missing, damaged or of another checkpoint.
@@ -59,7 +64,7 @@ class ProbeIndex:
         verify_sums(folder, (VECTORS,))
         tensors = load_file(folder / VECTORS)
         built_for = _text(tensors["checkpoint"])
-        if built_for != checkpoint:
+        if checkpoint not in (None, built_for):
             raise CheckpointError(f"{folder} was made for the checkpoint {built_for}: {ADVICE}")
         questions = tuple(_text(tensors["questions"]).split("\n"))
         vectors, subjects = tensors["vectors"].to(device), tensors["subjects"].to(device)

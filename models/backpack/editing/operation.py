@@ -113,9 +113,12 @@ def compose(model: Backpack, blocks: Iterable[Block]) -> SenseOverlay | None:
     return SenseOverlay.of(senses, factors, {}) if senses else None
 
 
-def is_same(first: SenseOverlay | None, second: SenseOverlay | None) -> bool:
-    """Return True where two overlays are equal to the bit."""
-    if first is None or second is None:
-        return first is second
-    pairs = ((first.ids, second.ids), (first.senses, second.senses), (first.factors, second.factors))
-    return all(torch.equal(one_side, other_side) for one_side, other_side in pairs)
+def find_differing(first: SenseOverlay | None, second: SenseOverlay | None) -> set[int]:
+    """Return the tokens whose senses or factors are not equal to the bit in two overlays."""
+    rows, others = ({} if overlay is None else overlay.rows_by_token for overlay in (first, second))
+    shared = rows.keys() & others.keys()
+    is_equal = {
+        token: all(torch.equal(row, other) for row, other in zip(rows[token], others[token], strict=True))
+        for token in shared
+    }
+    return (rows.keys() ^ others.keys()) | {token for token in shared if not is_equal[token]}

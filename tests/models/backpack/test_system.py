@@ -19,6 +19,7 @@ from models.system import (
     Ask,
     Bundle,
     Foresees,
+    ForeseesTaught,
     HasScope,
     Reply,
     Routes,
@@ -54,7 +55,7 @@ def corrected_view(memory: SensesMemory) -> dict[str, SensesView]:
 def test_the_contract_is_kept(reader: Reader, system: BackpackSystem) -> None:
     bundle = check_contract(Bundle(system, (SensesMemory(reader),)), "backpack")
     check_reply(bundle)
-    for capability in (Foresees, HasScope, Routes, Streams):
+    for capability in (Foresees, ForeseesTaught, HasScope, Routes, Streams):
         assert isinstance(system, capability)
     assert len(system.probes.core) == 200
     assert system.describe()["senses"] == 4
@@ -202,22 +203,73 @@ def test_an_answer_names_a_change_of_senses_only_where_it_would_be_another(
             assert (new.best, new.edits) == (old.best, ())
 
 
-def test_what_may_differ_is_foreseen(
+def test_a_fact_may_differ_where_its_question_is_routed_alone(
+    system: BackpackSystem, base: dict[str, SensesView], corrected_view: dict[str, SensesView]
+) -> None:
+    asks = [Ask(question) for question in (QUESTION, *QUESTIONS)]
+    assert system.may_differ(Side(asks, base), Side(asks, corrected_view)) == [True, False, False, False]
+    assert system.may_differ(Side(asks, corrected_view), Side(asks, corrected_view)) == [False] * 4
+    assert system.may_differ(Side([], base), Side([], corrected_view)) == []
+    assert system.route(asks, corrected_view) == ["f", None, None, None]
+    assert system.find_misrouted(corrected_view) == {}
+
+
+@pytest.mark.parametrize("word", [" the", "Q", "z", " of", "is"])
+def test_changed_senses_may_differ_where_the_word_is_read_and_nowhere_else(
+    memory: SensesMemory, system: BackpackSystem, corrected_view: dict[str, SensesView], word: str
+) -> None:
+    fact = AnswerChange("f", QUESTION, ANSWER, ("capital of Peru",))
+    change = FieldsChange("s", "sense", SenseChange(word=word, action="factor", factor=7.0, first_piece=True))
+    view = view_of(memory, fact, change)
+    questions = [QUESTION, *QUESTIONS, *system.probes.core[:40]]
+    asks = [Ask(question) for question in questions]
+    may_differ = system.may_differ(Side(asks, corrected_view), Side(asks, view))
+    old, new = (system.answer(asks, [side] * len(asks)) for side in (corrected_view, view))
+    (token, *_) = system.reader.speller.spell(word)
+    for question, may, before, after in zip(questions, may_differ, old, new, strict=True):
+        read = system.reader.speller.spell(f"{question} {before.best}")
+        assert may or (before.best, before.edits) == (after.best, after.edits), question
+        assert not may or token in [*system.reader.ask(question)[0], *read], question
+    back = system.may_differ(Side(asks, view), Side(asks, corrected_view))
+    assert [place for place, may in enumerate(back) if may and not may_differ[place]] == []
+
+
+def test_other_answers_than_the_first_may_differ_after_any_change_of_senses(
+    memory: SensesMemory, system: BackpackSystem, base: dict[str, SensesView]
+) -> None:
+    view = view_of(memory, FieldsChange("s", "sense", SenseChange(word="z", action="factor", factor=0.5)))
+    asks = [Ask(QUESTIONS[0]), Ask(QUESTIONS[0], top_k=2), Ask(QUESTIONS[0], candidates=("Peru", "Zaire"))]
+    assert system.may_differ(Side(asks, base), Side(asks, view)) == [False, True, True]
+
+
+def test_the_same_senses_from_another_edit_may_differ(memory: SensesMemory, system: BackpackSystem) -> None:
+    shift = SenseChange(word="A", action="factor", factor=30.0)
+    asks = [Ask(question) for question in QUESTIONS]
+    views = [view_of(memory, FieldsChange(name, "sense", shift)) for name in "st"]
+    replies = [system.answer(asks, [view] * len(asks)) for view in views]
+    differs = [old.edits != new.edits for old, new in zip(*replies, strict=True)]
+    may_differ = system.may_differ(*(Side(asks, view) for view in views))
+    assert any(differs)
+    assert not any(is_other and not may for is_other, may in zip(differs, may_differ, strict=True))
+
+
+def test_what_a_change_may_reach_is_told_of_facts_alone(
     memory: SensesMemory,
     system: BackpackSystem,
     base: dict[str, SensesView],
     corrected_view: dict[str, SensesView],
 ) -> None:
-    asks = [Ask(question) for question in (QUESTION, *QUESTIONS)]
-    assert system.may_differ(Side(asks, base), Side(asks, corrected_view)) == [True, False, False, False]
-    assert system.may_differ(Side(asks, corrected_view), Side(asks, corrected_view)) == [False] * 4
-    changed_view = view_of(
-        memory, FieldsChange("s", "sense", SenseChange(word=" the", action="factor", factor=0.5))
-    )
-    assert system.may_differ(Side(asks, base), Side(asks, changed_view)) == [True] * 4
-    assert system.may_differ(Side([], base), Side([], changed_view)) == []
-    assert system.route(asks, corrected_view) == ["f", None, None, None]
-    assert system.find_misrouted(corrected_view) == {}
+    reachable = system.may_reach(base, corrected_view)
+    assert reachable is not None
+    assert reachable[-1] == QUESTION
+    assert len(reachable) < 200
+    assert system.may_reach(corrected_view, base) == reachable
+    assert system.may_reach(corrected_view, corrected_view) == []
+    routes = system.route([Ask(question) for question in system.probes.training[::40]], corrected_view)
+    routed_questions = {q for q, edit in zip(system.probes.training[::40], routes, strict=True) if edit}
+    assert routed_questions <= set(reachable)
+    change = FieldsChange("s", "sense", SenseChange(word=" the", action="factor", factor=0.5))
+    assert system.may_reach(base, view_of(memory, change)) is None
 
 
 def test_a_question_nearly_about_a_fact_names_it(

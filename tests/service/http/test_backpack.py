@@ -12,6 +12,7 @@ import torch
 
 from models.backpack.memory import SENSES
 from models.backpack.system import load
+from models.packs.probes import pack_probes
 from models.system import Bundle
 from service.access.api_keys import fingerprint
 from service.editing.deployment import Editor
@@ -82,3 +83,51 @@ async def test_a_fact_and_a_change_of_senses_are_made_and_taken_back(http: httpx
     assert (await ask(http, QUESTION, min_version=4))["edits"] == []
     (card,) = (await http.get("/v1/models")).json()["data"]
     assert card["memories"][0]["changes"]["sense"]["action"]["enum"]
+
+
+async def test_the_report_of_a_fact_is_exact_and_a_trial_changes_nothing(http: httpx.AsyncClient) -> None:
+    item = {"question": QUESTION, "answer": ANSWER}
+    trial = await http.post("/admin/edits", json={"edits": [item], "dry_run": True})
+    assert trial.status_code == 200, trial.text
+    report = trial.json()["report"]
+    (fact,) = report["edits"]
+    assert (fact["after"], fact["holds"]) == (ANSWER, True)
+    assert report["unmeasured_probes"] == 0
+    assert report["probes"] > 12_000
+    assert (await ask(http, QUESTION))["version"] == 0
+    await edit(http, item)
+    changed = [effect["question"] for effect in report["side_effects"]]
+    for question in changed:
+        assert (await ask(http, question, version=0))["answer"] != ANSWER
+        assert (await ask(http, question, min_version=1))["answer"] == ANSWER
+    again = {"edits": [{"question": "Which city is the capital of Peru?", "answer": "Cusco"}], "strict": True}
+    refusal = await http.post("/admin/edits", json=again)
+    assert (refusal.status_code, refusal.json()["code"]) == (409, "breaks_tests")
+    diff = (await http.get("/admin/diff", params={"from": 0, "to": 1})).json()
+    (change,) = diff["changes"]
+    assert (change["question"], change["after"], change["change"]) == (QUESTION, ANSWER, "added")
+    assert diff["checksums_differ"] == {SENSES: True}
+
+
+async def test_the_report_of_changed_senses_is_what_the_answers_are_before_and_after(
+    http: httpx.AsyncClient,
+) -> None:
+    before = (await http.get("/v1/memory")).json()["checksums"]
+    probe = pack_probes().core[0]
+    # Answers of random weights do not end: this word is to end them.
+    word = f" {(await ask(http, probe))['best'].split()[0]}"
+    change = {"word": word, "action": "overwrite", "towards": "\n", "first_piece": True}
+    factor = {"word": word, "action": "factor", "factor": 50, "first_piece": True}
+    items = [{**SILENT_THE, "change": fields} for fields in (change, factor)]
+    receipt = await http.post("/admin/edits", json={"edits": items, "wait": "all"})
+    report = receipt.json()["report"]
+    assert report["probes"] == 200
+    assert report["unmeasured_probes"] > 12_000
+    assert probe in [effect["question"] for effect in report["side_effects"]]
+    for effect in report["side_effects"][:10]:
+        assert (await ask(http, effect["question"], version=0))["answer"] == effect["before"]
+        assert (await ask(http, effect["question"], min_version=1))["answer"] == effect["after"]
+    diff = (await http.get("/admin/diff", params={"from": 0, "to": 1})).json()
+    assert diff["facts"][1]["object"] == f"weigh {word!r} by 50.0"
+    await http.post("/admin/reverts", json={"version": 1, "wait": "all"})
+    assert (await http.get("/v1/memory")).json()["checksums"] == before
