@@ -1,5 +1,7 @@
 """Completions are those of plain generation, each text under its own edits; candidates are scored as wholes."""
 
+import random
+
 import pytest
 import torch
 
@@ -44,6 +46,23 @@ def test_each_text_of_a_batch_has_its_own_edits(backpack: Backpack) -> None:
     assert of_fact.tokens == (11, 12)
     assert first.tokens == alone.tokens
     assert base.tokens != of_fact.tokens
+
+
+@pytest.mark.parametrize("is_edited", [False, True])
+def test_candidates_of_all_lengths_are_scored_together_as_each_alone(
+    backpack: Backpack, is_edited: bool
+) -> None:
+    rng = random.Random(4)
+    prompt = [rng.randrange(1, 30) for _ in range(8)]
+    candidates = [[*(rng.randrange(30) for _ in range(rng.randrange(14))), STOP] for _ in range(70)]
+    longest = [*(rng.randrange(30) for _ in range(18)), STOP]  # leaves room for five tokens of the prompt
+    edits = TextEdits(rows=solve(backpack, [prompt], [11, STOP]).rows) if is_edited else None
+    scores = score_candidates(backpack, prompt, [*candidates, longest], edits)
+    for candidate, score in zip(candidates, scores[:-1], strict=True):
+        alone = score_continuation(backpack, prompt, candidate, edits)
+        assert score == pytest.approx(float(alone.sum()), abs=1e-3)
+    alone = score_continuation(backpack, prompt[-5:], longest, edits)
+    assert scores[-1] == pytest.approx(float(alone.sum()), abs=1e-3)
 
 
 def test_a_candidate_is_scored_as_a_whole(backpack: Backpack) -> None:
